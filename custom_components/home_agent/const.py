@@ -1,0 +1,124 @@
+"""Option keys, defaults, event names and limits."""
+
+import logging
+from typing import Any, Final
+
+DOMAIN: Final = "home_agent"
+LOGGER: Final = logging.getLogger(__package__)
+
+ASSISTANT: Final = "conversation"
+"""The assistant whose exposure settings decide what the agent sees."""
+
+# Connection: the entry's data.
+CONF_NAME: Final = "name"
+CONF_BASE_URL: Final = "llm_base_url"
+CONF_API_KEY: Final = "llm_api_key"
+CONF_MODEL: Final = "llm_model"
+CONF_PROXY_HEADERS: Final = "llm_proxy_headers"
+CONF_DIALECT: Final = "llm_dialect"
+CONF_AZURE_API_VERSION: Final = "azure_api_version"
+
+DIALECTS: Final = ("auto", "openai", "ollama", "azure")
+
+# LLM
+CONF_TEMPERATURE: Final = "llm_temperature"
+CONF_TOP_P: Final = "llm_top_p"
+CONF_MAX_TOKENS: Final = "llm_max_tokens"
+CONF_KEEP_ALIVE: Final = "llm_keep_alive"
+CONF_NUM_CTX: Final = "llm_num_ctx"
+CONF_THINKING: Final = "thinking_enabled"
+CONF_REASONING_EFFORT: Final = "reasoning_effort"
+CONF_STREAMING: Final = "streaming_enabled"
+CONF_FALLBACK_BASE_URL: Final = "fallback_llm_base_url"
+CONF_FALLBACK_API_KEY: Final = "fallback_llm_api_key"
+CONF_FALLBACK_MODEL: Final = "fallback_llm_model"
+CONF_LOCAL_FALLBACK: Final = "local_fallback_enabled"
+CONF_LOCAL_FIRST: Final = "local_first_enabled"
+
+# Context
+CONF_CONTEXT_MODE: Final = "context_mode"
+CONF_CONTEXT_FORMAT: Final = "context_format"
+CONF_DIRECT_ENTITIES: Final = "direct_entities"
+CONF_DIRECT_ATTRIBUTES: Final = "direct_attributes"
+CONF_MAX_CONTEXT_TOKENS: Final = "max_context_tokens"
+
+# History
+CONF_HISTORY: Final = "history_enabled"
+CONF_HISTORY_MAX_MESSAGES: Final = "history_max_messages"
+CONF_HISTORY_MAX_TOKENS: Final = "history_max_tokens"
+CONF_HISTORY_PERSIST: Final = "history_persist"
+CONF_HISTORY_RETENTION_DAYS: Final = "history_retention_days"
+CONF_SESSION_PERSISTENCE: Final = "session_persistence_enabled"
+CONF_SESSION_TIMEOUT: Final = "session_timeout"
+"""Minutes, everywhere."""
+
+# Prompt
+CONF_PROMPT_USE_DEFAULT: Final = "prompt_use_default"
+CONF_PROMPT_CUSTOM: Final = "prompt_custom"
+CONF_PROMPT_ADDITIONS: Final = "prompt_custom_additions"
+CONF_PROMPT_LABELS: Final = "prompt_include_labels"
+CONF_PERSONA: Final = "persona"
+CONF_RESPONSE_STYLE: Final = "response_style"
+
+# Tools
+CONF_TOOLS_NATIVE: Final = "tools_enable_native"
+CONF_TOOLS_DISABLED: Final = "tools_disabled"
+CONF_TOOLS_MAX_CALLS: Final = "tools_max_calls_per_turn"
+CONF_TOOLS_TIMEOUT: Final = "tools_timeout"
+
+# Debug
+CONF_DEBUG_LOGGING: Final = "debug_logging"
+CONF_EMIT_EVENTS: Final = "emit_events"
+
+DEFAULTS: Final[dict[str, Any]] = {
+    CONF_DIALECT: "auto",
+    CONF_TEMPERATURE: 0.7,
+    CONF_TOP_P: 1.0,
+    CONF_MAX_TOKENS: 500,
+    CONF_KEEP_ALIVE: "5m",
+    CONF_THINKING: True,
+    CONF_STREAMING: True,
+    CONF_LOCAL_FALLBACK: True,
+    CONF_LOCAL_FIRST: False,
+    CONF_CONTEXT_MODE: "direct",
+    CONF_CONTEXT_FORMAT: "compact",
+    CONF_DIRECT_ENTITIES: [],
+    CONF_DIRECT_ATTRIBUTES: [],
+    CONF_MAX_CONTEXT_TOKENS: 8000,
+    CONF_HISTORY: True,
+    CONF_HISTORY_MAX_MESSAGES: 10,
+    CONF_HISTORY_MAX_TOKENS: 4000,
+    CONF_HISTORY_PERSIST: True,
+    CONF_HISTORY_RETENTION_DAYS: 7,
+    CONF_SESSION_PERSISTENCE: True,
+    CONF_SESSION_TIMEOUT: 30,
+    CONF_PROMPT_USE_DEFAULT: True,
+    CONF_PROMPT_CUSTOM: "",
+    CONF_PROMPT_ADDITIONS: "",
+    CONF_PROMPT_LABELS: False,
+    CONF_PERSONA: "",
+    CONF_RESPONSE_STYLE: "concise",
+    CONF_TOOLS_NATIVE: True,
+    CONF_TOOLS_DISABLED: [],
+    CONF_TOOLS_MAX_CALLS: 5,
+    CONF_TOOLS_TIMEOUT: 30,
+    CONF_DEBUG_LOGGING: False,
+    CONF_EMIT_EVENTS: True,
+}
+
+# Events
+EVENT_CONVERSATION_STARTED: Final = f"{DOMAIN}.conversation.started"
+EVENT_CONVERSATION_FINISHED: Final = f"{DOMAIN}.conversation.finished"
+EVENT_TOOL_EXECUTED: Final = f"{DOMAIN}.tool.executed"
+EVENT_TOOL_PROGRESS: Final = f"{DOMAIN}.tool.progress"
+EVENT_CONTEXT_INJECTED: Final = f"{DOMAIN}.context.injected"
+EVENT_CONTEXT_OPTIMIZED: Final = f"{DOMAIN}.context.optimized"
+EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
+EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
+EVENT_ERROR: Final = f"{DOMAIN}.error"
+
+# Limits of one turn
+MAX_ROUNDS: Final = 10
+TURN_SECONDS: Final = 180
+HEARTBEAT_SECONDS: Final = 3.0
+MAX_RESULT_CHARS: Final = 8000

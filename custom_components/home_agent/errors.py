@@ -1,0 +1,99 @@
+"""What can go wrong, each with a key for the sentence a person hears.
+
+The text of a translation key stands in `translations/<language>.json` under `exceptions`.
+"""
+
+from typing import Any, override
+
+from homeassistant.exceptions import HomeAssistantError
+
+from .const import DOMAIN
+
+
+class HomeAgentError(HomeAssistantError):
+    """Base of all errors of this integration.
+
+    `detail` is for the log and the model; the person hears the translated sentence.
+    """
+
+    key = "unknown"
+
+    def __init__(self, detail: str = "", **placeholders: Any) -> None:
+        """Store the detail and the placeholders of the translated sentence."""
+        self.detail = detail
+        super().__init__(
+            translation_domain=DOMAIN,
+            translation_key=self.key,
+            translation_placeholders={name: str(value) for name, value in placeholders.items()},
+        )
+
+    @override
+    def __str__(self) -> str:
+        """Return the detail, or the English sentence where there is none."""
+        return self.detail or super().__str__()
+
+
+class ContextInjectionError(HomeAgentError):
+    """The context of a request could not be built."""
+
+    key = "context_injection"
+
+
+class ToolExecutionError(HomeAgentError):
+    """A tool ran and failed; the detail says how, in words a model can act on."""
+
+    key = "tool_execution"
+
+
+class ToolNotFound(HomeAgentError):  # noqa: N818 - a name that users rely on
+    """No tool has this name."""
+
+    key = "tool_not_found"
+
+
+class ValidationError(HomeAgentError):
+    """Arguments do not fit; the detail names the slot, the value and what is allowed."""
+
+    key = "validation"
+
+
+class PermissionDenied(HomeAgentError):  # noqa: N818 - a name that users rely on
+    """The speaker may not do this, or the entity is not exposed."""
+
+    key = "permission_denied"
+
+
+class TokenLimitExceeded(HomeAgentError):  # noqa: N818 - a name that users rely on
+    """The request does not fit the model even after compression."""
+
+    key = "token_limit_exceeded"
+
+
+class LLMError(HomeAgentError):
+    """The model server answered with something that cannot be used."""
+
+    key = "llm_error"
+
+
+class AuthenticationError(LLMError):
+    """The model server refused the key."""
+
+    key = "llm_authentication"
+
+
+class RateLimitExceeded(LLMError):
+    """The model server asks for patience."""
+
+    key = "llm_rate_limit"
+
+
+class LLMTimeout(LLMError):
+    """The model server did not answer in time."""
+
+    key = "llm_timeout"
+
+
+class LLMUnavailable(LLMError):
+    """The model server cannot be reached."""
+
+    key = "llm_unavailable"

@@ -1,0 +1,100 @@
+"""What every tool is made of: who asked, one run, one way to a service."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, override
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+
+from ..const import DOMAIN
+from ..errors import ToolExecutionError
+
+if TYPE_CHECKING:
+    from ..knowledge.house import HouseSnapshot
+    from .handler import ToolHandler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """Who asks, and from where."""
+
+    context: Context
+    language: str
+    device_id: str | None = None
+    area_id: str | None = None
+    """Area of the device that was spoken to; it breaks ties, it never restricts."""
+    floor_id: str | None = None
+    voice: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceCall:
+    """One service call on targets that are already resolved."""
+
+    domain: str
+    service: str
+    entity_ids: tuple[str, ...]
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolRun:
+    """One run of one tool. Services are reached through `call` and no other way."""
+
+    hass: HomeAssistant
+    handler: ToolHandler
+    house: HouseSnapshot
+    speaker: Speaker
+    sentence: str
+    """What the person said, as the model saw it."""
+
+    def is_exposed(self, entity_id: str) -> bool:
+        """Return whether the agent may see this entity, asked now."""
+        return self.handler.is_exposed(entity_id)
+
+    async def call(self, call: ServiceCall) -> None:
+        """Call a service through the guard and wait for it.
+
+        Raises PermissionDenied for what is not allowed and ToolExecutionError for what failed.
+        """
+        await self.handler.async_call_service(call, self.speaker)
+
+
+class HomeAgentTool(llm.Tool):
+    """A tool of the agent's own.
+
+    `async_run` gets arguments that fit `parameters` and returns what JSON can hold. It raises
+    HomeAgentError with a detail the model can act on.
+    """
+
+    integration = DOMAIN
+
+    @abstractmethod
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Do the work of one call."""
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult:
+        """Refuse a call that did not come through the guard."""
+        raise ToolExecutionError(f"{self.name} runs only through Home Agent's tool handler")
+
+
+class PartlyFailed(ToolExecutionError):  # noqa: N818 - it is not only an error
+    """Some targets were done and some were not; `result` says which."""
+
+    def __init__(self, detail: str, result: JsonValueType) -> None:
+        """Store what was done beside what failed."""
+        super().__init__(detail)
+        self.result = result
+
+
+def as_list(value: str | Sequence[str] | None) -> list[str]:
+    """Return a string or a list of strings as a list."""
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else list(value)
