@@ -1,0 +1,1 @@
+"""Home Agent: an agent for Home Assistant that a household talks to."""

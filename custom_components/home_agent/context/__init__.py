@@ -1,0 +1,1 @@
+"""What is put beside the sentence: catalogue, states, retrieved entities, within a budget."""

@@ -1,0 +1,1 @@
+"""Model servers, spoken to over HTTP; knows nothing of Home Assistant."""

@@ -1,0 +1,1 @@
+"""How each kind of server wants its requests and gives its answers."""

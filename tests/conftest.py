@@ -1,0 +1,19 @@
+"""What all tests share: a real `hass` that finds the integration."""
+
+import pytest
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+
+import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
+
+
+@pytest.fixture(autouse=True)
+def _custom_integrations(enable_custom_integrations: None) -> None:
+    """Let Home Assistant load the integration."""
+
+
+@pytest.fixture
+async def house(hass: HomeAssistant) -> HomeAssistant:
+    """Return a Home Assistant whose exposure settings and services are there."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    return hass
