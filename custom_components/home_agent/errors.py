@@ -45,7 +45,7 @@ class ToolExecutionError(HomeAgentError):
     key = "tool_execution"
 
 
-class ToolNotFound(HomeAgentError):  # noqa: N818 - a name that users rely on
+class ToolNotFound(HomeAgentError):
     """No tool has this name."""
 
     key = "tool_not_found"
@@ -57,13 +57,13 @@ class ValidationError(HomeAgentError):
     key = "validation"
 
 
-class PermissionDenied(HomeAgentError):  # noqa: N818 - a name that users rely on
+class PermissionDenied(HomeAgentError):
     """The speaker may not do this, or the entity is not exposed."""
 
     key = "permission_denied"
 
 
-class TokenLimitExceeded(HomeAgentError):  # noqa: N818 - a name that users rely on
+class TokenLimitExceeded(HomeAgentError):
     """The request does not fit the model even after compression."""
 
     key = "token_limit_exceeded"

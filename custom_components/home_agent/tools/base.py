@@ -84,7 +84,7 @@ class HomeAgentTool(llm.Tool):
         raise ToolExecutionError(f"{self.name} runs only through Home Agent's tool handler")
 
 
-class PartlyFailed(ToolExecutionError):  # noqa: N818 - it is not only an error
+class PartlyFailed(ToolExecutionError):
     """Some targets were done and some were not; `result` says which."""
 
     def __init__(self, detail: str, result: JsonValueType) -> None:
