@@ -1,0 +1,107 @@
+"""Reads records of entities, areas and floors from Home Assistant's registries."""
+
+from collections.abc import Iterable
+
+from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
+
+from .abilities import FLICKERING, abilities_of
+from .records import Area, EntityRecord, Floor
+
+
+@callback
+def read_areas(hass: HomeAssistant) -> dict[str, Area]:
+    """Return all areas by id."""
+    return {
+        area.id: Area(
+            area_id=area.id,
+            name=area.name.strip(),
+            aliases=_other_names(area.name, sorted(area.aliases)),
+            floor_id=area.floor_id,
+        )
+        for area in ar.async_get(hass).async_list_areas()
+    }
+
+
+@callback
+def read_floors(hass: HomeAssistant) -> dict[str, Floor]:
+    """Return all floors by id."""
+    return {
+        floor.floor_id: Floor(
+            floor_id=floor.floor_id,
+            name=floor.name.strip(),
+            aliases=_other_names(floor.name, sorted(floor.aliases)),
+            level=floor.level,
+        )
+        for floor in fr.async_get(hass).async_list_floors()
+    }
+
+
+@callback
+def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None = None) -> EntityRecord:
+    """Return what is known of an entity; it need not be in the registry.
+
+    `previous` keeps abilities that this kind of entity shows only in some states.
+    """
+    entry = er.async_get(hass).async_get(state.entity_id)
+    attributes = state.attributes
+    name = str(state.name).strip()
+    abilities = abilities_of(
+        state.domain,
+        attributes,
+        entry.capabilities if entry else None,
+        entry.supported_features if entry else 0,
+    )
+    if previous is not None and state.domain in FLICKERING:
+        abilities = tuple(sorted({*abilities, *previous.abilities}))
+    device_class = attributes.get("device_class")
+    if entry is None:
+        return EntityRecord(
+            entity_id=state.entity_id,
+            domain=state.domain,
+            name=name,
+            device_class=str(device_class) if device_class else None,
+            abilities=abilities,
+        )
+    device_class = entry.device_class or device_class or entry.original_device_class
+    device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+    area_id = er.async_get_effective_area_id(hass, entry)
+    area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+    return EntityRecord(
+        entity_id=state.entity_id,
+        domain=state.domain,
+        name=name,
+        aliases=_other_names(name, er.async_get_entity_aliases(hass, entry)),
+        area_id=area.id if area else None,
+        floor_id=area.floor_id if area else None,
+        device=(device.name_by_user or device.name) if device else None,
+        device_class=str(device_class) if device_class else None,
+        labels=_label_names(hass, entry.labels | (device.labels if device else set())),
+        category=entry.entity_category.value if entry.entity_category else None,
+        abilities=abilities,
+    )
+
+
+def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that differ from the first and from each other, in order."""
+    seen = {name.strip().casefold(), ""}
+    found = []
+    for candidate in candidates:
+        text = candidate.strip()
+        if (key := text.casefold()) not in seen:
+            seen.add(key)
+            found.append(text)
+    return tuple(found)
+
+
+@callback
+def _label_names(hass: HomeAssistant, label_ids: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of labels, sorted."""
+    labels = lr.async_get(hass)
+    return tuple(sorted(label.name for key in label_ids if (label := labels.async_get_label(key))))
