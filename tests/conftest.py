@@ -1,10 +1,12 @@
 """What all tests share: a real `hass` that finds the integration."""
 
 import pytest
+
+import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
-import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
+pytest_plugins = ("tests.servers.plugin",)
 
 
 @pytest.fixture(autouse=True)
