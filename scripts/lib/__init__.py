@@ -1,0 +1,1 @@
+"""What the commands and the end-to-end tests share."""
