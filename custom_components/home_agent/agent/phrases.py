@@ -1,0 +1,73 @@
+"""Sentences of the agent's own, in the language of the person who speaks."""
+
+from pathlib import Path
+from typing import Final
+
+from homeassistant.const import MATCH_ALL
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
+from homeassistant.util import language as language_util
+from homeassistant.util.hass_dict import HassKey
+
+from ..const import DOMAIN
+from ..errors import HomeAgentError
+
+_ENGLISH: Final = "en"
+_TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
+_LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
+_PLACES: Final = (
+    ("selector", f"component.{DOMAIN}.selector.spoken.options.{{key}}"),
+    ("exceptions", f"component.{DOMAIN}.exceptions.{{key}}.message"),
+)
+"""Category and full name of a sentence in the translations."""
+
+
+async def async_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str:
+    """Return a sentence in a language, or in the nearest one there is, or in English."""
+    if (phrase := cached_phrase(hass, language, key, **placeholders)) is not None:
+        return phrase
+    if _LANGUAGES not in hass.data:
+        hass.data[_LANGUAGES] = await hass.async_add_executor_job(_languages)
+    nearest = _nearest(hass, language, hass.data[_LANGUAGES])
+    for category, _ in _PLACES:
+        await async_get_translations(hass, nearest, category, {DOMAIN})
+    phrase = cached_phrase(hass, language, key, **placeholders)
+    return key.replace("_", " ") if phrase is None else phrase
+
+
+@callback
+def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str | None:
+    """Return a sentence at once, or None where its language was not loaded yet."""
+    if (languages := hass.data.get(_LANGUAGES)) is None:
+        return None
+    nearest = _nearest(hass, language, languages)
+    for category, name in _PLACES:
+        sentences = async_get_cached_translations(hass, nearest, category, DOMAIN)
+        if sentence := sentences.get(name.format(key=key)):
+            return _fill(sentence, placeholders)
+    return None
+
+
+async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgentError) -> str:
+    """Return what a person hears of an error."""
+    return await async_phrase(hass, language, err.key, **(err.translation_placeholders or {}))
+
+
+def _languages() -> frozenset[str]:
+    """Return the languages that have a file of translations."""
+    return frozenset(path.stem for path in _TRANSLATIONS.glob("*.json"))
+
+
+def _nearest(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
+    """Return the language with a file that is nearest to the one asked for."""
+    asked = hass.config.language if language in ("", MATCH_ALL) else language
+    found = language_util.matches(asked, sorted(languages), country=hass.config.country)
+    return found[0] if found else _ENGLISH
+
+
+def _fill(sentence: str, placeholders: dict[str, str]) -> str:
+    """Put values into a sentence; one that asks for more than there is stays as it is."""
+    try:
+        return sentence.format(**placeholders)
+    except KeyError, IndexError, ValueError:
+        return sentence

@@ -1,0 +1,83 @@
+"""The agent's own sentences, on a real Home Assistant with the translations of the integration."""
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from custom_components.home_agent import errors
+from custom_components.home_agent.agent.phrases import async_error_sentence, async_phrase, cached_phrase
+from homeassistant.core import HomeAssistant
+
+TRANSLATIONS = Path(errors.__file__).parent / "translations"
+LANGUAGES = sorted(path.stem for path in TRANSLATIONS.glob("*.json"))
+SPOKEN = (
+    "done",
+    "interrupted",
+    "no_answer",
+    "not_understood",
+    "one_moment",
+    "still_working",
+    "stopped",
+    "too_many_steps",
+)
+ERRORS = [
+    error
+    for _, error in inspect.getmembers(errors, inspect.isclass)
+    if issubclass(error, errors.HomeAgentError)
+]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_every_sentence_exists_in_every_language(hass: HomeAssistant, language: str) -> None:
+    """No key is spoken, and nothing falls back to English."""
+    texts = json.loads((TRANSLATIONS / f"{language}.json").read_text())
+    for key in SPOKEN:
+        sentence = await async_phrase(hass, language, key)
+        assert sentence == texts["selector"]["spoken"]["options"][key]
+        assert " " in sentence or sentence.endswith(".")
+    for error in ERRORS:
+        sentence = await async_error_sentence(hass, language, error("a detail"))
+        assert sentence == texts["exceptions"][error.key]["message"]
+        assert "a detail" not in sentence
+        assert len(sentence) <= 100
+    if language != "en":
+        english = [await async_phrase(hass, "en", key) for key in SPOKEN]
+        assert english != [await async_phrase(hass, language, key) for key in SPOKEN]
+
+
+@pytest.mark.parametrize(
+    ("asked", "spoken"),
+    [("de-CH", "de"), ("de_AT", "de"), ("DE", "de"), ("fr-CA", "fr"), ("tlh", "en"), ("en-GB", "en")],
+)
+async def test_the_nearest_language_is_spoken(hass: HomeAssistant, asked: str, spoken: str) -> None:
+    """A region without a file of its own gets its language, an unknown language English."""
+    assert await async_phrase(hass, asked, "llm_timeout") == await async_phrase(hass, spoken, "llm_timeout")
+    assert await async_phrase(hass, "de", "llm_timeout") != await async_phrase(hass, "en", "llm_timeout")
+
+
+@pytest.mark.parametrize("language", ["", "*"])
+async def test_no_language_means_that_of_the_house(hass: HomeAssistant, language: str) -> None:
+    """A request without a language is answered in the language of Home Assistant."""
+    hass.config.language = "nl"
+    assert await async_phrase(hass, language, "done") == await async_phrase(hass, "nl", "done") == "Klaar."
+
+
+async def test_loaded_sentences_need_no_waiting(hass: HomeAssistant) -> None:
+    """The fast path knows what was loaded, and says so when nothing was."""
+    assert cached_phrase(hass, "de", "done") is None
+    said = await async_phrase(hass, "de", "one_moment")
+    assert cached_phrase(hass, "de-CH", "one_moment") == said
+    assert cached_phrase(hass, "de", "no_such_sentence") is None
+
+
+async def test_a_missing_sentence_is_no_failure(hass: HomeAssistant) -> None:
+    """Something speakable comes back for a key that no file has."""
+    assert await async_phrase(hass, "de", "no_such_sentence") == "no such sentence"
+
+
+async def test_placeholders_that_nobody_asked_for_are_left_out(hass: HomeAssistant) -> None:
+    """A sentence takes the values it names and no other."""
+    err = errors.LLMTimeout("the server slept", seconds=30)
+    assert await async_error_sentence(hass, "en", err) == await async_phrase(hass, "en", "llm_timeout")
