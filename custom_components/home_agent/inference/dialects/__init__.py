@@ -1,1 +1,13 @@
 """How each kind of server wants its requests and gives its answers."""
+
+from ..models import Dialect
+from .azure import AzureWire
+from .base import Wire
+from .ollama import OllamaWire
+from .openai import OpenAIWire
+
+WIRES: dict[Dialect, Wire] = {
+    Dialect.OPENAI: OpenAIWire(),
+    Dialect.OLLAMA: OllamaWire(),
+    Dialect.AZURE: AzureWire(),
+}

@@ -1,0 +1,295 @@
+"""One model on one server: chats, embeddings, what it can do."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from http import HTTPStatus
+import logging
+from math import isfinite
+from typing import Any, Final
+
+import aiohttp
+
+from . import ollama_model
+from .capabilities import Capabilities, ModelFacts, adapt, learn
+from .detection import detect
+from .dialects import WIRES
+from .dialects.base import Answer, Call, Wire, malformed
+from .dialects.ollama import OllamaWire
+from .errors import ErrorKind, ModelServerError, shorten
+from .models import ChatRequest, Completion, Delta, Dialect, Endpoint, Probe
+from .probing import probe
+from .sse import DONE, JSONReader
+from .transport import Transport
+
+_LOGGER: Final = logging.getLogger(__name__)
+
+ATTEMPTS: Final = 2
+PAUSE: Final = 1.0
+LONGEST_PAUSE: Final = 10.0
+GRACE: Final = 3.0
+"""Seconds a server may keep silent after it has named the reason to finish."""
+
+MAX_MODELS: Final = 2000
+_KEPT_EXTRAS: Final = 256
+
+
+class ModelClient:
+    """Speaks to one endpoint; every failure is a ModelServerError."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        endpoint: Endpoint,
+        *,
+        capabilities: Capabilities | None = None,
+        connect_timeout: float = 10,
+        idle_timeout: float = 60,
+        first_byte_timeout: float = 120,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """Prepare; nothing is sent yet. Times are in seconds."""
+        self.endpoint = endpoint
+        self.capabilities = capabilities or Capabilities()
+        self.transport = Transport(
+            session,
+            endpoint,
+            connect_timeout=connect_timeout,
+            first_byte_timeout=first_byte_timeout,
+            idle_timeout=idle_timeout,
+        )
+        self._sleep = sleep
+        self._extras: dict[str, Any] = {}
+        self._detecting = asyncio.Lock()
+
+    def stream(self, request: ChatRequest) -> AsyncGenerator[Delta]:
+        """Yield the answer as it comes; the last delta names the reason to finish and the usage.
+
+        A second attempt is made as long as nothing was yielded. Closing the generator closes the connection.
+        """
+        return self._attempts(request, stream=True)
+
+    async def complete(self, request: ChatRequest) -> Completion:
+        """Return the whole answer, asked for without streaming."""
+        answer = Completion()
+        words: list[str] = []
+        thoughts: list[str] = []
+        async with aclosing(self._attempts(request, stream=False)) as deltas:
+            async for delta in deltas:
+                words.append(delta.content)
+                thoughts.append(delta.thinking)
+                answer.tool_calls += delta.tool_calls
+                answer.finish_reason = delta.finish_reason or answer.finish_reason
+                answer.usage = delta.usage or answer.usage
+        answer.content, answer.thinking = "".join(words), "".join(thoughts)
+        return answer
+
+    async def list_models(self) -> list[str]:
+        """Return the names of the server's models."""
+        return [model["id"] for model in await self.model_list()]
+
+    async def model_list(self) -> list[dict[str, Any]]:
+        """Return what the server tells of its models; each has an `id`."""
+        data = await self.fetch(lambda wire: wire.models(self.endpoint))
+        try:
+            return Wire.read_models(data)[:MAX_MODELS]
+        except (AttributeError, TypeError) as err:
+            raise malformed("the server's list of models cannot be read") from err
+
+    async def embed(self, texts: list[str], *, keep_alive: str | None = None) -> list[list[float]]:
+        """Return one vector for each text, all of the same length."""
+        if not texts:
+            return []
+        data = await self.fetch(lambda wire: wire.embeddings(self.endpoint, texts, keep_alive))
+        wire = await self.wire()
+        try:
+            vectors = wire.read_embeddings(data)
+            sizes = {len(vector) for vector in vectors}
+            sound = all(isfinite(sum(vector)) for vector in vectors)
+        except (AttributeError, KeyError, TypeError) as err:
+            raise malformed("the server's answer holds no embeddings") from err
+        if len(vectors) != len(texts) or len(sizes) != 1 or 0 in sizes or not sound:
+            raise malformed(f"{len(vectors)} usable embeddings for {len(texts)} texts")
+        return vectors
+
+    async def probe(self) -> Probe:
+        """Return what the server and its model can do; needs a working key."""
+        return await probe(self)
+
+    async def wire(self) -> Wire:
+        """Return the dialect of the server, found out once."""
+        if self.endpoint.dialect != "auto":
+            return _call(_named, self.endpoint.dialect)
+        known = self.capabilities.dialect(self.endpoint.base_url)
+        if known is None:
+            async with self._detecting:
+                known = self.capabilities.dialect(self.endpoint.base_url)
+                known = known or await self._detect()
+        return WIRES[known]
+
+    async def fetch(self, make: Callable[[Wire], Call]) -> Any:
+        """Return the decoded answer to a request that is not a chat, with a second attempt."""
+        try:
+            return await self._fetch_once(make)
+        except ModelServerError as err:
+            await self._pause(err, last=False)
+        return await self._fetch_once(make)
+
+    async def _fetch_once(self, make: Callable[[Wire], Call]) -> Any:
+        """Return the decoded answer to a request."""
+        wire = await self.wire()
+        return await self.transport.json(_call(make, wire), wire.headers(self.endpoint))
+
+    async def _attempts(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer, asked for again if the first attempt fails before it has said anything."""
+        for attempt in range(1, ATTEMPTS + 1):
+            begun = False
+            try:
+                async with aclosing(self._attempt(request, stream=stream)) as deltas:
+                    async for delta in deltas:
+                        begun = True
+                        yield delta
+            except ModelServerError as err:
+                await self._pause(err, last=begun or attempt == ATTEMPTS)
+            else:
+                return
+
+    async def _pause(self, err: ModelServerError, *, last: bool) -> None:
+        """Wait before the next attempt; raise the error where there is none."""
+        pause = PAUSE if err.retry_after is None else err.retry_after
+        if last or not err.retryable or pause > LONGEST_PAUSE:
+            raise err
+        _LOGGER.debug("Asking again in %s s: %s", pause, err.detail)
+        await self._sleep(pause)
+
+    async def _attempt(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer to one request, sent again at once without what the server refuses."""
+        wire = await self.wire()
+        facts = self.capabilities.of(self.endpoint)
+        if isinstance(wire, OllamaWire):
+            await self._ask_ollama(wire, facts)
+            request = ollama_model.fit(facts, request)
+        if self._extras:
+            request = replace(request, messages=self._with_extras(request.messages))
+        call = _call(lambda: wire.chat(self.endpoint, request, stream=stream))
+        body = call.body or {}
+        steps, lasting = dict(facts.steps), True
+        while True:
+            adapted = Call(call.url, adapt(body, steps))
+            async with self.transport.open(adapted, wire.headers(self.endpoint)) as response:
+                if response.status < HTTPStatus.MULTIPLE_CHOICES:
+                    if lasting:
+                        facts.steps.update(steps)
+                    async with aclosing(self._read(response, wire.answer(self.transport.secrets))) as deltas:
+                        async for delta in deltas:
+                            yield delta
+                    return
+                error, said = await self.transport.explain(response)
+            refused = learn(error, said, body, steps)
+            if refused is None:
+                raise error
+            # A prompt that leaves too little room is no reason to forget the limit for good.
+            lasting = lasting and error.kind is not ErrorKind.CONTEXT_TOO_LONG
+            steps[refused] = steps.get(refused, 0) + 1
+            _LOGGER.debug("The model refuses %s; sent again without", refused)
+
+    async def _read(self, response: aiohttp.ClientResponse, answer: Answer) -> AsyncGenerator[Delta]:
+        """Yield the deltas of one answer."""
+        reader = JSONReader()
+        limit = self.transport.first_byte_timeout
+        begun = ended = False
+        while not ended and not answer.full:
+            try:
+                chunk = await self.transport.chunk(response, limit)
+            except ModelServerError:
+                if answer.finish_reason is None:
+                    raise
+                break
+            ended = not chunk
+            for found in reader.feed(chunk) if chunk else reader.close():
+                if found is DONE:
+                    await self.transport.drain(response)
+                    ended = True
+                    break
+                if (delta := self._understand(answer, found)) is not None:
+                    begun = True
+                    yield delta
+            if reader.failure is not None and answer.finish_reason is None:
+                raise malformed(shorten(reader.failure, self.transport.secrets))
+            limit = self.transport.idle_timeout if answer.finish_reason is None else GRACE
+        last = answer.close()
+        self._keep_extras(answer.calls.extras)
+        if last is not None:
+            yield last
+        elif not begun:
+            raise _nothing_said(answer, reader)
+
+    def _understand(self, answer: Answer, found: Any) -> Delta | None:
+        """Return what one object of an answer says."""
+        if isinstance(found, list):
+            found = found[0] if found else {}
+        try:
+            return answer.read(found)
+        except (AttributeError, KeyError, TypeError, ValueError) as err:
+            raise malformed("the server's answer has an unknown shape") from err
+
+    async def _detect(self) -> Dialect:
+        """Return the dialect the server answers in, and remember it if that is certain."""
+        dialect, certain = await detect(self.transport, self.endpoint)
+        if certain:
+            self.capabilities.remember_dialect(self.endpoint.base_url, dialect)
+        return dialect
+
+    async def _ask_ollama(self, wire: OllamaWire, facts: ModelFacts) -> None:
+        """Learn a model's context size and abilities, once."""
+        if facts.asked:
+            return
+        data: Any = {}
+        try:
+            data = await self.transport.json(_call(wire.show, self.endpoint), wire.headers(self.endpoint))
+        except ModelServerError as err:
+            if err.kind not in (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED):
+                raise
+        ollama_model.learn(facts, data)
+
+    def _with_extras(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Return the messages with what the server wants back with its own tool calls."""
+        return [
+            {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
+            if message.get("tool_calls")
+            else message
+            for message in messages
+        ]
+
+    def _with_extra(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Return one earlier call with what came with it."""
+        extra = self._extras.get(call.get("id", ""))
+        return {**call, "extra_content": extra} if extra else call
+
+    def _keep_extras(self, extras: Mapping[str, Any]) -> None:
+        """Remember what came with tool calls, the oldest forgotten first."""
+        self._extras.update(extras)
+        while len(self._extras) > _KEPT_EXTRAS:
+            self._extras.pop(next(iter(self._extras)))
+
+
+def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Return what is made of an endpoint's settings. Raises ModelServerError if they make no sense."""
+    try:
+        return make(*args, **kwargs)
+    except ValueError:
+        detail = "the server's address or dialect is not valid"
+        raise ModelServerError(ErrorKind.BAD_REQUEST, detail) from None
+
+
+def _named(dialect: str) -> Wire:
+    """Return the dialect of this name."""
+    return WIRES[Dialect(dialect)]
+
+
+def _nothing_said(answer: Answer, reader: JSONReader) -> ModelServerError:
+    """Return the error for an answer that ended and said nothing."""
+    if reader.empty or answer.recognised:
+        return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty")
+    return malformed("the server's answer holds no message; is the address right?")

@@ -1,0 +1,72 @@
+"""Addresses of model servers: what people type, and where the requests go."""
+
+from typing import Final
+
+from yarl import URL
+
+_PASTED: Final = ("/chat/completions", "/completions", "/embeddings", "/models", "/api/chat", "/api/generate")
+_AZURE: Final = (
+    ".openai.azure.com",
+    ".services.ai.azure.com",
+    ".cognitiveservices.azure.com",
+    ".azure-api.net",
+)
+_CLOUD: Final = (
+    *_AZURE,
+    "openai.com",
+    "openrouter.ai",
+    "googleapis.com",
+    "anthropic.com",
+    "mistral.ai",
+    "groq.com",
+    "deepseek.com",
+    "x.ai",
+    "together.xyz",
+    "together.ai",
+    "perplexity.ai",
+    "fireworks.ai",
+    "cerebras.ai",
+    "cohere.com",
+    "cohere.ai",
+    "nvidia.com",
+    "huggingface.co",
+    "github.ai",
+)
+
+
+def parse(base_url: str) -> URL:
+    """Return the base address; the scheme may be missing, a pasted path of a request is cut off."""
+    text = base_url.strip()
+    url = URL(text if "://" in text else f"http://{text}").with_fragment(None)
+    if url.scheme not in ("http", "https") or not url.host:
+        raise ValueError("not an http address")
+    path = url.path.rstrip("/")
+    for suffix in _PASTED:
+        path = path.removesuffix(suffix)
+    return url.with_path(path or "/").with_query(url.query)
+
+
+def join(base: URL, path: str, **query: str) -> URL:
+    """Return the base with a path and query parameters added, without the user and password in it."""
+    address = base.with_path(base.path.rstrip("/") + path).with_query(base.query).update_query(query)
+    return address.with_user(None) if address.user or address.password else address
+
+
+def without(base: URL, *suffixes: str) -> URL:
+    """Return the base without the first of these ends of its path."""
+    path = base.path.rstrip("/")
+    for suffix in suffixes:
+        if path.endswith(suffix):
+            return base.with_path(path.removesuffix(suffix) or "/").with_query(base.query)
+    return base
+
+
+def is_azure(base: URL) -> bool:
+    """Tell whether this is a resource of Azure."""
+    return (base.host or "").endswith(_AZURE)
+
+
+def is_cloud(base: URL) -> bool:
+    """Tell whether this is one of the known services on the internet."""
+    host = base.host or ""
+    return any(host == name or host.endswith(name if name[0] == "." else f".{name}") for name in _CLOUD)

@@ -1,0 +1,127 @@
+"""What every dialect offers, and how an answer is put together whatever it came in."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final
+
+from yarl import URL
+
+from ..calls import CallAssembler
+from ..errors import ErrorKind, ModelServerError
+from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall, Usage
+
+TEXT_CHARS: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to send; without a body it is a GET."""
+
+    url: URL
+    body: dict[str, Any] | None = None
+
+
+class Answer(ABC):
+    """Turns the objects of one answer into deltas."""
+
+    def __init__(self, secrets: Sequence[str] = ()) -> None:
+        """Start before the first object; secrets never show in an error."""
+        self.secrets = secrets
+        self.calls = CallAssembler()
+        self.finish_reason: str | None = None
+        self.usage: Usage | None = None
+        self.recognised = False
+        self.full = False
+        self._left = TEXT_CHARS
+        self._content = Characters()
+        self._thinking = Characters()
+
+    @abstractmethod
+    def read(self, data: Mapping[str, Any]) -> Delta | None:
+        """Return what an object says, None if it says nothing. Raises ModelServerError."""
+
+    def close(self) -> Delta | None:
+        """Return what is left when the answer has ended."""
+        calls = self.calls.flush()
+        reason = "length" if self.full else self.finish_reason
+        if reason == "stop" and self.calls.seen:
+            reason = "tool_calls"
+        if not (calls or reason or self.usage):
+            return None
+        return Delta(tool_calls=calls, finish_reason=reason, usage=self.usage)
+
+    def _delta(self, content: str, thinking: str, calls: list[ToolCall]) -> Delta | None:
+        """Return a delta within the limit of the whole answer, None if it would be empty."""
+        content, thinking = self._content.mend(content), self._thinking.mend(thinking)
+        size = len(content) + len(thinking)
+        if size > self._left:
+            self.full = True
+            content, thinking = content[: self._left], thinking[: max(0, self._left - len(content))]
+        self._left = max(0, self._left - size)
+        if not (content or thinking or calls):
+            return None
+        return Delta(content=content, thinking=thinking, tool_calls=calls)
+
+
+class Characters:
+    """Joins characters that a server cut in two halves of a surrogate pair."""
+
+    def __init__(self) -> None:
+        """Start without a half."""
+        self._half = ""
+
+    def mend(self, text: str) -> str:
+        """Return text that can be encoded."""
+        if text.isascii() and not self._half:
+            return text
+        text, self._half = self._half + text, ""
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            if "\ud800" <= text[-1] <= "\udbff":
+                text, self._half = text[:-1], text[-1]
+            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        return text
+
+
+class Wire(ABC):
+    """A protocol: where requests go, what is in them, how answers are read. Holds no state."""
+
+    dialect: ClassVar[Dialect]
+
+    @abstractmethod
+    def headers(self, endpoint: Endpoint) -> dict[str, str]:
+        """Return the headers that carry the key."""
+
+    @abstractmethod
+    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> Call:
+        """Return the request for an answer."""
+
+    @abstractmethod
+    def answer(self, secrets: Sequence[str] = ()) -> Answer:
+        """Return a reader for one answer."""
+
+    @abstractmethod
+    def models(self, endpoint: Endpoint) -> Call:
+        """Return the request for the list of models."""
+
+    @abstractmethod
+    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> Call:
+        """Return the request for embeddings."""
+
+    @abstractmethod
+    def read_embeddings(self, data: Any) -> list[list[float]]:
+        """Return the vectors, in the order of the texts."""
+
+    @staticmethod
+    def read_models(data: Any) -> list[dict[str, Any]]:
+        """Return the models of a list; each has an `id` at least."""
+        listed = data if isinstance(data, list) else data.get("data") or data.get("models") or []
+        named = ((item, item.get("id") or item.get("name")) for item in listed if isinstance(item, dict))
+        return [{**item, "id": name} for item, name in named if isinstance(name, str)]
+
+
+def malformed(detail: str) -> ModelServerError:
+    """Return the error for an answer that makes no sense."""
+    return ModelServerError(ErrorKind.MALFORMED, detail)

@@ -1,0 +1,213 @@
+"""Failures of a model server, told apart by their status and their words."""
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from enum import StrEnum
+from http import HTTPStatus
+import re
+from typing import Any, Final
+
+DETAIL_CHARS: Final = 200
+_HIDDEN: Final = "***"
+_SHORTEST_SECRET: Final = 4
+_STATUSES: Final = frozenset(str(code) for code in range(400, 600))
+_KEY_LIKE: Final = re.compile(
+    r"\b(?:sk|pk|gsk|xai|hf)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w.-]{20,}"
+    r"|(?i:(?<=bearer )\S+|(?<=basic )\S+|(?<=[?&]key=)[^&\s]+|(?<=api[-_]key=)[^&\s]+|(?<=token=)[^&\s]+)"
+    r"|(?<=://)[^/\s@]+(?=@)"
+)
+
+
+class ErrorKind(StrEnum):
+    """What the caller can do about it differs by these."""
+
+    AUTH = "auth"
+    RATE_LIMIT = "rate_limit"
+    TIMEOUT = "timeout"
+    UNAVAILABLE = "unavailable"
+    BAD_REQUEST = "bad_request"
+    CONTEXT_TOO_LONG = "context_too_long"
+    MODEL_NOT_FOUND = "model_not_found"
+    MALFORMED = "malformed"
+
+
+class ModelServerError(Exception):
+    """A request failed; `detail` is short and holds no key, `retry_after` is in seconds."""
+
+    def __init__(
+        self,
+        kind: ErrorKind,
+        detail: str,
+        *,
+        status: int | None = None,
+        retry_after: float | None = None,
+        retryable: bool | None = None,
+    ) -> None:
+        """Store what is known."""
+        super().__init__(detail)
+        self.kind = kind
+        self.detail = detail
+        self.status = status
+        self.retry_after = retry_after
+        self.retryable = kind in _RETRYABLE if retryable is None else retryable
+
+
+_RETRYABLE: Final = (ErrorKind.UNAVAILABLE, ErrorKind.RATE_LIMIT)
+
+_STATUS_KINDS: Final = {
+    401: ErrorKind.AUTH,
+    403: ErrorKind.AUTH,
+    402: ErrorKind.RATE_LIMIT,
+    404: ErrorKind.MODEL_NOT_FOUND,
+    408: ErrorKind.TIMEOUT,
+    413: ErrorKind.CONTEXT_TOO_LONG,
+    429: ErrorKind.RATE_LIMIT,
+    529: ErrorKind.RATE_LIMIT,
+}
+
+# Words that say more than the status: Gemini refuses a key with 400, several servers a long prompt with 500.
+_WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] = (
+    (
+        ErrorKind.CONTEXT_TOO_LONG,
+        re.compile(
+            r"context[ _](?:length|window|size|limit)|exceed_context|max(?:imum)? context|context overflow"
+            r"|context the overflows|prompt is too long|prompt too long|input is too long|input length"
+            r"|too many (?:input )?tokens|input token count|reduce the length|request too large"
+        ),
+        frozenset({0, 400, 413, 422, 429, 500}),
+    ),
+    (
+        ErrorKind.AUTH,
+        re.compile(
+            r"api[ _]key (?:not valid|expired|is invalid)|(?:invalid|incorrect|missing) api[ _]key"
+            r"|invalid_api_key"
+        ),
+        frozenset({0, 400}),
+    ),
+    (
+        ErrorKind.MODEL_NOT_FOUND,
+        re.compile(
+            r"model .{0,100}(?:not found|does not exist|not exist)|not a valid model|model_not_found"
+            r"|unknown model|invalid model|no models? loaded|deploymentnotfound"
+        ),
+        frozenset({0, 400, 422}),
+    ),
+    (
+        ErrorKind.RATE_LIMIT,
+        re.compile(r"rate.?limit|too many requests|overloaded|quota"),
+        frozenset({0, 400}),
+    ),
+)
+_SPENT: Final = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit")
+
+
+def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return the text on one line without anything that looks like, or is, a secret."""
+    for secret in sorted(secrets, key=len, reverse=True):
+        if len(secret) >= _SHORTEST_SECRET:
+            text = text.replace(secret, _HIDDEN)
+    return _KEY_LIKE.sub(_HIDDEN, " ".join(text.split()))
+
+
+def shorten(text: str, secrets: Iterable[str] = ()) -> str:
+    """Return the text scrubbed, of at most `DETAIL_CHARS` characters."""
+    text = scrub(text, secrets)
+    return text if len(text) <= DETAIL_CHARS else text[: DETAIL_CHARS - 1] + "…"
+
+
+def server_message(body: Any) -> tuple[str, str, str]:
+    """Return message, offending parameter and code of an error body, whatever shape the server gave it."""
+    if isinstance(body, list):
+        body = body[0] if body else {}
+    if not isinstance(body, dict):
+        return str(body or ""), "", ""
+    error = body.get("error")
+    if not isinstance(error, dict):
+        words = error or body.get("message") or body.get("detail") or body.get("errors") or ""
+        error = {**body, "message": words}
+    message = _words(error.get("message"))
+    metadata = error.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("raw"):
+        message = f"{message}: {metadata['raw']}"
+    code = error.get("code") or error.get("type") or error.get("status") or ""
+    return str(message or ""), str(error.get("param") or ""), str(code)
+
+
+def _words(message: Any) -> str:
+    """Return a message as text, without the request that validators quote in it."""
+    if isinstance(message, dict):
+        return _words(message.get("message") or message.get("msg") or message.get("detail"))
+    if isinstance(message, list):
+        return "; ".join(f"{_place(item)}{_words(item)}" for item in message[:5])
+    return str(message or "").split("'input':", 1)[0]
+
+
+def _place(problem: Any) -> str:
+    """Return where a validator found a problem."""
+    where = problem.get("loc") if isinstance(problem, dict) else None
+    return f"{'.'.join(map(str, where))}: " if isinstance(where, list) else ""
+
+
+def classify(status: int, words: str) -> ErrorKind:
+    """Return the kind of a failure; status 0 is an error inside a stream that names none."""
+    lowered = words.lower()
+    for kind, pattern, statuses in _WORDING:
+        if status in statuses and pattern.search(lowered):
+            return kind
+    if status in _STATUS_KINDS:
+        return _STATUS_KINDS[status]
+    ours = HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR
+    return ErrorKind.BAD_REQUEST if ours else ErrorKind.UNAVAILABLE
+
+
+def from_answer(
+    status: int, body: Any, *, secrets: Iterable[str] = (), retry_after: float | None = None
+) -> ModelServerError:
+    """Return the error that an answer of the server means."""
+    message, _, code = server_message(body)
+    kind = classify(status, f"{code} {message}")
+    spent = kind is ErrorKind.RATE_LIMIT and bool(_SPENT.search(f"{code} {message}".lower()))
+    said = message or code or "no explanation"
+    detail = f"{status}: {said}" if status else said
+    return ModelServerError(
+        kind,
+        shorten(detail, secrets),
+        status=status or None,
+        retry_after=retry_after,
+        retryable=False if spent else None,
+    )
+
+
+def in_stream(body: Any, *, secrets: Iterable[str] = ()) -> ModelServerError:
+    """Return the error of an error object inside a stream; its code may be a status."""
+    _, _, code = server_message(body)
+    status = int(code) if code in _STATUSES else 0
+    error = from_answer(status, body, secrets=secrets)
+    error.status = status or None
+    return error
+
+
+def retry_seconds(headers: Any) -> float | None:
+    """Return the seconds that Retry-After asks for, given as a number or as a date."""
+    if (milliseconds := _number(headers.get("retry-after-ms"))) is not None:
+        return milliseconds / 1000
+    value = headers.get("retry-after")
+    if value is None or (seconds := _number(value)) is not None:
+        return seconds if value is not None else None
+    try:
+        moment = parsedate_to_datetime(value)
+    except ValueError:
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max(0.0, (moment - datetime.now(UTC)).total_seconds())
+
+
+def _number(value: str | None) -> float | None:
+    """Return a header as a number that is not negative, None if it is none."""
+    try:
+        number = float(value or "")
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None

@@ -1,0 +1,99 @@
+"""What is asked of a model server and what it answers, whatever it speaks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+
+class Dialect(StrEnum):
+    """The protocols that are spoken."""
+
+    OPENAI = "openai"
+    OLLAMA = "ollama"
+    AZURE = "azure"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """A model on a server; keys and header values never show in its repr."""
+
+    base_url: str = field(repr=False)
+    model: str
+    api_key: str = field(default="", repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
+    dialect: str = "auto"
+    api_version: str | None = None
+
+
+@dataclass(slots=True, kw_only=True)
+class ChatRequest:
+    """A chat in OpenAI's format; None leaves a parameter to the server."""
+
+    messages: list[dict[str, Any]]
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    temperature: float | None = None
+    top_p: float | None = None
+    max_tokens: int | None = None
+    keep_alive: str | None = None
+    num_ctx: int | None = None
+    thinking: bool | None = None
+    reasoning_effort: str | None = None
+    response_schema: dict[str, Any] | None = None
+    tool_choice: str | None = None
+    conversation_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call; `arguments` is the text the model wrote and may be broken JSON."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one request; `cached` are those of the prompt that came from the server's cache."""
+
+    prompt: int = 0
+    completion: int = 0
+    cached: int = 0
+
+    @property
+    def total(self) -> int:
+        """Return all tokens that were counted."""
+        return self.prompt + self.completion
+
+
+@dataclass(slots=True)
+class Delta:
+    """A piece of an answer; tool calls are whole."""
+
+    content: str = ""
+    thinking: str = ""
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    finish_reason: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(slots=True)
+class Completion:
+    """A whole answer."""
+
+    content: str = ""
+    thinking: str = ""
+    tool_calls: list[ToolCall] = field(default_factory=list)
+    finish_reason: str | None = None
+    usage: Usage | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """What a server says of itself; None is unknown. `context_size` is in tokens."""
+
+    models: list[str]
+    tool_calling: bool | None
+    context_size: int | None
+    dialect: Dialect

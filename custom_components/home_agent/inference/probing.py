@@ -1,0 +1,118 @@
+"""Finds out what a server and its model can do, for the person who sets them up."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from . import ollama_model
+from .dialects import address
+from .dialects.base import Call
+from .dialects.ollama import OllamaWire
+from .errors import ErrorKind, ModelServerError
+from .models import ChatRequest, Probe
+
+if TYPE_CHECKING:
+    from .client import ModelClient
+
+_TOKENS: Final = 512
+_QUESTION: Final = {"role": "user", "content": "What is the temperature in the kitchen? Call the tool."}
+_TOOL: Final = {
+    "type": "function",
+    "function": {
+        "name": "get_temperature",
+        "description": "Get the temperature of a room.",
+        "parameters": {
+            "type": "object",
+            "properties": {"room": {"type": "string"}},
+            "required": ["room"],
+        },
+    },
+}
+# Servers that have no list of models are fine; those that refuse the key or are down are not.
+_NO_LIST: Final = (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED, ErrorKind.MODEL_NOT_FOUND)
+_FATAL: Final = (ErrorKind.AUTH, ErrorKind.MALFORMED, ErrorKind.MODEL_NOT_FOUND)
+# Where servers put a model's context size, the one it is loaded with before the one it could have.
+_CONTEXT_SIZES: Final = (
+    ("meta", "n_ctx"),
+    ("max_model_len",),
+    ("loaded_context_length",),
+    ("context_length",),
+    ("context_window",),
+    ("max_context_length",),
+    ("top_provider", "context_length"),
+    ("meta", "n_ctx_train"),
+)
+# Addresses beside the API where llama.cpp and LM Studio tell more.
+_MORE: Final = (
+    ("/props", ("default_generation_settings", "n_ctx")),
+    ("/api/v0/models/{model}", ("loaded_context_length",)),
+)
+
+
+async def probe(client: ModelClient) -> Probe:
+    """Return what is found out; asks the model itself whether it calls tools, which also proves the key."""
+    wire = await client.wire()
+    endpoint = client.endpoint
+    models: list[dict[str, Any]] = []
+    try:
+        models = await client.model_list()
+    except ModelServerError as err:
+        if err.kind not in _NO_LIST or not endpoint.model:
+            raise
+    tool_calling: bool | None = None
+    size: int | None = None
+    if isinstance(wire, OllamaWire):
+        if endpoint.model:
+            data = await client.fetch(lambda _: wire.show(endpoint))
+            facts = client.capabilities.of(endpoint)
+            ollama_model.learn(facts, data)
+            size = facts.context_length
+            tool_calling = "tools" in facts.abilities if facts.abilities is not None else None
+    elif endpoint.model:
+        tool_calling = await _calls_tools(client)
+        size = await _context_size(client, next((m for m in models if m["id"] == endpoint.model), {}))
+    return Probe(
+        models=[model["id"] for model in models],
+        tool_calling=tool_calling,
+        context_size=size,
+        dialect=wire.dialect,
+    )
+
+
+async def _calls_tools(client: ModelClient) -> bool | None:
+    """Return whether the model calls a tool when asked to; None if it could not be found out."""
+    request = ChatRequest(messages=[_QUESTION], tools=[_TOOL], max_tokens=_TOKENS, thinking=False)
+    try:
+        answer = await client.complete(request)
+    except ModelServerError as err:
+        if err.kind in _FATAL:
+            raise
+        return False if err.kind is ErrorKind.BAD_REQUEST and "tool" in err.detail.lower() else None
+    if answer.tool_calls:
+        return True
+    return None if answer.finish_reason == "length" else False
+
+
+async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | None:
+    """Return the context size of a model in tokens, from its entry in the list or from beside it."""
+    base = address.parse(client.endpoint.base_url)
+    loaded, *others = (_lookup(model, path) for path in _CONTEXT_SIZES)
+    if loaded is not None or address.is_cloud(base):
+        return loaded if loaded is not None else next(filter(None, others), None)
+    root = address.without(base, "/v1")
+    headers = (await client.wire()).headers(client.endpoint)
+    for path, field in _MORE:
+        call = Call(address.join(root, path.format(model=client.endpoint.model)))
+        try:
+            size = _lookup(await client.transport.json(call, headers), field)
+        except ModelServerError:
+            continue
+        if size is not None:
+            return size
+    return next(filter(None, others), None)
+
+
+def _lookup(data: Any, path: tuple[str, ...]) -> int | None:
+    """Return a number of at least one from nested objects."""
+    for name in path:
+        data = data.get(name) if isinstance(data, Mapping) else None
+    return data if isinstance(data, int) and data > 0 else None

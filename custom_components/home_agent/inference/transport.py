@@ -1,0 +1,237 @@
+"""HTTP with deadlines on every wait, and every failure as a ModelServerError."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+import json
+import ssl
+from typing import Any, Final
+from urllib.parse import quote
+
+import aiohttp
+from multidict import CIMultiDict
+import orjson
+
+from .dialects.address import parse as parse_address
+from .dialects.base import Call, malformed
+from .errors import ErrorKind, ModelServerError, from_answer, retry_seconds, shorten
+from .models import Endpoint
+from .sse import parse
+
+ERROR_BYTES: Final = 16 * 1024
+DOCUMENT_BYTES: Final = 64 * 1024 * 1024
+_PARSED_ASIDE: Final = 256 * 1024
+_OURS: Final = ("content-length", "content-type", "transfer-encoding", "host", "accept-encoding")
+
+
+class Transport:
+    """Sends requests to one endpoint."""
+
+    def __init__(
+        self,
+        session: aiohttp.ClientSession,
+        endpoint: Endpoint,
+        *,
+        connect_timeout: float,
+        first_byte_timeout: float,
+        idle_timeout: float,
+    ) -> None:
+        """Store session and deadlines, in seconds."""
+        self._session = session
+        self._extra = {**_user_info(endpoint), **endpoint.headers}
+        self.first_byte_timeout = first_byte_timeout
+        self.idle_timeout = idle_timeout
+        self._timeout = aiohttp.ClientTimeout(
+            total=None, connect=connect_timeout, sock_connect=connect_timeout
+        )
+        self._may_be_kept = False
+        self.secrets = tuple(_secrets(endpoint))
+
+    @asynccontextmanager
+    async def open(self, call: Call, headers: Mapping[str, str]) -> AsyncGenerator[aiohttp.ClientResponse]:
+        """Send a request and yield its answer; what is not read to its end is closed."""
+        try:
+            async with asyncio.timeout(self.first_byte_timeout):
+                response = await self._send(call, self._headers(call, headers))
+        except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
+            raise failure(err, self.secrets) from _harmless(err)
+        try:
+            yield response
+        finally:
+            if not response.content.at_eof():
+                response.close()
+            response.release()
+
+    async def _send(self, call: Call, headers: CIMultiDict[str]) -> aiohttp.ClientResponse:
+        """Send a request, once more if the connection was a kept one that the server has closed meanwhile."""
+        data = None if call.body is None else encode(call.body)
+
+        async def send() -> aiohttp.ClientResponse:
+            return await self._session.request(
+                "GET" if data is None else "POST",
+                call.url,
+                data=data,
+                headers=headers,
+                timeout=self._timeout,
+                allow_redirects=False,
+            )
+
+        try:
+            response = await send()
+        except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as err:
+            if not self._may_be_kept or isinstance(err, aiohttp.ClientConnectorError):
+                raise
+            self._may_be_kept = False
+            response = await send()
+        self._may_be_kept = True
+        return response
+
+    async def chunk(self, response: aiohttp.ClientResponse, seconds: float) -> bytes:
+        """Return what arrives next, within so many seconds; nothing at the end of the body."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await response.content.readany()
+        except (aiohttp.ClientError, OSError) as err:
+            raise failure(err, self.secrets) from err
+
+    async def drain(self, response: aiohttp.ClientResponse, seconds: float = 0.05) -> None:
+        """Read the very end of a body, so that the connection can be used again."""
+        with suppress(aiohttp.ClientError, OSError):
+            async with asyncio.timeout(seconds):
+                while await response.content.readany():
+                    pass
+
+    async def json(self, call: Call, headers: Mapping[str, str]) -> Any:
+        """Return the decoded answer to a request. Raises ModelServerError."""
+        async with self.open(call, headers) as response:
+            if response.status >= HTTPStatus.MULTIPLE_CHOICES:
+                error, _ = await self.explain(response)
+                raise error
+            body = await self._read(response, DOCUMENT_BYTES)
+        try:
+            if len(body) > _PARSED_ASIDE:
+                return await asyncio.get_running_loop().run_in_executor(None, parse, body)
+            return parse(body)
+        except ValueError:
+            kind = "a web page" if body.lstrip().startswith(b"<") else "no JSON"
+            raise malformed(f"the server answered with {kind}") from None
+
+    async def explain(self, response: aiohttp.ClientResponse) -> tuple[ModelServerError, Any]:
+        """Return the error that a refusal means, and its decoded body."""
+        if response.status < HTTPStatus.BAD_REQUEST:
+            target = response.headers.get("location", "").partition("?")[0]
+            detail = shorten(
+                f"{response.status}: the server redirects to {target}; set that address", self.secrets
+            )
+            return ModelServerError(ErrorKind.BAD_REQUEST, detail, status=response.status), None
+        body = b""
+        with suppress(ModelServerError):
+            body = await self._read(response, ERROR_BYTES, cut=True)
+        answer: Any
+        try:
+            answer = parse(body)
+        except ValueError:
+            text = body.decode("utf-8", "replace")
+            answer = {"error": f"a web page ({response.reason})" if text.lstrip().startswith("<") else text}
+        retry_after = retry_seconds(response.headers)
+        error = from_answer(response.status, answer, secrets=self.secrets, retry_after=retry_after)
+        return error, answer
+
+    async def _read(self, response: aiohttp.ClientResponse, limit: int, *, cut: bool = False) -> bytes:
+        """Return a body of bounded size; the rest is an error, or is cut off."""
+        body = bytearray()
+        while chunk := await self.chunk(response, self.idle_timeout):
+            body += chunk
+            if len(body) > limit:
+                if cut:
+                    break
+                raise malformed("the answer is too large")
+        return bytes(body[:limit])
+
+    def _headers(self, call: Call, headers: Mapping[str, str]) -> CIMultiDict[str]:
+        """Return the headers of a request; those the user added win over the key."""
+        merged = CIMultiDict({"Accept-Encoding": "identity", **headers})
+        if call.body is not None:
+            merged["Content-Type"] = "application/json"
+        for name, value in self._extra.items():
+            if name.strip().lower() not in _OURS:
+                merged[name.strip()] = value.strip()
+        return merged
+
+
+def encode(body: Mapping[str, Any]) -> bytes:
+    """Return a body as JSON, whatever a template or an attribute put into it."""
+    try:
+        return orjson.dumps(body, default=_plain)
+    except TypeError:  # half characters, keys that are no text, numbers of more than 64 bits
+        return json.dumps(body, default=_plain, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _plain(value: Any) -> Any:
+    """Return something JSON has a word for."""
+    return sorted(map(str, value)) if isinstance(value, (set, frozenset)) else str(value)
+
+
+# In this order: the first class an exception is of decides.
+_FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
+    (aiohttp.ConnectionTimeoutError, ErrorKind.TIMEOUT, "the server does not accept the connection in time"),
+    (TimeoutError, ErrorKind.TIMEOUT, "the server does not answer in time"),
+    (
+        aiohttp.ClientConnectorCertificateError,
+        ErrorKind.UNAVAILABLE,
+        "the server's certificate is not trusted",
+    ),
+    (aiohttp.ClientSSLError, ErrorKind.UNAVAILABLE, "no secure connection to the server"),
+    (ssl.SSLError, ErrorKind.UNAVAILABLE, "no secure connection to the server"),
+    (aiohttp.ClientConnectorDNSError, ErrorKind.UNAVAILABLE, "the server's name is not known"),
+    (aiohttp.ClientConnectorError, ErrorKind.UNAVAILABLE, "cannot connect to the server"),
+    (
+        aiohttp.ServerDisconnectedError,
+        ErrorKind.UNAVAILABLE,
+        "the server closed the connection without an answer",
+    ),
+    (aiohttp.InvalidURL, ErrorKind.BAD_REQUEST, "the server's address is not valid"),
+    (aiohttp.ClientResponseError, ErrorKind.MALFORMED, "the server does not speak HTTP"),
+    (aiohttp.ClientError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
+    (OSError, ErrorKind.UNAVAILABLE, "the connection to the server broke"),
+    (ValueError, ErrorKind.BAD_REQUEST, "address, key or headers hold characters that cannot be sent"),
+)
+
+
+def failure(err: Exception, secrets: Iterable[str]) -> ModelServerError:
+    """Return what an exception of the HTTP client means."""
+    kind, detail = next(
+        ((kind, detail) for class_, kind, detail in _FAILURES if isinstance(err, class_)),
+        (ErrorKind.UNAVAILABLE, "the connection is closed"),
+    )
+    if isinstance(err, aiohttp.ClientConnectorError):
+        detail = f"{detail} at {err.host}:{err.port}"
+    return ModelServerError(kind, shorten(detail, secrets))
+
+
+def _harmless(err: Exception) -> Exception | None:
+    """Return an exception that may be shown as a cause; some quote address or headers."""
+    return None if isinstance(err, ValueError) else err
+
+
+def _user_info(endpoint: Endpoint) -> dict[str, str]:
+    """Return the header that carries user and password of an address; a key comes before them."""
+    try:
+        url = parse_address(endpoint.base_url)
+    except ValueError:
+        return {}
+    if endpoint.api_key.strip() or not (url.user or url.password):
+        return {}
+    return {"Authorization": aiohttp.BasicAuth(url.user or "", url.password or "", "utf-8").encode()}
+
+
+def _secrets(endpoint: Endpoint) -> Iterable[str]:
+    """Yield everything of an endpoint that must never be shown."""
+    values = [endpoint.api_key.strip(), *endpoint.headers.values()]
+    values += [part for value in values for part in value.split()]
+    user_info = endpoint.base_url.partition("://")[2].rpartition("@")[0]
+    values += [part for part in (user_info, *user_info.split(":")) if part]
+    for value in values:
+        yield value
+        yield quote(value, safe="")
