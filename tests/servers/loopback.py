@@ -79,6 +79,7 @@ class LoopbackServer:
         """Prepare; port 0 takes a free one."""
         self.port = port
         self.requests: list[Captured] = []
+        self.connections = 0
         self._count = 0
         self._arrivals: list[tuple[int, Signal]] = []
         self._lock = threading.Lock()
@@ -163,6 +164,7 @@ class LoopbackServer:
         task = asyncio.current_task()
         assert task
         self._connections.add(task)
+        self.connections += 1
         try:
             while request := await self._read(reader):
                 if not await self._respond(request, reader, writer):
@@ -230,7 +232,11 @@ class LoopbackServer:
         if not await survives(-1):
             return False
         if rendered.whole is not None:
-            half = len(rendered.whole) // 2 if reply.fault_at is not None else 0
+            half = (
+                len(rendered.whole) // 2
+                if reply.fault_at is not None and reply.fault is not Fault.ERROR
+                else 0
+            )
             writer.write(_head(reply, rendered.content_type, len(rendered.whole)) + rendered.whole[:half])
             request.first_byte = time.perf_counter()
             if half and not await survives(reply.fault_at or 0):

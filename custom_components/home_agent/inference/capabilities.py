@@ -102,6 +102,10 @@ _REFUSALS: Final = re.compile(
     r"un(?:supported|known|recognized|expected|available)|not (?:support|permit|allow|available|recogni)"
     r"|does not|extra|forbidden|invalid|additional|cannot|only|deprecated|no longer|must"
 )
+_UNNAMED: Final = re.compile(
+    r"(?:un(?:supported|known|recogni[sz]ed|expected)|extra|additional|invalid)[\w ]{0,30}"
+    r"(?:param|argument|field|propert|input|key|option)"
+)
 _NO_ROOM: Final = re.compile(r"max_(?:completion_)?tokens\W.{0,60}too large")
 _LEARNABLE: Final = (400, 422, 500, 501)
 
@@ -175,11 +179,10 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
         return rows[0].name if rows else None
     if parameter and error.kind is ErrorKind.BAD_REQUEST:
         return _first_named(rows, parameter.lower())
-    refuses = bool(_REFUSALS.search(words))
     if error.kind is ErrorKind.BAD_REQUEST:
-        named = _first_named(rows, words)
-        return named if named or not refuses else _first_extra(rows)
-    return _first_named(rows, words) if error.kind is ErrorKind.UNAVAILABLE and refuses else None
+        return _first_named(rows, words) or (_first_extra(rows) if _UNNAMED.search(words) else None)
+    refuses = error.kind is ErrorKind.UNAVAILABLE and _REFUSALS.search(words)
+    return _first_named(rows, words) if refuses else None
 
 
 def _first_named(rows: list[Parameter], words: str) -> str | None:

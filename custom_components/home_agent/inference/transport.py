@@ -1,6 +1,7 @@
 """HTTP with deadlines on every wait, and every failure as a ModelServerError."""
 
 import asyncio
+from base64 import b64encode
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
@@ -54,7 +55,7 @@ class Transport:
         try:
             async with asyncio.timeout(self.first_byte_timeout):
                 response = await self._send(call, self._headers(call, headers))
-        except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
+        except (aiohttp.ClientError, OSError, ValueError, RuntimeError, AttributeError) as err:
             raise failure(err, self.secrets) from _harmless(err)
         try:
             yield response
@@ -223,7 +224,8 @@ def _user_info(endpoint: Endpoint) -> dict[str, str]:
         return {}
     if endpoint.api_key.strip() or not (url.user or url.password):
         return {}
-    return {"Authorization": aiohttp.BasicAuth(url.user or "", url.password or "", "utf-8").encode()}
+    pair = f"{url.user or ''}:{url.password or ''}".encode()
+    return {"Authorization": f"Basic {b64encode(pair).decode()}"}
 
 
 def _secrets(endpoint: Endpoint) -> Iterable[str]:

@@ -1,9 +1,11 @@
 """Addresses of model servers: what people type, and where the requests go."""
 
+import re
 from typing import Final
 
 from yarl import URL
 
+_HOST: Final = re.compile(r"[^\s/?#@]+")
 _PASTED: Final = ("/chat/completions", "/completions", "/embeddings", "/models", "/api/chat", "/api/generate")
 _AZURE: Final = (
     ".openai.azure.com",
@@ -38,7 +40,7 @@ def parse(base_url: str) -> URL:
     """Return the base address; the scheme may be missing, a pasted path of a request is cut off."""
     text = base_url.strip()
     url = URL(text if "://" in text else f"http://{text}").with_fragment(None)
-    if url.scheme not in ("http", "https") or not url.host:
+    if url.scheme not in ("http", "https") or not _HOST.fullmatch(url.host or ""):
         raise ValueError("not an http address")
     path = url.path.rstrip("/")
     for suffix in _PASTED:
