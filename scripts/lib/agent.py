@@ -8,6 +8,9 @@ from .client import CallError, Client, Json
 
 DOMAIN = "home_agent"
 MAX_STEPS = 12
+GO_ON = "finish"
+"""What is chosen where the flow has doubts about a model."""
+
 VOICE_SETTINGS = (
     "stt_engine",
     "stt_language",
@@ -75,6 +78,8 @@ async def _walk(client: Client, path: str, step: Json, answers: Json) -> Json:
                 raise FlowError(f"step {step['step_id']}: {step['errors']}")
             body = fill(step["data_schema"], answers)
             step = await client.rest("POST", f"{path}/{step['flow_id']}", body)
+        elif kind == "menu" and GO_ON in step["menu_options"]:
+            step = await client.rest("POST", f"{path}/{step['flow_id']}", {"next_step_id": GO_ON})
         elif kind == "progress":
             await asyncio.sleep(0.5)
             step = await client.rest("GET", f"{path}/{step['flow_id']}")
@@ -109,6 +114,12 @@ async def set_options(client: Client, entry_id: str, options: Json) -> None:
             await client.rest("DELETE", f"{path}/{step['flow_id']}")
     if missing:
         raise FlowError(f"no page has the options {sorted(missing)}")
+    await reload(client, entry_id)
+
+
+async def reload(client: Client, entry_id: str) -> None:
+    """Set the entry up anew, after any reload that is under way."""
+    await client.rest("POST", f"config/config_entries/entry/{entry_id}/reload", {})
 
 
 async def entries(client: Client) -> list[Json]:

@@ -1,0 +1,144 @@
+"""A running Home Assistant of each supported release, with the demo house and a scripted model."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+import re
+from typing import Any
+
+import pytest
+
+from scripts.lib.agent import Answer, add_entry, agent_of, prefer_agent, say
+from scripts.lib.client import Client, onboard
+from scripts.lib.running import ROOT, HomeAssistant
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply
+
+RELEASES = sorted(path.stem.removeprefix("ha-") for path in (ROOT / "requirements").glob("ha-*.txt"))
+KEY = "sk-end-to-end-0123456789"
+HERE = Path(__file__).parent
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what is here; skip it where Home Assistant's own test plugin rules."""
+    inside = config.pluginmanager.has_plugin("homeassistant")
+    for item in items:
+        if item.path.is_relative_to(HERE):
+            item.add_marker(pytest.mark.e2e)
+            if inside:
+                item.add_marker(pytest.mark.skip(reason="run by scripts/test --e2e"))
+
+
+@dataclass(slots=True)
+class Household:
+    """A running house: who speaks for it, and the model that answers."""
+
+    home: HomeAssistant
+    client: Client
+    model: ModelServer
+    token: str
+    entry_id: str = ""
+    pipeline: str = ""
+    asked: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def connection(self) -> dict[str, str]:
+        """Return the answers to the config flow."""
+        return {
+            "name": "Home Agent",
+            "llm_base_url": self.model.url,
+            "llm_model": self.model.models[0],
+            "llm_api_key": KEY,
+        }
+
+    async def set_up_agent(self) -> None:
+        """Add Home Agent through its config flow and give it a pipeline."""
+        self.entry_id = await add_entry(self.client, self.connection)
+        await self.find_agent()
+
+    async def find_agent(self) -> None:
+        """Make the pipeline of our agent the preferred one."""
+        self.pipeline = await prefer_agent(self.client, await agent_of(self.client, self.entry_id))
+
+    async def say(self, text: str, conversation_id: str | None = None) -> Answer:
+        """Say something to the agent."""
+        return await say(self.client, text, pipeline=self.pipeline, conversation_id=conversation_id)
+
+    async def state(self, entity_id: str) -> str:
+        """Return the state of an entity."""
+        return str((await self.client.state(entity_id))["state"])
+
+    async def restart(self) -> None:
+        """Restart Home Assistant and connect again."""
+        await self.client.__aexit__()
+        await self.home.restart()
+        self.client = await Client(self.home.url, self.token).__aenter__()
+        await self.client.wait_running()
+
+    def complaints(self) -> list[str]:
+        """Return what the log holds against us: warnings and errors of Home Agent, exceptions."""
+        ours = re.compile(r"(WARNING|ERROR|CRITICAL).*home_agent")
+        custom = "We found a custom integration"
+        lines = self.home.log.read_text(encoding="utf-8").splitlines()
+        return [line for line in lines if ours.search(line) and custom not in line]
+
+
+@pytest.fixture(scope="session")
+def model() -> Iterator[ModelServer]:
+    """Return the scripted model."""
+    with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture(scope="session", params=RELEASES)
+async def household(
+    request: pytest.FixtureRequest, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Household]:
+    """Return a running house in which Home Agent is set up."""
+    model.clear()
+    config = tmp_path_factory.mktemp(f"home-{request.param}")
+    async with HomeAssistant(version=request.param, config=config) as home:
+        token = await onboard(home.url)
+        client = await Client(home.url, token).__aenter__()
+        await client.wait_running()
+        household = Household(home, client, model, token)
+        try:
+            await household.set_up_agent()
+            yield household
+        finally:
+            await household.client.__aexit__()
+            keep_log(home)
+
+
+@pytest.fixture(autouse=True)
+def _fresh_script(request: pytest.FixtureRequest) -> None:
+    """Forget the script of the test before."""
+    if "household" in request.fixturenames:
+        request.getfixturevalue("model").clear()
+
+
+def keep_log(home: HomeAssistant) -> None:
+    """Copy the log of a house to the artifacts."""
+    artifacts = ROOT / "artifacts"
+    artifacts.mkdir(exist_ok=True)
+    (artifacts / f"home-assistant-{home.version}.log").write_bytes(home.log.read_bytes())
+
+
+def switch(entity_id: str, action: str = "turn_on") -> Reply:
+    """Return a model's call of ha_control."""
+    return Reply(calls=[("ha_control", {"action": action, "entity_id": entity_id})])
+
+
+async def run(*command: str | Path, env: dict[str, str], seconds: float) -> tuple[int, str]:
+    """Run a command to its end; return exit code and output."""
+    process = await asyncio.create_subprocess_exec(
+        *command, env=env, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
+    try:
+        output, _ = await asyncio.wait_for(process.communicate(), seconds)
+    except TimeoutError:
+        process.terminate()
+        output, _ = await process.communicate()
+        pytest.fail(f"{command[0]} did not end within {seconds} s:\n{output.decode()}")
+    return process.returncode or 0, output.decode()

@@ -1,0 +1,77 @@
+"""What a person does in the browser: the settings, then the Assist dialog."""
+
+import json
+import os
+from pathlib import Path
+import shutil
+
+import pytest
+
+from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
+from scripts.lib.running import ROOT, HomeAssistant
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text
+
+from .conftest import KEY, RELEASES, keep_log, run, switch
+
+LAMP = "light.reading_lamp"
+STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
+SECONDS = 240
+
+needs_browser = pytest.mark.skipif(
+    not os.environ.get("HOME_AGENT_BROWSER") or shutil.which("node") is None,
+    reason="needs a Chromium and Node.js; scripts/test --e2e looks for them",
+)
+
+
+@needs_browser
+@pytest.mark.parametrize("release", RELEASES)
+async def test_settings_and_chat_in_the_browser(release: str, model: ModelServer, tmp_path: Path) -> None:
+    model.clear()
+    async with HomeAssistant(version=release, config=tmp_path / "config") as home:
+        token = await onboard(home.url)
+        async with Client(home.url, token) as client:
+            await client.wait_running()
+            model.on(lambda request: "reading lamp" in str(request.messages[-1:]), switch(LAMP))
+            model.on(
+                lambda request: request.is_chat and request.messages[-1]["role"] == "tool",
+                text("The lamp is on."),
+            )
+            model.on(
+                lambda request: request.is_chat and "Tell me a story" in str(request.messages[-1]["content"]),
+                Reply(chunks=STORY, gap=0.3),
+            )
+            plan = tmp_path / "plan.json"
+            write_plan(plan, home, model)
+            seen = await drive(plan)
+            assert (await client.state(LAMP))["state"] == "on"
+        keep_log(home)
+    assert seen["pageErrors"] == []
+    assert any("home_agent" in agent for agent in seen["agents"])
+    assert len(set(seen["lengths"])) > 4, "the answer came at once instead of in pieces"
+
+
+def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
+    """Write down what the browser is to do."""
+    plan = {
+        "url": home.url,
+        "username": USERNAME,
+        "password": PASSWORD,
+        "connection": {"llm_base_url": model.url, "llm_api_key": KEY},
+        "sentences": [
+            {"say": "Turn on the reading lamp", "expect": "The lamp is on."},
+            {"say": "Tell me a story", "expect": STORY[-1].strip()},
+        ],
+        "browser": os.environ["HOME_AGENT_BROWSER"],
+        "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
+        "screenshots": str(ROOT / "artifacts" / f"browser-{home.version}"),
+    }
+    path.write_text(json.dumps(plan), encoding="utf-8")
+
+
+async def drive(plan: Path) -> dict[str, list[str]]:
+    """Let the browser do its work; return what it saw."""
+    program = Path(__file__).with_name("browser.mjs")
+    code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)
+    assert code == 0, output
+    return dict(json.loads(output.strip().splitlines()[-1]))

@@ -1,0 +1,165 @@
+"""Home Agent in a running Home Assistant: forms, talk, services, restart."""
+
+from http import HTTPStatus
+import json
+
+import pytest
+
+from scripts.lib.agent import FlowError, add_entry, entries, field_names, fill, reload, set_options
+from scripts.lib.client import CallError
+from tests.servers.replies import Reply, text
+
+from .conftest import KEY, Household, switch
+
+LAMP = "light.reading_lamp"
+REFUSED = "503"  # by the test that lets the model refuse
+OPTIONS_FLOW = "config/config_entries/options/flow"
+
+
+async def test_house_is_furnished(household: Household) -> None:
+    states = await household.client.rest("GET", "states")
+    found = {state["entity_id"]: state["state"] for state in states}
+    assert len([entity for entity in found if not entity.startswith(("sensor.backup", "event."))]) > 50
+    exposed = (await household.client.command("homeassistant/expose_entity/list"))["exposed_entities"]
+    assert exposed["lock.front_door"]["conversation"]
+    assert not exposed.get("lock.tool_cabinet", {}).get("conversation")
+    floors = await household.client.command("config/floor_registry/list")
+    assert {floor["name"] for floor in floors} == {"Ground floor", "First floor", "Outside"}
+    areas = await household.client.command("config/area_registry/list")
+    assert all(area["floor_id"] for area in areas)
+
+
+async def test_same_server_is_refused_twice(household: Household) -> None:
+    with pytest.raises(FlowError, match="already_configured"):
+        await add_entry(household.client, household.connection)
+    assert [entry["entry_id"] for entry in await entries(household.client)] == [household.entry_id]
+
+
+async def test_server_that_is_not_there_is_told_in_the_form(household: Household) -> None:
+    with pytest.raises(FlowError, match="llm_base_url"):
+        await add_entry(household.client, household.connection | {"llm_base_url": "http://127.0.0.1:9/v1"})
+
+
+async def test_every_options_page_opens_and_saves(household: Household) -> None:
+    client = household.client
+    step = await client.rest("POST", OPTIONS_FLOW, {"handler": household.entry_id})
+    pages = step["menu_options"]
+    assert pages
+    for page in pages:
+        step = await client.rest("POST", OPTIONS_FLOW, {"handler": household.entry_id})
+        step = await client.rest("POST", f"{OPTIONS_FLOW}/{step['flow_id']}", {"next_step_id": page})
+        assert step["type"] == "form", page
+        answers = fill(step["data_schema"], {})
+        step = await client.rest("POST", f"{OPTIONS_FLOW}/{step['flow_id']}", answers)
+        assert step["type"] == "create_entry", (page, step.get("errors"))
+    await reload(client, household.entry_id)
+
+
+async def test_option_reaches_the_next_request(household: Household) -> None:
+    await set_options(household.client, household.entry_id, {"llm_max_tokens": 321})
+    await household.say("Good morning")
+    assert household.model.chats[-1].json["max_tokens"] == 321
+    await set_options(household.client, household.entry_id, {"llm_max_tokens": 500})
+
+
+async def test_sentence_switches_the_light(household: Household) -> None:
+    await household.client.call("light.turn_off", {"entity_id": LAMP})
+    household.model.script([switch(LAMP), text("The reading lamp is on.")])
+    answer = await household.say("Turn on the reading lamp")
+    assert await household.state(LAMP) == "on"
+    assert answer.text == "The reading lamp is on."
+    assert len(answer.tool_calls) == 1
+    assert answer.tool_calls[0].endswith("ha_control")
+    first, second = household.model.chats
+    assert first.headers["authorization"] == f"Bearer {KEY}"
+    assert LAMP in json.dumps(first.messages)
+    assert second.messages[-1]["role"] == "tool"
+
+
+async def test_answer_is_streamed_as_it_comes(household: Household) -> None:
+    words = ["It ", "is ", "warm ", "in ", "here."]
+    household.model.script([Reply(chunks=words)])
+    answer = await household.say("How is it?")
+    assert answer.text == "".join(words)
+    assert len([delta for delta in answer.deltas if delta.get("content")]) > 1
+
+
+async def test_conversation_goes_on(household: Household) -> None:
+    first = await household.say("My name is Anna")
+    await household.say("What is my name?", first.conversation_id)
+    assert "My name is Anna" in json.dumps(household.model.chats[-1].messages)
+
+
+async def test_what_is_not_exposed_stays_shut(household: Household) -> None:
+    household.model.script([switch("lock.tool_cabinet", "unlock"), text("I cannot do that.")])
+    await household.say("Unlock the tool cabinet")
+    assert await household.state("lock.tool_cabinet") == "locked"
+    assert "lock.tool_cabinet" not in json.dumps(household.model.chats[0].messages)
+
+
+async def test_process_service_answers(household: Household) -> None:
+    household.model.script([text("Hello.")])
+    response = await household.client.call("home_agent.process", {"text": "Say hello"}, response=True)
+    assert response["response"] == "Hello."
+    assert response["conversation_id"]
+
+
+async def test_tool_service_goes_through_the_guard(household: Household) -> None:
+    call = {"tool_name": "ha_control", "parameters": {"action": "unlock", "entity_id": "lock.tool_cabinet"}}
+    try:
+        result = await household.client.call("home_agent.execute_tool", call, response=True)
+    except CallError:
+        result = {"success": False}
+    assert result["success"] is False
+    assert await household.state("lock.tool_cabinet") == "locked"
+
+
+async def test_diagnostics_hold_no_key(household: Household) -> None:
+    dump = await household.client.rest("GET", f"diagnostics/config_entry/{household.entry_id}")
+    assert "home_agent" in json.dumps(dump)
+    assert KEY not in json.dumps(dump)
+
+
+async def test_entry_reloads(household: Household) -> None:
+    await reload(household.client, household.entry_id)
+    assert (await entries(household.client))[0]["state"] == "loaded"
+    household.model.script([text("Still here.")])
+    assert (await household.say("Are you there?")).text == "Still here."
+
+
+async def test_model_that_is_gone_costs_a_sentence_only(household: Household) -> None:
+    household.model.default = Reply(status=HTTPStatus.SERVICE_UNAVAILABLE, body=b"busy")
+    try:
+        answer = await household.say("What do you think about the weather?")
+    finally:
+        household.model.default = text("Done.")
+    assert answer.text
+    assert "503" not in answer.text
+    assert (await household.say("And now?")).text == "Done."
+
+
+async def test_history_survives_a_restart(household: Household) -> None:
+    first = await household.say("Remember the number 4711")
+    await household.restart()
+    await household.say("Which number was it?", first.conversation_id)
+    assert "Remember the number 4711" in json.dumps(household.model.chats[-1].messages)
+
+
+async def test_log_has_no_complaints(household: Household) -> None:
+    log = household.home.log.read_text(encoding="utf-8")
+    assert KEY not in log
+    assert [line for line in household.complaints() if REFUSED not in line] == []
+
+
+def test_forms_are_filled_as_a_person_would() -> None:
+    schema = [
+        {"name": "url", "required": True},
+        {"name": "kept", "description": {"suggested_value": 3}, "default": 1},
+        {
+            "name": "more",
+            "type": "expandable",
+            "schema": [{"name": "depth", "default": 2}, {"name": "empty"}],
+        },
+    ]
+    assert fill(schema, {"url": "x"}) == {"url": "x", "kept": 3, "more": {"depth": 2}}
+    assert field_names(schema) == {"url", "kept", "depth", "empty"}
