@@ -98,13 +98,14 @@ class House:
         changes during it is read in the next one.
         """
         for _ in range(MAX_PASSES):
-            if not self._is_dirty():
+            running = self._rebuild if self._rebuild is not None and not self._rebuild.done() else None
+            if running is None and not self._is_dirty():
                 break
-            if self._rebuild is None or self._rebuild.done():
-                self._rebuild = self._hass.async_create_background_task(
+            if running is None:
+                running = self._rebuild = self._hass.async_create_background_task(
                     self._async_rebuild(), "home_agent house", eager_start=True
                 )
-            await asyncio.shield(self._rebuild)
+            await asyncio.shield(running)
         return self._snapshot
 
     @callback
@@ -136,7 +137,9 @@ class House:
             self._dirty_places |= places
             self._dirty |= dirty
             raise
-        new = HouseSnapshot(version=old.version + 1, entities=entities, areas=areas, floors=floors)
+        new = HouseSnapshot(
+            version=old.version + 1, entities=entities, areas=areas, floors=floors, carried=old.carried
+        )
         if not new.same_content(old) or old.version == 0:
             self._snapshot = new
 

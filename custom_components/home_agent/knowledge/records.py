@@ -56,7 +56,7 @@ class HouseSnapshot:
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """
 
-    __slots__ = ("_by_area", "_derived", "areas", "entities", "floors", "version")
+    __slots__ = ("_by_area", "_derived", "areas", "carried", "entities", "floors", "version")
 
     def __init__(
         self,
@@ -65,8 +65,13 @@ class HouseSnapshot:
         entities: Mapping[str, EntityRecord] | None = None,
         areas: Mapping[str, Area] | None = None,
         floors: Mapping[str, Floor] | None = None,
+        carried: dict[Hashable, object] | None = None,
     ) -> None:
-        """Take sorted copies of the parts."""
+        """Take sorted copies of the parts.
+
+        `carried` is what outlives this snapshot; the snapshots of one house share it.
+        """
+        self.carried: dict[Hashable, object] = {} if carried is None else carried
         self.version = version
         self.entities: Mapping[str, EntityRecord] = _frozen(entities or {})
         self.areas: Mapping[str, Area] = _frozen(areas or {})
