@@ -1,0 +1,251 @@
+"""The list of the house that stands in the prompt: the same bytes as long as the house is the same."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+import re
+from typing import Final
+
+from homeassistant.util import slugify
+
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..vector.text import clean, quoted, words
+from .tokens import estimate_tokens
+
+LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'
+NAMES_LEGEND: Final = 'Exposed entities by area: entity_id, or domain "names" of those that have no id here'
+SUMMARY_LEGEND: Final = "Exposed entities, how many by area and domain"
+NO_FLOOR: Final = "# (no floor)"
+NO_AREA: Final = "(no area)"
+EMPTY: Final = "none"
+
+NAME_CHARS: Final = 60
+MAX_ALIASES: Final = 4
+MAX_LABELS: Final = 4
+SUMMARY_TOKENS: Final = 900
+"""What a summary takes at most, however large the budget; the entities themselves are looked up."""
+
+MARKS: Final[Mapping[str, Mapping[str, str]]] = {"light": {"color": "color"}}
+"""Per domain: abilities by which one would choose between its entities, and how they are written."""
+
+CLASS_DOMAINS: Final = frozenset({"binary_sensor", "sensor"})
+"""Domains in which the device class says what an entity is about."""
+
+READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
+"""Domains that a summary leaves out first."""
+
+_PLAIN = re.compile(r"[^\W_][\w .'/&()+-]*")
+"""Names that may stand without quotes."""
+
+type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]
+type Writer = Callable[[EntityRecord, Area | None], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """The text for the prompt; `complete` if it lists every entity."""
+
+    text: str
+    complete: bool
+    tokens: int
+
+
+def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: bool = False) -> Catalogue:
+    """Return a list of all entities if one fits the budget, else areas with counts.
+
+    A list that is too long loses aliases first, then the ids that say nothing beside the name. The text
+    follows from the house and the options alone.
+    """
+    key = ("catalogue", token_budget, include_labels)
+    return house.derived(key, lambda house: _build(house, token_budget, include_labels))
+
+
+def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Catalogue:
+    """Return the richest catalogue within the budget."""
+    for write, legend in (
+        (_full, LEGEND),
+        (_named, LEGEND),
+        (_terse, NAMES_LEGEND),
+        (_name_only, NAMES_LEGEND),
+    ):
+        text = _listing(house, write, legend, include_labels=include_labels)
+        if (tokens := estimate_tokens(text)) <= token_budget:
+            return Catalogue(text, complete=True, tokens=tokens)
+    return _summary(house, min(token_budget, SUMMARY_TOKENS))
+
+
+def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels: bool) -> str:
+    """Return one line for each area with its entities."""
+    lines = [legend]
+    groups = list(_groups(house))
+    for floor, places in groups:
+        if floor is not None or len(groups) > 1:
+            lines.append(f"# {_place(floor)}" if floor else NO_FLOOR)
+        for area, records in places:
+            items: list[str] = []
+            for record in records:
+                text = write(record, area) + (_labels(record) if include_labels else "")
+                domain = f"{record.domain} "
+                repeated = text.startswith(domain) and items and items[-1].startswith((domain, '"'))
+                items.append(text.removeprefix(domain) if repeated else text)
+            lines.append(f"{_place(area) if area else NO_AREA}: {' '.join(items) or EMPTY}")
+    return "\n".join(lines)
+
+
+def _groups(house: HouseSnapshot) -> Iterator[Group]:
+    """Yield floors from the lowest with their areas by name, at the end what has no floor or no area."""
+    by_domain: Callable[[EntityRecord], tuple[str, str]] = lambda record: (record.domain, record.entity_id)  # noqa: E731
+    floors = sorted(house.floors.values(), key=lambda floor: (floor.level or 0, floor.name, floor.floor_id))
+    areas = sorted(house.areas.values(), key=lambda area: (area.name, area.area_id))
+    for floor in (*floors, None):
+        places: list[tuple[Area | None, Sequence[EntityRecord]]] = [
+            (area, sorted(house.in_area(area.area_id), key=by_domain))
+            for area in areas
+            if (house.floors.get(area.floor_id or "")) is floor
+        ]
+        if floor is None:
+            homeless = [record for record in house.entities.values() if record.area_id not in house.areas]
+            if homeless:
+                places.append((None, sorted(homeless, key=by_domain)))
+        if places:
+            yield floor, places
+
+
+def _full(record: EntityRecord, area: Area | None) -> str:
+    """Return id, class, abilities and all names."""
+    aliases = (quoted(alias, NAME_CHARS) for alias in record.aliases[:MAX_ALIASES])
+    return " ".join((_identified(record, area, _class(record)), *aliases))
+
+
+def _named(record: EntityRecord, area: Area | None) -> str:
+    """Return id and abilities, and the name where the id does not tell it."""
+    return _identified(record, area, "")
+
+
+def _identified(record: EntityRecord, area: Area | None, about: str) -> str:
+    """Return id, what it is about and abilities, and the name where the id does not tell it."""
+    name = "" if _tells(record, area) else " " + quoted(_short_name(record, area), NAME_CHARS)
+    return f"{record.entity_id}{about}{_marks(record)}{name}"
+
+
+def _terse(record: EntityRecord, area: Area | None) -> str:
+    """Return the id where it tells the name, else domain and name."""
+    if _tells(record, area):
+        return record.entity_id + _marks(record)
+    return _name_only(record, area)
+
+
+def _name_only(record: EntityRecord, area: Area | None) -> str:
+    """Return domain and name."""
+    return f"{record.domain} {quoted(_short_name(record, area), NAME_CHARS)}{_marks(record)}"
+
+
+def _tells(record: EntityRecord, area: Area | None) -> bool:
+    """Return whether the entity id, its area and domain contain the words of the name."""
+    if not _is_latin(record.name):
+        return False
+    known = {*record.entity_id.replace(".", "_").split("_"), *words(record.entity_id.replace("_", " "))}
+    if area is not None:
+        known.update(_slug_words(area.name), words(area.name))
+    return known.issuperset(_slug_words(record.name)) or known.issuperset(words(record.name))
+
+
+def _slug_words(text: str) -> list[str]:
+    """Return the words of a text as they stand in ids."""
+    return slugify(text, separator=" ").split()
+
+
+def _is_latin(text: str) -> bool:
+    """Return whether a text has no letters of other scripts, which ids only transliterate."""
+    return all(char < "\u0250" or not char.isalpha() for char in text)
+
+
+def _short_name(record: EntityRecord, area: Area | None) -> str:
+    """Return the name without the area that it begins with, and the class where only that tells it."""
+    name = record.name
+    if area is not None and name.casefold().startswith(f"{area.name.casefold()} "):
+        name = name[len(area.name) + 1 :]
+    return name
+
+
+def _class(record: EntityRecord) -> str:
+    """Return the device class where it says what a sensor is about and no name does."""
+    if record.domain not in CLASS_DOMAINS or not record.device_class:
+        return ""
+    said = words(f"{record.name} {record.object_id.replace('_', ' ')}")
+    return "" if {*words(record.device_class.replace("_", " "))} & {*said} else f"({record.device_class})"
+
+
+def _marks(record: EntityRecord) -> str:
+    """Return the abilities worth telling."""
+    marks = MARKS.get(record.domain, {})
+    found = [text for ability, text in marks.items() if ability in record.abilities]
+    return f"[{','.join(found)}]" if found else ""
+
+
+def _labels(record: EntityRecord) -> str:
+    """Return the labels of an entity."""
+    return "".join(f" #{_plain(label)}" for label in record.labels[:MAX_LABELS])
+
+
+def _place(place: Area | Floor) -> str:
+    """Return the name and the aliases of an area or a floor."""
+    return " ".join(
+        (_plain(place.name), *(quoted(alias, NAME_CHARS) for alias in place.aliases[:MAX_ALIASES]))
+    )
+
+
+def _plain(name: str) -> str:
+    """Return a name as it is if nothing in it could be taken for structure, else in quotes."""
+    text = clean(name, NAME_CHARS)
+    return text if _PLAIN.fullmatch(text) else quoted(name, NAME_CHARS)
+
+
+def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
+    """Return the richest overview of areas within the budget."""
+    groups = list(_groups(house))
+    text = ""
+    for count in (_all_domains, _actors, _total, _nothing):
+        text = _overview(house, groups, count)
+        if estimate_tokens(text) <= token_budget:
+            break
+    while (tokens := estimate_tokens(text)) > token_budget and "\n" in text:
+        keep = max(1, text.count("\n") * token_budget // (tokens + 1))
+        text = "\n".join(text.split("\n")[:keep])
+    return Catalogue(text, complete=False, tokens=tokens)
+
+
+def _overview(
+    house: HouseSnapshot, groups: Sequence[Group], count: Callable[[Sequence[EntityRecord]], str]
+) -> str:
+    """Return one line for each floor with its areas, or one for each area where domains are counted."""
+    lines = [SUMMARY_LEGEND + _all_domains(list(house.entities.values()))]
+    between = "\n" if count in {_all_domains, _actors} else "; "
+    for floor, places in groups:
+        if floor is not None or len(groups) > 1:
+            lines.append(f"# {_place(floor)}" if floor else NO_FLOOR)
+        lines.append(
+            between.join((_place(area) if area else NO_AREA) + count(records) for area, records in places)
+        )
+    return "\n".join(lines)
+
+
+def _all_domains(records: Sequence[EntityRecord]) -> str:
+    """Return how many entities there are of each domain."""
+    counts = Counter(record.domain for record in records)
+    return ": " + (", ".join(f"{counts[domain]} {domain}" for domain in sorted(counts)) or EMPTY)
+
+
+def _actors(records: Sequence[EntityRecord]) -> str:
+    """Return how many entities there are of each domain that does something."""
+    return _all_domains([record for record in records if record.domain not in READ_ONLY])
+
+
+def _total(records: Sequence[EntityRecord]) -> str:
+    """Return how many entities there are."""
+    return f" {len(records)}"
+
+
+def _nothing(_records: Sequence[EntityRecord]) -> str:
+    """Return nothing: the name alone."""
+    return ""

@@ -1,0 +1,98 @@
+"""What people call rooms, appliances and kinds of devices, where Home Assistant's own words do not say it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+import json
+from pathlib import Path
+from typing import Final, Self
+
+from ..vector.text import words
+
+FOLDER: Final = Path(__file__).parent / "words"
+
+
+@dataclass(frozen=True, slots=True)
+class Kinds:
+    """Kinds of rooms or things, each with the names people give it."""
+
+    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    by_word: Mapping[str, Sequence[tuple[str, frozenset[str]]]] = field(default_factory=dict)
+    """First word of a name: the kind and all words of that name."""
+
+    @classmethod
+    def of(cls, names: Mapping[str, Sequence[str]]) -> Self:
+        """Prepare names for lookup."""
+        by_word: dict[str, list[tuple[str, frozenset[str]]]] = {}
+        for kind, texts in names.items():
+            for text in texts:
+                parts = words(text)
+                by_word.setdefault(parts[0], []).append((kind, frozenset(parts)))
+        return cls(names, by_word)
+
+    def find(self, named: frozenset[str]) -> dict[str, int]:
+        """Return the kinds whose name is among the words, with the length of that name."""
+        found: dict[str, int] = {}
+        for word in named:
+            for kind, parts in self.by_word.get(word, ()):
+                if parts <= named:
+                    found[kind] = max(len(parts), found.get(kind, 0))
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """Everyday words of one language."""
+
+    classes: Mapping[str, str] = field(default_factory=dict)
+    """Words for a domain or, as `domain.device_class`, for a class of it."""
+    places: Kinds = field(default_factory=Kinds)
+    things: Kinds = field(default_factory=Kinds)
+
+
+@cache
+def vocabulary(language: str) -> Vocabulary:
+    """Return the words of a language, none where there is no file. Reads the disk once a language."""
+    base = language.partition("-")[0].lower()
+    path = FOLDER / f"{base}.json"
+    if not base.isalpha() or not path.is_file():
+        return Vocabulary()
+    data = json.loads(path.read_text(encoding="utf-8"))
+    return Vocabulary(data["classes"], Kinds.of(data["places"]), Kinds.of(data["things"]))
+
+
+def class_concepts(domain: str, device_class: str | None, languages: Iterable[str]) -> str:
+    """Return everyday words for a class of entities, or for its domain where the class has none."""
+    found = []
+    for language in languages:
+        classes = vocabulary(language).classes
+        found.append(classes.get(f"{domain}.{device_class}") or classes.get(domain, ""))
+    return " ".join(filter(None, found))
+
+
+def place_synonyms(name: str, languages: Iterable[str]) -> str:
+    """Return other names for the kind of room or floor that a name says it is."""
+    kinds = [vocabulary(language).places for language in languages]
+    return _synonyms(kinds, _found(kinds, name)[:1])
+
+
+def thing_synonyms(name: str, languages: Iterable[str]) -> str:
+    """Return other names for the things that a name mentions."""
+    kinds = [vocabulary(language).things for language in languages]
+    return _synonyms(kinds, _found(kinds, name))
+
+
+def _found(languages: Iterable[Kinds], name: str) -> list[str]:
+    """Return the kinds that a name mentions, the longest mention first."""
+    named = frozenset(words(name))
+    found: dict[str, int] = {}
+    for kinds in languages:
+        for kind, length in kinds.find(named).items():
+            found[kind] = max(length, found.get(kind, 0))
+    return sorted(found, key=lambda kind: (-found[kind], kind))
+
+
+def _synonyms(languages: Iterable[Kinds], found: Iterable[str]) -> str:
+    """Return all names of these kinds."""
+    kinds = list(found)
+    return " ".join(name for language in languages for kind in kinds for name in language.names.get(kind, ()))

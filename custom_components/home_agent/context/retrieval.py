@@ -1,0 +1,237 @@
+"""Finds the entities that a sentence is about, by words."""
+
+import asyncio
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
+
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, is_exposed
+from ..vector.lexical import Document, LexicalIndex
+from ..vector.text import words
+from .concepts import class_concepts, place_synonyms, thing_synonyms
+
+NAME_WEIGHT: Final = 1.6
+ALIAS_WEIGHT: Final = 1.4
+AREA_WEIGHT: Final = 0.9
+FLOOR_WEIGHT: Final = 0.7
+CLASS_WEIGHT: Final = 0.6
+LABEL_WEIGHT: Final = 0.6
+SYNONYM_WEIGHT: Final = 0.5
+DEVICE_WEIGHT: Final = 0.4
+ID_WEIGHT: Final = 0.3
+DETAIL_WEIGHT: Final = 0.2
+
+HERE_FACTOR: Final = 1.1
+"""For what is in the room of the speaker."""
+BYSTANDER_FACTOR: Final = 0.5
+"""For readings of a device whose own words the sentence does not contain."""
+NAMED: Final = 0.5
+"""Similarity from which a word of the sentence stands for a word of the index."""
+RERANKED: Final = 3
+"""Entities ranked by these factors for each one asked for."""
+READINGS: Final = frozenset(
+    {"binary_sensor", "button", "device_tracker", "event", "number", "select", "sensor", "text", "update"}
+)
+"""Domains of which a device has many beside what it is for."""
+MAX_INDEXES: Final = 4
+"""Indexes kept, one for each set of languages."""
+PATIENCE: Final = 0.25
+"""Seconds to wait for a new index while an older one could answer."""
+
+
+class ClassWords:
+    """What Home Assistant itself calls domains, classes, their states and attributes."""
+
+    def __init__(self, translations: Iterable[Mapping[str, str]]) -> None:
+        """Sort translations by domain and class."""
+        self._names: dict[tuple[str, str], list[str]] = {}
+        self._details: dict[tuple[str, str], list[str]] = {}
+        for key, text in ((key, text) for strings in translations for key, text in strings.items()):
+            _, domain, *path = key.split(".")
+            if path == ["title"]:
+                self._names.setdefault((domain, "_"), []).append(text)
+            elif path[0] == "entity_component" and path[2:] == ["name"]:
+                self._names.setdefault((domain, path[1]), []).append(text)
+            elif path[0] == "entity_component" and (path[2] == "state" or path[-1] == "name"):
+                self._details.setdefault((domain, path[1]), []).append(text)
+
+    def names(self, record: EntityRecord) -> str:
+        """Return the names of an entity's class, else of its domain."""
+        return self._look_up(self._names, record)
+
+    def details(self, record: EntityRecord) -> str:
+        """Return the names of the states and attributes of an entity's class, else of its domain."""
+        return self._look_up(self._details, record)
+
+    @staticmethod
+    def _look_up(table: Mapping[tuple[str, str], Sequence[str]], record: EntityRecord) -> str:
+        """Return the texts of the class or of the domain."""
+        found = table.get((record.domain, record.device_class or "_")) or table.get((record.domain, "_"), ())
+        return " ".join(dict.fromkeys(found))
+
+
+@dataclass(frozen=True, slots=True)
+class HouseIndex:
+    """The index of one snapshot, and what tells the readings of a device apart."""
+
+    house: HouseSnapshot
+    index: LexicalIndex
+    own_words: Mapping[str, frozenset[str]]
+    """Per entity: the words that set it apart from the device it belongs to."""
+
+    def search(self, query: str, limit: int, area_id: str | None = None) -> list[str]:
+        """Return entity ids, best first."""
+        hits = self.index.search(query, limit * RERANKED)
+        covered = self.index.covered(query)
+        entities = self.house.entities
+        scored = []
+        for entity_id, score in hits:
+            own = self.own_words.get(entity_id)
+            factor = 1.0
+            if own and not any(covered.get(word, 0.0) > NAMED for word in own):
+                factor *= BYSTANDER_FACTOR
+            if area_id is not None and entities[entity_id].area_id == area_id:
+                factor *= HERE_FACTOR
+            scored.append((-score * factor, entity_id))
+        return [entity_id for _, entity_id in sorted(scored)[:limit]]
+
+
+class IndexCache:
+    """Indexes of one house, built off the event loop; an old one serves until the new one is there."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._built: dict[Sequence[str], HouseIndex] = {}
+        self._building: dict[Sequence[str], asyncio.Task[HouseIndex]] = {}
+
+    async def async_get(
+        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
+    ) -> HouseIndex:
+        """Return the index of this snapshot, or of an earlier one while that takes long."""
+        built = self._built.get(languages)
+        if built is not None and built.house is house:
+            return built
+        task = self._building.get(languages)
+        if task is None or task.done():
+            task = self._building[languages] = hass.async_create_background_task(
+                self._async_build(hass, house, languages), "home_agent word index", eager_start=True
+            )
+        if built is None:
+            return await asyncio.shield(task)
+        await asyncio.wait([task], timeout=PATIENCE)
+        return self._built[languages]
+
+    async def _async_build(
+        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
+    ) -> HouseIndex:
+        """Build an index and keep it."""
+        domains = sorted({record.domain for record in house.entities.values()})
+        translations = [
+            await async_get_translations(hass, language, category, domains)
+            for language in languages
+            for category in ("title", "entity_component")
+        ]
+        index = await hass.async_add_executor_job(build_index, house, translations, languages)
+        self._built.pop(languages, None)
+        while len(self._built) >= MAX_INDEXES:
+            del self._built[next(iter(self._built))]
+        self._built[languages] = index
+        self._building.pop(languages, None)
+        return index
+
+
+async def async_retrieve(
+    hass: HomeAssistant,
+    house: HouseSnapshot,
+    query: str,
+    limit: int,
+    area_id: str | None = None,
+    *,
+    language: str | None = None,
+) -> list[EntityRecord]:
+    """Return the entities that a sentence is about, best first; exposed ones only.
+
+    `area_id` is where the speaker is, it breaks ties. The words of the house's language, of English
+    and of the speaker's `language` are understood.
+    """
+    languages = tuple(dict.fromkeys((hass.config.language, "en", language or "en")))
+    cache = house.carried.setdefault(IndexCache, IndexCache())
+    index = await cast(IndexCache, cache).async_get(hass, house, languages)
+    found = (house.entities.get(entity_id) for entity_id in index.search(query, limit, area_id))
+    return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
+
+
+def build_index(
+    house: HouseSnapshot, translations: Iterable[Mapping[str, str]], languages: Sequence[str]
+) -> HouseIndex:
+    """Build the index of a snapshot; takes seconds with thousands of entities."""
+    class_words = ClassWords(translations)
+    names = {tuple(words(record.name)) for record in house.entities.values()}
+    places: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
+    synonyms = {place.name: place_synonyms(place.name, languages) for place in places}
+    concepts = {
+        (record.domain, record.device_class): class_concepts(record.domain, record.device_class, languages)
+        for record in house.entities.values()
+    }
+    documents = []
+    own_words = {}
+    for record in house.entities.values():
+        kind = concepts[record.domain, record.device_class]
+        fields = [
+            *((name, weight) for name, weight in _names(record)),
+            *_places(record, house, synonyms),
+            (class_words.names(record), CLASS_WEIGHT),
+            (class_words.details(record), DETAIL_WEIGHT),
+            (kind, SYNONYM_WEIGHT),
+            (thing_synonyms(record.name, languages), SYNONYM_WEIGHT),
+        ]
+        documents.append(Document(record.entity_id, [field for field in fields if field[0]]))
+        if own := _own_words(record, names):
+            if record.device_class:
+                own = own.union(words(class_words.names(record)), words(kind))
+            own_words[record.entity_id] = own
+    return HouseIndex(house, LexicalIndex.build(documents), own_words)
+
+
+def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
+    """Yield what an entity is called; its device and its id only where they add a word."""
+    known: set[str] = set()
+    for name, weight in ((record.name, NAME_WEIGHT), *((alias, ALIAS_WEIGHT) for alias in record.aliases)):
+        known.update(words(name))
+        yield name, weight
+    yield from ((label, LABEL_WEIGHT) for label in record.labels)
+    for text, weight in (
+        (record.device or "", DEVICE_WEIGHT),
+        (record.object_id.replace("_", " "), ID_WEIGHT),
+    ):
+        yield " ".join(word for word in words(text) if word not in known), weight
+
+
+def _places(
+    record: EntityRecord, house: HouseSnapshot, synonyms: Mapping[str, str]
+) -> Iterator[tuple[str, float]]:
+    """Yield where an entity is."""
+    area = house.areas.get(record.area_id or "")
+    floor = house.floors.get(record.floor_id or "")
+    for place, weight in ((area, AREA_WEIGHT), (floor, FLOOR_WEIGHT)):
+        if place is not None:
+            yield place.name, weight
+            yield from ((alias, weight) for alias in place.aliases)
+            yield synonyms[place.name], SYNONYM_WEIGHT
+
+
+def _own_words(record: EntityRecord, names: Collection[tuple[str, ...]]) -> frozenset[str]:
+    """Return the words that set a reading apart from the device whose name it begins with."""
+    if record.category is None and record.domain not in READINGS:
+        return frozenset()
+    parts = tuple(words(record.name))
+    device = tuple(words(record.device or ""))
+    if device and parts[: len(device)] == device:
+        return frozenset(parts[len(device) :])
+    for length in range(len(parts) - 1, 0, -1):
+        if parts[:length] in names:
+            return frozenset(parts[length:])
+    return frozenset(parts) if record.category else frozenset()

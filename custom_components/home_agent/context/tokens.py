@@ -1,0 +1,69 @@
+"""Estimates how many tokens a model makes of a text."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import ceil
+import re
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """One class of pieces that tokenisers cut text into, and what such a piece costs."""
+
+    pattern: re.Pattern[str]
+    each: float
+    further: float = 0.0
+    """What each character beyond the `free` ones adds."""
+    free: int = 0
+
+    def cost(self, text: str) -> float:
+        """Return the tokens that these pieces of a text make."""
+        found = self.pattern.findall(text)
+        if not self.further:
+            return len(found) * self.each
+        beyond = sum(len(piece) - self.free for piece in found if len(piece) > self.free)
+        return len(found) * self.each + beyond * self.further
+
+
+def _pieces(pattern: str, each: float, further: float = 0.0, free: int = 0) -> Pieces:
+    """Return a class of pieces."""
+    return Pieces(re.compile(pattern), each, further, free)
+
+
+# The figures are a least-squares fit to what o200k_base makes of English prose, tool schemas, recorded
+# tool calls, lists of entity ids and the interface texts of Home Assistant in 25 languages; over these the
+# mean error is 3 to 10 % in most languages and 22 % in the worst, where it is too high.
+ANY_TEXT: Final = (
+    _pieces(r"(?<![^\W\d])(?<![.\"])[A-Za-z]+(?![^\W\d_A-Za-z])", 0.96, 0.48, 7),
+    _pieces(r"(?<=[.\"])[A-Za-z]+(?![^\W\d_A-Za-z])", 0.95, 0.4, 4),
+    _pieces(r"_[A-Za-z]+", 1.03, 0.4, 5),
+    _pieces(r"_(?![A-Za-z])", 1.1),
+    _pieces(r"[0-9]{1,3}", 1.05),
+    _pieces(r" (?=[0-9])", 1.0),
+    _pieces(r"[!-/:-@\[-^`{-~]+", 0.79, 0.21, 1),
+    _pieces(r"\n+", 0.9),
+    _pieces(r"[ \t]{2,}", 0.3),
+)
+"""Pieces of any text."""
+
+BEYOND_ASCII: Final = (
+    _pieces(r"[A-Za-z]*[\u00c0-\u024f\u1e00-\u1eff][A-Za-z\u00c0-\u024f\u1e00-\u1eff]*", 0.7, 0.29, 3),
+    _pieces(r"[\u0400-\u052f]+", 1.3, 0.27, 3),
+    _pieces(r"[\u0370-\u03ff\u1f00-\u1fff]+", 0.84, 0.55, 3),
+    _pieces(r"[\u0530-\u08ff]+", 1.5, 0.34, 3),
+    _pieces(r"[\u0900-\u1cff]", 0.47),
+    _pieces(r"[\u3400-\u9fff\uf900-\ufaff]", 0.79),
+    _pieces(r"[\u3040-\u30ff]", 0.72),
+    _pieces(r"[\uac00-\ud7af]", 0.75),
+    _pieces(r"[\u0080-\u00bf\u2000-\u303f\uff00-\uffef]", 0.7),
+    _pieces(r"[\U00010000-\U0010ffff]", 1.8),
+)
+"""Pieces that only text beyond ASCII has."""
+
+
+@lru_cache(maxsize=64)
+def estimate_tokens(text: str) -> int:
+    """Return about how many tokens a text makes; takes time in proportion to its length."""
+    classes = ANY_TEXT if text.isascii() else (*ANY_TEXT, *BEYOND_ASCII)
+    return ceil(sum(pieces.cost(text) for pieces in classes))
