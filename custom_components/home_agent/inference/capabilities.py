@@ -33,8 +33,7 @@ def _rename(old: str, new: str) -> Step:
     """Send a parameter under another name."""
 
     def step(body: Body) -> None:
-        if old in body:
-            body[new] = body.pop(old)
+        body[new] = body.pop(old)
 
     return step
 
