@@ -1,0 +1,275 @@
+"""ConversationHistoryManager: what was said, for all entries, in one store."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.util import dt as dt_util
+
+from .const import DOMAIN
+from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation
+from .store import Content, KeptStore
+
+STORE_KEY = f"{DOMAIN}.history"
+STORE_VERSION = 1
+STORE_MINOR_VERSION = 2
+
+MAX_CONVERSATIONS = 200
+"""Conversations kept of one entry; the longest silent go first."""
+MAX_ENTRY_TOKENS = 1_000_000
+
+type Conversations = dict[str, Conversation]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConversationInfo:
+    """A conversation in an overview."""
+
+    history_id: str
+    first_at: datetime
+    last_at: datetime
+    message_count: int
+    tokens: int
+
+
+class ConversationHistoryManager:
+    """Keeps conversations by entry and history id, in memory and on disk.
+
+    There is one manager for the whole integration, so that no two entries write one file.
+    """
+
+    def __init__(self, hass: HomeAssistant, on_saved: Callable[[dict[str, Any]], None] | None = None) -> None:
+        """Start empty; `on_saved` gets the data of `home_agent.history.saved` after each write."""
+        self._hass = hass
+        self._on_saved = on_saved
+        self._entries: dict[str, Conversations] = {}
+        self._store = KeptStore(
+            hass,
+            STORE_KEY,
+            self._content,
+            version=STORE_VERSION,
+            minor_version=STORE_MINOR_VERSION,
+            migrate=self._migrate,
+            on_written=self._written,
+        )
+
+    async def async_load(self) -> None:
+        """Read the store; conversations that cannot be read are kept aside and left out."""
+        data = await self._store.async_read()
+        if not data:
+            return
+        entries, problem = await self._hass.async_add_executor_job(_parse, data)
+        if problem is not None:
+            await self._store.async_set_aside(problem, keep_in_place=True)
+        for entry_id, conversations in entries.items():
+            self._entries[entry_id] = conversations | self._entries.get(entry_id, {})
+            self._bound(self._entries[entry_id])
+
+    async def async_flush(self) -> None:
+        """Write what has not been written yet."""
+        await self._store.async_flush()
+
+    @callback
+    def get_window(
+        self, entry_id: str, history_id: str, *, max_messages: int, max_tokens: int
+    ) -> list[Message]:
+        """Return the newest whole turns that fit, as messages of a request, oldest first.
+
+        When they no longer fit the window moves on by half, and then stays where it begins for many
+        turns, so that a model server finds the same beginning in its cache.
+        """
+        conversation = self._find(entry_id, history_id)
+        if conversation is None:
+            return []
+        turns, moved = conversation.window(max_messages, max_tokens)
+        if moved is not conversation:
+            self._entries[entry_id][history_id] = moved
+        return [dict(message) for turn in turns for message in turn.messages]
+
+    @callback
+    def append_turn(
+        self,
+        entry_id: str,
+        history_id: str,
+        messages: Iterable[Mapping[str, Any]],
+        *,
+        at: datetime,
+        persist: bool,
+    ) -> None:
+        """Add a turn: what the person said, the calls with their results, the answer.
+
+        A call without a result, and a result without its call, are left out; without any answer there is
+        no turn. With `persist` off the turn never reaches the disk.
+        """
+        turn = make_turn(messages, at=dt_util.as_utc(at), persist=persist)
+        if turn is None:
+            return
+        conversations = self._entries.setdefault(entry_id, {})
+        conversation = conversations.pop(history_id, None) or Conversation()
+        conversations[history_id] = conversation.with_turn(turn)
+        self._bound(conversations)
+        if persist:
+            self._store.schedule()
+
+    @callback
+    def has(self, entry_id: str, history_id: str) -> bool:
+        """Return whether anything is known of a conversation."""
+        return self._find(entry_id, history_id) is not None
+
+    @callback
+    def last_at(self, entry_id: str, history_id: str) -> datetime | None:
+        """Return when the last turn of a conversation ended."""
+        conversation = self._find(entry_id, history_id)
+        return conversation.last_at if conversation else None
+
+    @callback
+    def turns(self, entry_id: str, history_id: str) -> tuple[Turn, ...]:
+        """Return all that is kept of a conversation."""
+        conversation = self._find(entry_id, history_id)
+        return conversation.turns if conversation else ()
+
+    @callback
+    def conversations(self, entry_id: str) -> list[ConversationInfo]:
+        """Return the conversations of an entry, the newest first."""
+        known = self._entries.get(entry_id, {})
+        infos = [
+            ConversationInfo(
+                history_id=history_id,
+                first_at=conversation.turns[0].at,
+                last_at=conversation.last_at,
+                message_count=conversation.message_count,
+                tokens=conversation.tokens,
+            )
+            for history_id, conversation in known.items()
+        ]
+        return sorted(infos, key=lambda info: info.last_at, reverse=True)
+
+    @callback
+    def clear(self, entry_id: str | None = None, history_id: str | None = None) -> int:
+        """Forget conversations, in memory at once and on disk right after; return how many.
+
+        Without any limit what was set aside as unreadable goes too. `async_flush` waits for the disk.
+        """
+        removed = self._remove(
+            lambda entry, history, _conversation: entry_id in (None, entry) and history_id in (None, history)
+        )
+        if removed:
+            self._store.schedule()
+        self._hass.async_create_task(
+            self._async_clear_disk(everything=entry_id is None and history_id is None),
+            "home_agent clear history",
+        )
+        return removed
+
+    @callback
+    def prune(
+        self, retention_days: float, entry_id: str | None = None, *, now: datetime | None = None
+    ) -> int:
+        """Forget conversations whose last turn is older; 0 days keep everything. Return how many."""
+        if retention_days <= 0:
+            return 0
+        oldest = (now or dt_util.utcnow()) - timedelta(days=retention_days)
+        removed = self._remove(
+            lambda entry, _history, conversation: entry_id in (None, entry) and conversation.last_at < oldest
+        )
+        if removed:
+            self._store.schedule()
+        return removed
+
+    async def _async_clear_disk(self, *, everything: bool) -> None:
+        """Bring the disk to what is in memory."""
+        await self._store.async_flush()
+        if everything:
+            await self._store.async_forget_set_aside()
+
+    def _find(self, entry_id: str, history_id: str) -> Conversation | None:
+        """Return a conversation, if there is one."""
+        return self._entries.get(entry_id, {}).get(history_id)
+
+    def _remove(self, is_unwanted: Callable[[str, str, Conversation], bool]) -> int:
+        """Remove conversations and return how many."""
+        unwanted = [
+            (entry_id, history_id)
+            for entry_id, conversations in self._entries.items()
+            for history_id, conversation in conversations.items()
+            if is_unwanted(entry_id, history_id, conversation)
+        ]
+        for entry_id, history_id in unwanted:
+            del self._entries[entry_id][history_id]
+            if not self._entries[entry_id]:
+                del self._entries[entry_id]
+        return len(unwanted)
+
+    @staticmethod
+    def _bound(conversations: Conversations) -> None:
+        """Drop the longest silent conversations of an entry beyond its limits."""
+        tokens = sum(conversation.tokens for conversation in conversations.values())
+        if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
+            return
+        for history_id in sorted(conversations, key=lambda key: conversations[key].last_at):
+            if len(conversations) <= MAX_CONVERSATIONS and tokens <= MAX_ENTRY_TOKENS:
+                return
+            if len(conversations) > 1:
+                tokens -= conversations.pop(history_id).tokens
+
+    def _content(self) -> Content:
+        """Return what is written; runs in a worker thread on copies, whose parts never change."""
+        entries: dict[str, Any] = {}
+        for entry_id, conversations in dict(self._entries).items():
+            stored = {
+                history_id: content
+                for history_id, conversation in dict(conversations).items()
+                if (content := conversation.as_dict())
+            }
+            if stored:
+                entries[entry_id] = stored
+        return {"entries": entries}
+
+    def _migrate(self, _major: int, _minor: int, data: Any) -> Content:
+        """Bring conversations that were kept without an entry to the first entry.
+
+        Raises TypeError or LookupError for content that was never written by this integration.
+        """
+        known = self._hass.config_entries.async_entries(DOMAIN)
+        moved: dict[str, Any] = {}
+        for history_id, messages in data["conversations"].items():
+            conversation = Conversation.from_messages(messages, dt_util.utcnow())
+            if content := conversation.as_dict():
+                moved[history_id] = content
+        return {"entries": {known[0].entry_id: moved} if known and moved else {}}
+
+    @callback
+    def _written(self, size: int) -> None:
+        """Tell that the history was saved."""
+        if self._on_saved is None:
+            return
+        known = [conversation for entry in self._entries.values() for conversation in entry.values()]
+        self._on_saved(
+            {
+                "conversation_count": len(known),
+                "message_count": sum(conversation.message_count for conversation in known),
+                "size_bytes": size,
+                "timestamp": dt_util.utcnow().isoformat(),
+            }
+        )
+
+
+def _parse(data: Content) -> tuple[dict[str, Conversations], Exception | None]:
+    """Return what can be read of a store, and what is wrong with the rest."""
+    problem: Exception | None = None
+    entries: dict[str, Conversations] = {}
+    stored = data.get("entries")
+    if not isinstance(stored, dict):
+        return {}, ValueError("no entries")
+    for entry_id, conversations in stored.items():
+        if not isinstance(conversations, dict):
+            problem = ValueError("not conversations")
+            continue
+        for history_id, content in conversations.items():
+            try:
+                entries.setdefault(entry_id, {})[history_id] = parse_conversation(content)
+            except (LookupError, TypeError, ValueError, AttributeError) as err:
+                problem = err
+    return entries, problem

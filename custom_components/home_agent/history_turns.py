@@ -1,0 +1,245 @@
+"""Turns and conversations as immutable values, and the window of them that a request carries."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, Self
+
+from homeassistant.util import dt as dt_util
+
+from .context.tokens import estimate_tokens
+from .store import read_moment
+
+MAX_MESSAGES = 500
+"""Messages kept of one conversation."""
+MAX_TOKENS = 60_000
+"""Tokens kept of one conversation; more than the largest window."""
+MAX_MESSAGE_CHARS = 16_000
+MESSAGE_TOKENS = 4
+"""What a message costs beside its text."""
+
+_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+_ROLES = frozenset({"user", "assistant", "tool"})
+
+type Message = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one person said and what came of it."""
+
+    at: datetime
+    messages: tuple[Message, ...]
+    tokens: int
+    persist: bool = True
+
+    def words_only(self) -> Self:
+        """Return the turn without its tool calls: what was said and the last answer."""
+        said = [message for message in self.messages if message["role"] == "user"]
+        answers = [
+            {"role": "assistant", "content": message["content"]}
+            for message in self.messages
+            if message["role"] == "assistant" and message["content"]
+        ]
+        messages = (*said, *answers[-1:])
+        return replace(self, messages=messages, tokens=_count_tokens(messages))
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """Turns, oldest first, and the index of the turn at which the window begins."""
+
+    turns: tuple[Turn, ...] = ()
+    start: int = 0
+
+    @cached_property
+    def message_count(self) -> int:
+        """Return how many messages are kept."""
+        return sum(len(turn.messages) for turn in self.turns)
+
+    @cached_property
+    def tokens(self) -> int:
+        """Return how many tokens are kept."""
+        return sum(turn.tokens for turn in self.turns)
+
+    @property
+    def last_at(self) -> datetime:
+        """Return when the last turn ended."""
+        return self.turns[-1].at
+
+    def with_turn(self, turn: Turn) -> Conversation:
+        """Return the conversation with one turn more, without the oldest beyond the limits."""
+        turns = (*self.turns, turn)
+        messages = self.message_count + len(turn.messages)
+        tokens = self.tokens + turn.tokens
+        dropped = 0
+        while (messages > MAX_MESSAGES or tokens > MAX_TOKENS) and dropped < len(turns) - 1:
+            messages -= len(turns[dropped].messages)
+            tokens -= turns[dropped].tokens
+            dropped += 1
+        return Conversation(turns[dropped:], max(0, self.start - dropped))
+
+    def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[Turn], Conversation]:
+        """Return the turns that fit, and the conversation with the window where it then begins."""
+        usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
+        if _fit(usable, max_messages, max_tokens):
+            return _present(usable), self
+        skip = 0
+        while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
+            skip += 1
+        return _present(usable[skip:]), replace(self, start=self.start + skip)
+
+    def as_dict(self) -> dict[str, Any] | None:
+        """Return what is stored, None where nothing may be."""
+        turns = [
+            {"at": turn.at.isoformat(), "messages": list(turn.messages)}
+            for turn in self.turns
+            if turn.persist
+        ]
+        if not turns:
+            return None
+        unstored = sum(not turn.persist for turn in self.turns[: self.start])
+        return {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+
+    @classmethod
+    def from_messages(cls, messages: Any, now: datetime) -> Conversation:
+        """Return a conversation from a plain list of messages.
+
+        Raises ValueError or TypeError for what is no such list.
+        """
+        if not isinstance(messages, list):
+            raise TypeError("not a list of messages")
+        conversation = cls()
+        part: list[Any] = []
+        for message in messages:
+            if message["role"] == "user" and part:
+                conversation = _with_part(conversation, part, now)
+                part = []
+            part.append(message)
+        return _with_part(conversation, part, now)
+
+
+def _with_part(conversation: Conversation, part: Sequence[Any], now: datetime) -> Conversation:
+    """Return a conversation with a turn made of messages that may carry a time of their own."""
+    at = now
+    if part and part[-1].get("timestamp"):
+        at = _any_moment(part[-1]["timestamp"])
+    turn = make_turn(part, at=at, persist=True)
+    return conversation if turn is None else conversation.with_turn(turn)
+
+
+def _any_moment(value: Any) -> datetime:
+    """Return a time that was stored as text or as seconds."""
+    return dt_util.utc_from_timestamp(value) if isinstance(value, int | float) else read_moment(value)
+
+
+def parse_conversation(content: Any) -> Conversation:
+    """Return a stored conversation.
+
+    Raises LookupError, TypeError, ValueError or AttributeError where it is not one.
+    """
+    conversation = Conversation()
+    for stored in content["turns"]:
+        turn = make_turn(stored["messages"], at=read_moment(stored["at"]), persist=True)
+        if turn is not None:
+            conversation = conversation.with_turn(turn)
+    if not conversation.turns:
+        raise ValueError("no turns")
+    start = content.get("start", 0)
+    return replace(conversation, start=max(0, min(int(start), len(conversation.turns) - 1)))
+
+
+def make_turn(messages: Iterable[Mapping[str, Any]], *, at: datetime, persist: bool) -> Turn | None:
+    """Return a turn in which every call has its result, None where nobody answered.
+
+    Raises TypeError, LookupError or AttributeError for what are no messages.
+    """
+    kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
+    if not any(message["role"] == "assistant" for message in kept):
+        return None
+    return Turn(at, tuple(kept), _count_tokens(kept), persist)
+
+
+def _clean(message: Mapping[str, Any]) -> Message:
+    """Return a message with what a request needs, its text cut where it is endless."""
+    kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
+    kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
+    if calls := kept.pop("tool_calls", None):
+        kept["tool_calls"] = [_clean_call(call) for call in calls]
+    return kept
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message; images are not kept."""
+    if isinstance(content, list):
+        return "\n".join(part["text"] for part in content if part.get("type") == "text")
+    return "" if content is None else str(content)
+
+
+def _clean_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a tool call whose arguments are text of a bearable length."""
+    function = call["function"]
+    arguments = str(function.get("arguments") or "{}")
+    if len(arguments) > MAX_MESSAGE_CHARS:
+        arguments = "{}"
+    return {
+        "id": str(call["id"]),
+        "type": "function",
+        "function": {"name": str(function["name"]), "arguments": arguments},
+    }
+
+
+def _paired(messages: Sequence[Message]) -> list[Message]:
+    """Return the messages without calls that have no result and results that have no call."""
+    answered = {message.get("tool_call_id") for message in messages if message["role"] == "tool"}
+    kept: list[Message] = []
+    called: set[str] = set()
+    for message in messages:
+        if message["role"] == "tool":
+            if message.get("tool_call_id") in called:
+                called.discard(message["tool_call_id"])
+                kept.append(message)
+            continue
+        calls = [call for call in message.pop("tool_calls", ()) if call["id"] in answered]
+        if calls:
+            message["tool_calls"] = calls
+            called.update(call["id"] for call in calls)
+        if calls or message["content"]:
+            kept.append(message)
+    return kept
+
+
+def _count_tokens(messages: Iterable[Message]) -> int:
+    """Return about how many tokens messages take in a request."""
+    total = 0
+    for message in messages:
+        total += MESSAGE_TOKENS + estimate_tokens(message["content"])
+        for call in message.get("tool_calls", ()):
+            function = call["function"]
+            total += (
+                MESSAGE_TOKENS + estimate_tokens(function["name"]) + estimate_tokens(function["arguments"])
+            )
+    return total
+
+
+def _fitting(turn: Turn, max_messages: int, max_tokens: int) -> Turn:
+    """Return a turn that fits on its own: whole, as its words, or empty."""
+    for version in (turn, turn.words_only()):
+        if len(version.messages) <= max_messages and version.tokens <= max_tokens:
+            return version
+    return Turn(turn.at, (), 0, turn.persist)
+
+
+def _fit(turns: Iterable[Turn], max_messages: int, max_tokens: int) -> bool:
+    """Return whether turns fit together."""
+    known = list(turns)
+    return (
+        sum(len(turn.messages) for turn in known) <= max_messages
+        and sum(turn.tokens for turn in known) <= max_tokens
+    )
+
+
+def _present(turns: Iterable[Turn]) -> list[Turn]:
+    """Return the turns of which something is left."""
+    return [turn for turn in turns if turn.messages]

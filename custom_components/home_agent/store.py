@@ -1,0 +1,210 @@
+"""Stores that lose nothing: what cannot be read is set aside and reported, a failed write is tried again."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from glob import escape
+import os
+from pathlib import Path
+import shutil
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError, UnsupportedStorageVersionError
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers.storage import Store
+from homeassistant.util import dt as dt_util
+from homeassistant.util.file import WriteError
+
+from .const import DOMAIN, LOGGER
+
+SAVE_DELAY = 10
+"""Seconds from a change to its write, so that a conversation is one write and not ten."""
+RETRY_SECONDS = 60
+MAX_RETRY_SECONDS = 3600
+
+type Content = dict[str, Any]
+
+
+class KeptStore(Store[Content]):
+    """One file in `.storage` with one writer.
+
+    `content` returns what is to be written; it is called in a worker thread and must not need the event loop.
+    `migrate` turns the content of an older version into today's. `on_written` gets the size in bytes.
+    """
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        key: str,
+        content: Callable[[], Content],
+        *,
+        version: int = 1,
+        minor_version: int = 1,
+        migrate: Callable[[int, int, Any], Content] | None = None,
+        on_written: Callable[[int], None] | None = None,
+    ) -> None:
+        """Prepare the store; nothing is read yet."""
+        super().__init__(
+            hass,
+            version,
+            key,
+            private=True,
+            atomic_writes=True,
+            minor_version=minor_version,
+            serialize_in_event_loop=False,
+        )
+        self._content = content
+        self._migrate = migrate
+        self._on_written = on_written
+        self._retry_seconds = RETRY_SECONDS
+        self._changed = False
+
+    async def async_read(self) -> Content:
+        """Return the stored content, empty where there is none that can be read.
+
+        What cannot be read stays on disk under another name and becomes a repair issue; Home Assistant
+        itself does that for a file that is not JSON.
+        """
+        try:
+            data: Any = await self.async_load()
+        except (
+            HomeAssistantError,
+            NotImplementedError,
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+        ) as err:
+            await self.async_set_aside(err)
+            return {}
+        if data is None:
+            return {}
+        if not isinstance(data, dict):
+            await self.async_set_aside(TypeError("not an object"))
+            return {}
+        return data
+
+    async def async_set_aside(self, reason: Exception, *, keep_in_place: bool = False) -> None:
+        """Keep the file under another name and report it.
+
+        With `keep_in_place` a copy is kept, because part of the file is in use. Where neither works
+        the store is not written any more, so that the file survives.
+        """
+        aside = f"{self.path}.corrupt-{dt_util.utcnow():%Y%m%dT%H%M%S}"
+        try:
+            await self.hass.async_add_executor_job(
+                shutil.copy2 if keep_in_place else os.replace, self.path, aside
+            )
+        except FileNotFoundError:
+            return
+        except OSError:
+            self.make_read_only()
+            aside = str(self.path)
+        LOGGER.error("The store %s cannot be read (%s); it is kept as %s", self.key, _reason(reason), aside)
+        ir.async_create_issue(
+            self.hass,
+            DOMAIN,
+            self._issue("unreadable"),
+            is_fixable=False,
+            is_persistent=True,
+            severity=ir.IssueSeverity.ERROR,
+            translation_key="store_unreadable",
+            translation_placeholders={"store": self.key, "path": aside},
+        )
+
+    @callback
+    def schedule(self) -> None:
+        """Write soon, together with what else changes until then."""
+        self._changed = True
+        self.async_delay_save(self._content, SAVE_DELAY)
+
+    async def async_flush(self) -> None:
+        """Write now what has not been written yet, and wait for a write that is under way."""
+        if self._changed:
+            await self.async_save(self._content())
+        else:
+            await self._async_handle_write_data()  # type: ignore[no-untyped-call]
+
+    async def async_forget_set_aside(self) -> None:
+        """Delete what was set aside, for people who want everything gone."""
+        await self.hass.async_add_executor_job(_delete_aside, Path(self.path))
+        ir.async_delete_issue(self.hass, DOMAIN, self._issue("unreadable"))
+
+    @override
+    async def _async_migrate_func(
+        self, old_major_version: int, old_minor_version: int, old_data: Any
+    ) -> Content:
+        """Bring the content of an older version to today's shape; refuse a newer one."""
+        if (old_major_version, old_minor_version) > (self.version, self.minor_version):
+            raise UnsupportedStorageVersionError(self.key, old_major_version, self.version)
+        if self._migrate is None:
+            raise NotImplementedError
+        return self._migrate(old_major_version, old_minor_version, old_data)
+
+    @override
+    async def _async_write_data(self, data: dict[str, Any]) -> None:
+        """Write, and where the disk refuses say so and try again later."""
+        self._changed = False
+        try:
+            await super()._async_write_data(data)
+        except (WriteError, OSError) as err:
+            self._note_failure(err)
+            return
+        self._retry_seconds = RETRY_SECONDS
+        ir.async_delete_issue(self.hass, DOMAIN, self._issue("unwritable"))
+        if self._on_written is not None:
+            self._on_written(await self.hass.async_add_executor_job(_size, self.path))
+
+    @callback
+    def _note_failure(self, err: Exception) -> None:
+        """Report a write that failed and plan the next one."""
+        self._changed = True
+        LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
+        if self.hass.is_stopping:
+            return
+        ir.async_create_issue(
+            self.hass,
+            DOMAIN,
+            self._issue("unwritable"),
+            is_fixable=False,
+            severity=ir.IssueSeverity.ERROR,
+            translation_key="store_unwritable",
+            translation_placeholders={"store": self.key, "path": str(self.path)},
+        )
+        self.async_delay_save(self._content, self._retry_seconds)
+        self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
+
+    def _issue(self, kind: str) -> str:
+        """Return the id of a repair issue."""
+        return f"store_{kind}_{self.key}"
+
+
+def read_moment(text: object) -> datetime:
+    """Return a stored point in time.
+
+    Raises ValueError or TypeError for anything else.
+    """
+    if not isinstance(text, str):
+        raise TypeError("not a time")
+    moment = datetime.fromisoformat(text)
+    return dt_util.as_utc(moment)
+
+
+def _reason(err: Exception) -> str:
+    """Return what went wrong in one short line."""
+    return f"{type(err).__name__}: {err}"[:200]
+
+
+def _size(path: str) -> int:
+    """Return the size of a file in bytes, 0 if there is none."""
+    with suppress(OSError):
+        return Path(path).stat().st_size
+    return 0
+
+
+def _delete_aside(path: Path) -> None:
+    """Delete the files that were set aside for a store."""
+    for aside in path.parent.glob(f"{escape(path.name)}.corrupt*"):
+        with suppress(OSError):
+            aside.unlink()

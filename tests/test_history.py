@@ -1,0 +1,307 @@
+"""Conversations: kept whole, cut in large steps, brought back after a restart, gone when asked."""
+
+from datetime import timedelta
+import json
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from hypothesis import given, strategies as st
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_fire_time_changed
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.history import MAX_CONVERSATIONS
+from custom_components.home_agent.history_turns import MAX_MESSAGES, Conversation, make_turn
+from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
+
+from .conversations import (
+    LIMITS,
+    NOW,
+    add,
+    assert_paired,
+    file_text,
+    issues,
+    kept_aside,
+    loaded,
+    path_of,
+    turn,
+)
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test files of its own."""
+    return str(tmp_path)
+
+
+async def test_what_was_said_comes_back_after_a_restart(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    add(history, turn(1, calls=2))
+    add(history, turn(2), entry_id="other")
+    await history.async_flush()
+
+    again = await loaded(hass)
+    assert again.get_window("entry", "talk", **LIMITS) == turn(1, calls=2)
+    assert again.get_window("other", "talk", **LIMITS) == turn(2)
+    assert again.get_window("entry", "unknown", **LIMITS) == []
+    assert again.last_at("entry", "talk") == NOW
+    assert again.last_at("entry", "unknown") is None
+    assert not kept_aside(hass)
+
+
+async def test_writing_waits_for_more_and_happens_at_stop(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    history = await loaded(hass)
+    add(history, turn(1))
+    await hass.async_block_till_done()
+    assert not path_of(hass).exists()
+    freezer.tick(11)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert "question 1" in path_of(hass).read_text()
+    add(history, turn(2))
+    await hass.async_stop(force=True)
+    assert "question 2" in path_of(hass).read_text()
+
+
+async def test_the_store_is_private_versioned_json(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    add(history, turn(1))
+    await history.async_flush()
+    stored = json.loads(path_of(hass).read_text())
+    assert (stored["version"], stored["key"]) == (1, "home_agent.history")
+    assert path_of(hass).stat().st_mode & 0o077 == 0
+
+
+async def test_not_persisted_turns_never_reach_the_disk(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    add(history, turn(1), persist=False)
+    add(history, turn(2))
+    add(history, turn(3), history_id="secret", persist=False)
+    await history.async_flush()
+    text = path_of(hass).read_text()
+    assert "question 2" in text
+    assert "question 1" not in text
+    assert "question 3" not in text
+    assert len(history.get_window("entry", "talk", **LIMITS)) == 4
+
+
+async def test_the_window_moves_in_large_steps(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    beginnings: list[str] = []
+    for index in range(40):
+        add(history, turn(index))
+        window = history.get_window("entry", "talk", max_messages=20, max_tokens=50_000)
+        assert len(window) <= 20
+        assert window[-1]["content"] == f"answer {index}"
+        assert_paired(window)
+        beginnings.append(window[0]["content"])
+    assert len(set(beginnings)) == 6
+    assert beginnings == sorted(beginnings, key=beginnings.index)
+
+
+async def test_the_window_begins_at_the_same_turn_after_a_restart(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    for index in range(15):
+        add(history, turn(index))
+        before = history.get_window("entry", "talk", max_messages=20, max_tokens=50_000)
+    add(history, turn(15))
+    await history.async_flush()
+    again = await loaded(hass)
+    after = again.get_window("entry", "talk", max_messages=20, max_tokens=50_000)
+    assert after == [*before, *turn(15)]
+
+
+async def test_tokens_limit_the_window_too(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    for index in range(20):
+        add(history, turn(index, words=200))
+    window = history.get_window("entry", "talk", max_messages=100, max_tokens=1_500)
+    assert 2 <= len(window) <= 14
+    assert window[-1]["content"] == "answer 19"
+
+
+async def test_a_turn_too_large_is_reduced_to_its_words(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    large = turn(1, calls=1)
+    large[2]["content"] = "x" * 12_000
+    add(history, large)
+    window = history.get_window("entry", "talk", max_messages=10, max_tokens=500)
+    assert [message["role"] for message in window] == ["user", "assistant"]
+    add(history, turn(2, calls=8))
+    assert history.get_window("entry", "talk", max_messages=2, max_tokens=500) == [
+        turn(2)[0],
+        turn(2)[-1],
+    ]
+    assert history.get_window("entry", "talk", max_messages=2, max_tokens=3) == []
+
+
+async def test_calls_without_results_and_results_without_calls_are_left_out(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    broken = turn(1, calls=2)
+    del broken[2]
+    broken.insert(1, {"role": "tool", "tool_call_id": "stray", "content": "{}"})
+    broken.insert(0, {"role": "system", "content": "never stored"})
+    add(history, broken)
+    window = history.get_window("entry", "talk", **LIMITS)
+    assert_paired(window)
+    assert [message["role"] for message in window] == ["user", "assistant", "tool", "assistant"]
+    add(history, [{"role": "user", "content": "nobody answered"}], history_id="silent")
+    assert not history.has("entry", "silent")
+
+
+async def test_messages_given_out_can_be_changed(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    add(history, turn(1))
+    history.get_window("entry", "talk", **LIMITS)[0]["content"] = "changed"
+    assert history.get_window("entry", "talk", **LIMITS) == turn(1)
+
+
+async def test_images_are_not_kept_and_endless_text_is_cut(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    parts = [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "data:..."}}]
+    messages = [{"role": "user", "content": parts}, {"role": "assistant", "content": "y" * 50_000}]
+    add(history, messages)
+    window = history.get_window("entry", "talk", **LIMITS)
+    assert window[0]["content"] == "look"
+    assert len(window[1]["content"]) == 16_000
+
+
+async def test_conversations_and_messages_are_bounded(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    for index in range(MAX_CONVERSATIONS + 20):
+        add(history, turn(index), history_id=f"talk {index}", at=NOW + timedelta(minutes=index))
+    assert len(history.conversations("entry")) == MAX_CONVERSATIONS
+    assert not history.has("entry", "talk 0")
+    assert history.conversations("entry")[0].history_id == f"talk {MAX_CONVERSATIONS + 19}"
+    for index in range(MAX_MESSAGES):
+        add(history, turn(index), history_id="long", at=NOW + timedelta(days=1))
+    assert sum(len(kept.messages) for kept in history.turns("entry", "long")) == MAX_MESSAGES
+    for index in range(300):
+        add(history, turn(index, words=1_000), history_id="wide", at=NOW + timedelta(days=2))
+    assert sum(kept.tokens for kept in history.turns("entry", "wide")) <= 60_000
+
+
+async def test_cleared_text_is_gone_from_memory_and_disk(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    for entry_id in ("entry", "other"):
+        for history_id in ("talk", "chat"):
+            add(history, turn(len(history_id)), entry_id=entry_id, history_id=history_id)
+    add(history, [{"role": "user", "content": "my secret"}, {"role": "assistant", "content": "ok"}])
+    await history.async_flush()
+    assert "my secret" in path_of(hass).read_text()
+
+    assert history.clear("entry", "talk") == 1
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert "my secret" not in path_of(hass).read_text()
+    assert not history.has("entry", "talk")
+    assert history.has("other", "talk")
+    assert history.clear("other") == 2
+    assert history.clear() == 1
+    await history.async_flush()
+    assert "question" not in path_of(hass).read_text()
+    assert (await loaded(hass)).conversations("entry") == []
+
+
+async def test_clearing_all_deletes_what_was_set_aside(hass: HomeAssistant) -> None:
+    path_of(hass).parent.mkdir(exist_ok=True)
+    path_of(hass).write_text(
+        '{"version": 1, "minor_version": 2, "data": {"entries": 5, "text": "my secret"}}'
+    )
+    history = await loaded(hass)
+    assert len(kept_aside(hass)) == 1
+    history.clear("entry")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert len(kept_aside(hass)) == 1
+    history.clear()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert kept_aside(hass) == []
+    assert issues(hass) == []
+
+
+async def test_a_clear_during_a_write_wins(hass: HomeAssistant) -> None:
+    history = await loaded(hass)
+    add(history, turn(1))
+    writing = hass.async_create_task(history.async_flush())
+    history.clear()
+    await writing
+    await history.async_flush()
+    assert "question" not in path_of(hass).read_text()
+
+
+async def test_old_conversations_are_pruned(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    freezer.move_to(NOW)
+    history = await loaded(hass)
+    add(history, turn(1), history_id="old", at=NOW - timedelta(days=8))
+    add(history, turn(2), history_id="young", at=NOW - timedelta(days=6))
+    add(history, turn(3), history_id="old", entry_id="other", at=NOW - timedelta(days=8))
+    assert history.prune(0) == 0
+    assert history.prune(7, "entry") == 1
+    assert [info.history_id for info in history.conversations("entry")] == ["young"]
+    assert history.has("other", "old")
+    assert history.prune(7) == 1
+
+
+async def test_saving_is_told(hass: HomeAssistant) -> None:
+    told: list[dict[str, Any]] = []
+    history = await loaded(hass, on_saved=told.append)
+    add(history, turn(1, calls=1))
+    add(history, turn(2), history_id="chat")
+    await history.async_flush()
+    assert len(told) == 1
+    assert told[0].keys() == {"conversation_count", "message_count", "size_bytes", "timestamp"}
+    assert (told[0]["conversation_count"], told[0]["message_count"]) == (2, 6)
+    assert told[0]["size_bytes"] == path_of(hass).stat().st_size
+    assert dt_util.parse_datetime(told[0]["timestamp"])
+
+
+async def test_conversations_of_earlier_releases_are_taken_over(hass: HomeAssistant) -> None:
+    entry = MockConfigEntry(domain=DOMAIN)
+    entry.add_to_hass(hass)
+    messages = [
+        {"role": "user", "content": "hello", "timestamp": 1_700_000_000},
+        {"role": "assistant", "content": "hi", "timestamp": 1_700_000_001.5},
+        {"role": "user", "content": "bye"},
+        {"role": "assistant", "content": "see you", "timestamp": "2026-01-14T12:00:00+00:00"},
+    ]
+    path_of(hass).parent.mkdir(exist_ok=True)
+    path_of(hass).write_text(file_text({"conversations": {"talk": messages, "none": []}}, minor_version=1))
+    history = await loaded(hass)
+    assert [message["content"] for message in history.get_window(entry.entry_id, "talk", **LIMITS)] == [
+        "hello",
+        "hi",
+        "bye",
+        "see you",
+    ]
+    assert history.last_at(entry.entry_id, "talk") == NOW
+    assert not history.has(entry.entry_id, "none")
+    assert not kept_aside(hass)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 60)), min_size=1, max_size=40),
+    st.integers(1, 30),
+    st.integers(1, 2_000),
+)
+def test_any_window_fits_ends_with_the_newest_and_is_paired(
+    shapes: list[tuple[int, int]], max_messages: int, max_tokens: int
+) -> None:
+    conversation = Conversation()
+    for index, (calls, words) in enumerate(shapes):
+        made = make_turn(turn(index, calls=calls, words=words), at=NOW, persist=True)
+        assert made is not None
+        conversation = conversation.with_turn(made)
+        turns, conversation = conversation.window(max_messages, max_tokens)
+        window = [message for part in turns for message in part.messages]
+        assert len(window) <= max_messages
+        assert sum(part.tokens for part in turns) <= max_tokens
+        assert_paired(window)

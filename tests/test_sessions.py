@@ -1,0 +1,239 @@
+"""Sessions: a device or a person stays in its conversation for as many minutes as were set."""
+
+from datetime import UTC, datetime, timedelta
+import json
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.sessions import (
+    MAX_SESSIONS,
+    STORE_KEY,
+    ConversationSessionManager,
+    Session,
+)
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.util import dt as dt_util
+
+NOW = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test files of its own."""
+    return str(tmp_path)
+
+
+@pytest.fixture(autouse=True)
+def _noon(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    """Let time begin at noon."""
+    freezer.move_to(NOW)
+
+
+class Sessions:
+    """A manager and the histories that are known to exist."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        self.known: set[tuple[str, str]] = set()
+        self.manager = ConversationSessionManager(hass, lambda entry, history: (entry, history) in self.known)
+
+    def speak(
+        self,
+        conversation_id: str,
+        *,
+        device_id: str | None = None,
+        user_id: str | None = None,
+        entry_id: str = "entry",
+        timeout_minutes: float = 30,
+    ) -> Session:
+        """Take a turn, which leaves a history behind."""
+        session = self.manager.resolve(
+            entry_id,
+            conversation_id=conversation_id,
+            device_id=device_id,
+            user_id=user_id,
+            timeout_minutes=timeout_minutes,
+            now=dt_util.utcnow(),
+        )
+        self.known.add((entry_id, session.history_id))
+        return session
+
+
+def path_of(hass: HomeAssistant) -> Path:
+    return Path(hass.config.path(".storage", STORE_KEY))
+
+
+async def test_a_device_continues_for_29_minutes_and_not_for_31(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    sessions = Sessions(hass)
+    assert sessions.speak("first", device_id="kitchen") == Session("first", is_new=True)
+    freezer.tick(timedelta(minutes=29))
+    assert sessions.speak("second", device_id="kitchen") == Session("first", is_new=False)
+    freezer.tick(timedelta(minutes=29))
+    assert sessions.speak("third", device_id="kitchen") == Session("first", is_new=False)
+    freezer.tick(timedelta(minutes=31))
+    assert sessions.speak("fourth", device_id="kitchen") == Session("fourth", is_new=True, expired="first")
+    assert sessions.speak("fifth", device_id="kitchen") == Session("fourth", is_new=False)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "seconds", "continues"), [(1, 59, True), (1, 61, False), (1440, 86_399, True)]
+)
+async def test_the_timeout_is_in_minutes(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory, minutes: int, seconds: int, *, continues: bool
+) -> None:
+    sessions = Sessions(hass)
+    sessions.speak("first", device_id="kitchen", timeout_minutes=minutes)
+    freezer.tick(seconds)
+    second = sessions.speak("second", device_id="kitchen", timeout_minutes=minutes)
+    assert second.is_new is not continues
+
+
+async def test_the_device_comes_before_the_person(hass: HomeAssistant) -> None:
+    sessions = Sessions(hass)
+    sessions.speak("a", device_id="kitchen", user_id="anna")
+    assert sessions.speak("b", device_id="kitchen", user_id="ben").history_id == "a"
+    assert sessions.speak("c", user_id="anna") == Session("c", is_new=True)
+    assert sessions.speak("d", user_id="anna").history_id == "c"
+    assert sessions.speak("e", device_id="hall").history_id == "e"
+    assert sessions.speak("f") == Session("f", is_new=True)
+    assert sessions.speak("g") == Session("g", is_new=True)
+
+
+async def test_entries_do_not_share_sessions(hass: HomeAssistant) -> None:
+    sessions = Sessions(hass)
+    sessions.speak("a", device_id="kitchen")
+    assert sessions.speak("b", device_id="kitchen", entry_id="other").history_id == "b"
+
+
+async def test_an_id_with_a_history_is_used_as_it_is(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    sessions = Sessions(hass)
+    sessions.known.add(("entry", "telegram-1234"))
+    sessions.speak("a", user_id="anna")
+    assert sessions.speak("telegram-1234", user_id="anna") == Session("telegram-1234", is_new=False)
+    freezer.tick(timedelta(hours=5))
+    assert sessions.speak("telegram-1234", user_id="anna") == Session("telegram-1234", is_new=False)
+    assert sessions.speak("telegram-1234") == Session("telegram-1234", is_new=False)
+
+
+async def test_a_clock_put_back_or_far_off_does_not_keep_a_session_for_ever(
+    hass: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> None:
+    sessions = Sessions(hass)
+    freezer.move_to(NOW + timedelta(days=400))
+    sessions.speak("future", device_id="kitchen")
+    freezer.move_to(NOW)
+    assert sessions.speak("now", device_id="kitchen").expired == "future"
+    freezer.move_to(NOW - timedelta(minutes=2))
+    assert sessions.speak("later", device_id="kitchen").history_id == "now"
+
+
+async def test_touch_and_expire(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    sessions = Sessions(hass)
+    sessions.speak("a", device_id="kitchen")
+    sessions.speak("b", user_id="anna")
+    freezer.tick(timedelta(minutes=20))
+    sessions.manager.touch("entry", device_id="kitchen", user_id=None, now=dt_util.utcnow())
+    sessions.manager.touch("entry", device_id="attic", user_id=None, now=dt_util.utcnow())
+    freezer.tick(timedelta(minutes=20))
+    expired = sessions.manager.expire("entry", timeout_minutes=30, now=dt_util.utcnow())
+    assert expired == ["b"]
+    assert sessions.manager.expire("entry", timeout_minutes=30, now=dt_util.utcnow()) == []
+    assert sessions.speak("c", device_id="kitchen").history_id == "a"
+
+
+async def test_sessions_survive_a_restart_if_they_are_to(hass: HomeAssistant) -> None:
+    sessions = Sessions(hass)
+    sessions.manager.set_persistence("forgetful", enabled=False)
+    sessions.speak("a", device_id="kitchen")
+    sessions.speak("b", device_id="kitchen", entry_id="forgetful")
+    await sessions.manager.async_flush()
+    assert '"b"' not in path_of(hass).read_text()
+
+    again = Sessions(hass)
+    await again.manager.async_load()
+    assert again.speak("c", device_id="kitchen") == Session("a", is_new=False)
+    assert again.speak("d", device_id="kitchen", entry_id="forgetful").is_new
+
+
+@pytest.mark.parametrize("before_load", [True, False])
+async def test_what_was_stored_is_dropped_where_persistence_was_switched_off(
+    hass: HomeAssistant, *, before_load: bool
+) -> None:
+    sessions = Sessions(hass)
+    sessions.speak("a", device_id="kitchen")
+    await sessions.manager.async_flush()
+    again = Sessions(hass)
+    if before_load:
+        again.manager.set_persistence("entry", enabled=False)
+    await again.manager.async_load()
+    if not before_load:
+        again.manager.set_persistence("entry", enabled=False)
+    assert again.speak("b", device_id="kitchen").is_new
+    again.manager.set_persistence("entry", enabled=False)
+    assert again.speak("c", device_id="kitchen").history_id == "b"
+    await again.manager.async_flush()
+    assert "kitchen" not in path_of(hass).read_text()
+
+
+async def test_clear_ends_sessions_in_memory_and_on_disk(hass: HomeAssistant) -> None:
+    sessions = Sessions(hass)
+    for entry_id in ("entry", "other"):
+        sessions.speak("secret_a", device_id="kitchen", entry_id=entry_id)
+        sessions.speak("secret_b", user_id="anna", entry_id=entry_id)
+    await sessions.manager.async_flush()
+    assert sessions.manager.clear("entry", user_id="anna") == 1
+    assert sessions.manager.clear(device_id="kitchen") == 2
+    assert sessions.manager.clear("nobody") == 0
+    assert sessions.speak("c", device_id="kitchen").is_new
+    assert sessions.manager.clear() == 2
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert "secret" not in path_of(hass).read_text()
+
+
+async def test_sessions_are_bounded(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+    sessions = Sessions(hass)
+    for index in range(MAX_SESSIONS + 5):
+        sessions.speak(f"talk {index}", device_id=f"device {index}")
+        freezer.tick(1)
+    await sessions.manager.async_flush()
+    stored = json.loads(path_of(hass).read_text())["data"]["entries"]["entry"]
+    assert len(stored) == MAX_SESSIONS
+    assert "device:device 0" not in stored
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [],
+        {"entries": 5},
+        {"entries": {"entry": 5}},
+        {"entries": {"entry": {"device:kitchen": {"history_id": "a"}}}},
+        {"entries": {"entry": {"device:kitchen": {"history_id": "a", "last": 5}}}},
+    ],
+)
+async def test_an_unreadable_store_is_kept_aside(hass: HomeAssistant, data: Any) -> None:
+    text = json.dumps({"version": 1, "minor_version": 1, "key": STORE_KEY, "data": data})
+    path_of(hass).parent.mkdir(exist_ok=True)
+    path_of(hass).write_text(text)
+    sessions = Sessions(hass)
+    await sessions.manager.async_load()
+    aside = list(path_of(hass).parent.glob(f"{STORE_KEY}.corrupt-*"))
+    assert [path.read_text() for path in aside] == [text]
+    assert ir.async_get(hass).async_get_issue(DOMAIN, f"store_unreadable_{STORE_KEY}") is not None
+    assert sessions.speak("b", device_id="kitchen").is_new
+    await sessions.manager.async_flush()
+    assert "device:kitchen" in path_of(hass).read_text()
