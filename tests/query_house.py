@@ -1,0 +1,74 @@
+"""A house to ask about, and the tool that asks, on a real `hass`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from custom_components.home_agent.knowledge.house import House, is_exposed
+from custom_components.home_agent.tools.base import Speaker, ToolRun
+from custom_components.home_agent.tools.ha_query import QueryTool
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util.json import json_loads
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What the tool asks of the guard."""
+
+    hass: HomeAssistant
+
+    def is_exposed(self, entity_id: str) -> bool:
+        return self.hass.states.get(entity_id) is not None and is_exposed(self.hass, entity_id)
+
+
+@dataclass(slots=True)
+class QueryHouse:
+    """States with names and rooms, exposed unless said otherwise."""
+
+    hass: HomeAssistant
+    house: House
+    context: Context = field(default_factory=Context)
+    area_id: str | None = None
+
+    def add(
+        self,
+        entity_id: str,
+        state: str,
+        attributes: Mapping[str, Any] | None = None,
+        *,
+        area: str | None = None,
+        exposed: bool = True,
+    ) -> None:
+        """Add an entity of the registry, named like its id."""
+        domain, _, object_id = entity_id.partition(".")
+        entry = er.async_get(self.hass).async_get_or_create(
+            domain, "test", entity_id, suggested_object_id=object_id
+        )
+        assert entry.entity_id == entity_id
+        if area:
+            area_id = ar.async_get(self.hass).async_get_or_create(area).id
+            er.async_get(self.hass).async_update_entity(entity_id, area_id=area_id)
+        async_expose_entity(self.hass, "conversation", entity_id, exposed)
+        name = object_id.replace("_", " ").title()
+        self.hass.states.async_set(entity_id, state, {"friendly_name": name, **(attributes or {})})
+
+    async def ask(self, sentence: str = "", **args: Any) -> Any:
+        """Return the answer of one query, as JSON brought it over."""
+        tool = QueryTool()
+        run = ToolRun(
+            hass=self.hass,
+            handler=Guard(self.hass),  # type: ignore[arg-type]
+            house=await self.house.async_snapshot(),
+            speaker=Speaker(context=self.context, language="en", area_id=self.area_id),
+            sentence=sentence,
+        )
+        return json_loads(json_dumps(await tool.async_run(tool.parameters(args), run)))
+
+    async def ask_one(self, sentence: str = "", **args: Any) -> Any:
+        """Return the only entity of an answer."""
+        answer = await self.ask(sentence, **args)
+        assert len(answer["entities"]) == 1
+        return answer["entities"][0]
