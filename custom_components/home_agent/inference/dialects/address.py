@@ -1,5 +1,6 @@
 """Addresses of model servers: what people type, and where the requests go."""
 
+from functools import lru_cache
 import re
 from typing import Final
 
@@ -36,6 +37,7 @@ _CLOUD: Final = (
 )
 
 
+@lru_cache(maxsize=64)
 def parse(base_url: str) -> URL:
     """Return the base address; the scheme may be missing, a pasted path of a request is cut off."""
     text = base_url.strip()
@@ -48,12 +50,14 @@ def parse(base_url: str) -> URL:
     return url.with_path(path or "/").with_query(url.query)
 
 
+@lru_cache(maxsize=256)
 def join(base: URL, path: str, **query: str) -> URL:
     """Return the base with a path and query parameters added, without the user and password in it."""
     address = base.with_path(base.path.rstrip("/") + path).with_query(base.query).update_query(query)
     return address.with_user(None) if address.user or address.password else address
 
 
+@lru_cache(maxsize=64)
 def without(base: URL, *suffixes: str) -> URL:
     """Return the base without the first of these ends of its path."""
     path = base.path.rstrip("/")
