@@ -12,6 +12,7 @@ import pytest
 from scripts.lib.agent import Answer, add_entry, agent_of, prefer_agent, say
 from scripts.lib.client import Client, onboard
 from scripts.lib.running import ROOT, HomeAssistant
+from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply
 
@@ -103,6 +104,7 @@ async def household(
         client = await Client(home.url, token).__aenter__()
         await client.wait_running()
         household = Household(home, client, model, token)
+        pass_probe(model)
         try:
             await household.set_up_agent()
             yield household
@@ -123,6 +125,18 @@ def keep_log(home: HomeAssistant) -> None:
     artifacts = ROOT / "artifacts"
     artifacts.mkdir(exist_ok=True)
     (artifacts / f"home-assistant-{home.version}.log").write_bytes(home.log.read_bytes())
+
+
+def pass_probe(model: ModelServer) -> None:
+    """Let the model call the one tool with which the config flow tries it."""
+
+    def tools(request: Captured) -> list[dict[str, Any]]:
+        return (request.json or {}).get("tools") or []
+
+    model.on(
+        lambda request: len(tools(request)) == 1,
+        lambda request: Reply(calls=[(tools(request)[0]["function"]["name"], {})]),
+    )
 
 
 def switch(entity_id: str, action: str = "turn_on") -> Reply:

@@ -12,7 +12,7 @@ from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text
 
-from .conftest import KEY, RELEASES, keep_log, run, switch
+from .conftest import KEY, RELEASES, keep_log, pass_probe, run, switch
 
 LAMP = "light.reading_lamp"
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
@@ -41,6 +41,7 @@ async def test_settings_and_chat_in_the_browser(release: str, model: ModelServer
                 lambda request: request.is_chat and "Tell me a story" in str(request.messages[-1]["content"]),
                 Reply(chunks=STORY, gap=0.3),
             )
+            pass_probe(model)
             plan = tmp_path / "plan.json"
             write_plan(plan, home, model)
             seen = await drive(plan)
