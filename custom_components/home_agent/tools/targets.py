@@ -1,0 +1,70 @@
+"""Targets as models write them, made plain."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+import json
+from typing import Any, Self
+
+from .words import NO_VALUE
+
+MAX_TEXTS = 100
+MAX_TEXT = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """What a call is aimed at. All that is given must hold."""
+
+    entity_id: tuple[str, ...] = ()
+    name: str | None = None
+    area: str | None = None
+    floor: str | None = None
+    domain: tuple[str, ...] = ()
+    device_class: tuple[str, ...] = ()
+    everything: bool = False
+    """Whether all that fits is meant; from a person, never from a model."""
+
+    @classmethod
+    def from_args(cls, args: Mapping[str, Any]) -> Self:
+        """Read a tool's arguments: strings or lists, empty or null where nothing is meant."""
+        return cls(
+            entity_id=texts(args.get("entity_id")),
+            name=", ".join(texts(args.get("name"))) or None,
+            area=", ".join(texts(args.get("area"))) or None,
+            floor=", ".join(texts(args.get("floor"))) or None,
+            domain=texts(args.get("domain")),
+            device_class=texts(args.get("device_class")),
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Return whether nothing is aimed at."""
+        return not (
+            self.entity_id or self.name or self.area or self.floor or self.domain or self.device_class
+        )
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return the texts in a value: one, a list, a list written as JSON text; without the empty ones."""
+    if isinstance(value, str):
+        value = value.strip()
+        if value[:1] in "[\"'":
+            value = _unquoted(value)
+    if isinstance(value, str):
+        return () if value.casefold() in NO_VALUE else (value[:MAX_TEXT],)
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return tuple(dict.fromkeys(text for item in list(value)[:MAX_TEXTS] for text in texts(item)))
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return (str(value),)
+    return ()
+
+
+def _unquoted(value: str) -> Any:
+    """Return what a quoted text or a list written as text holds, the text itself if it is neither."""
+    for candidate in (value, value.replace("'", '"')):
+        try:
+            found = json.loads(candidate)
+        except ValueError:
+            continue
+        return found if isinstance(found, (str, list)) else value
+    return value.strip("[]\"' ")
