@@ -1,0 +1,254 @@
+"""ha_control: the tool that changes things, and says what they are afterwards."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+import json
+from typing import Any, override
+from weakref import WeakValueDictionary
+
+from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers import llm
+from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.json import JsonValueType
+
+from ..const import DOMAIN
+from ..context.states import describe_state
+from ..errors import PermissionDenied, ToolExecutionError, ValidationError
+from ..knowledge.house import EntityRecord, HouseSnapshot
+from .actions import GATED_DOMAINS, domains_of
+from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .candidates import protected
+from .control_args import ControlSchema, asks_about_state, read_args
+from .matching import name_index
+from .planning import Plan, plan
+from .readback import Settling
+from .resolver import resolve
+from .values import Units
+
+MAX_TARGETS = 200
+MAX_ERROR = 500
+INLINE_ENTITIES = 150
+"""Houses up to this size get their index of names on the event loop."""
+
+LOCKS: HassKey[WeakValueDictionary[str, asyncio.Lock]] = HassKey(f"{DOMAIN}_entity_locks")
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one call."""
+
+    done: dict[str, JsonValueType] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+
+    def result(self) -> JsonValueType:
+        """Return what was done.
+
+        Raises what went wrong, beside what was done.
+        """
+        if not self.failed:
+            return self.done
+        detail = "; ".join(f"{entity_id} {reason}" for entity_id, reason in self.failed.items())[:MAX_ERROR]
+        if self.done:
+            raise PartlyFailed(detail, self.done)
+        raise ToolExecutionError(detail)
+
+
+class ControlTool(HomeAgentTool):
+    """Controls entities by a vetted table of actions."""
+
+    name = "ha_control"
+    title = "Control the home"
+    description = (
+        "Change devices; returns their new state. Never for questions. Target: entity_id, or name, area, "
+        "floor, domain. Example: action turn_on, area Kitchen, domain light, parameters {brightness_pct: 40}."
+    )
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+
+    def __init__(self, *, gated: bool = False) -> None:
+        """Offer scripts and scenes too if `gated`."""
+        self._gated = gated
+        self.parameters = ControlSchema()
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Resolve, call, read back."""
+        verb, target, given = read_args(args)
+        if asks_about_state(run.sentence):
+            raise ValidationError(
+                "The person only asks how things are. Read it with ha_query and change nothing"
+            )
+        await async_prepare_names(run.hass, run.house)
+        domains = domains_of(verb)
+        records = resolve(
+            run.house,
+            target,
+            speaker=run.speaker,
+            sentence=run.sentence,
+            allowed_domains=domains if self._gated else domains - GATED_DOMAINS,
+            exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+        )
+        records = _members(run, records)
+        if len(records) > MAX_TARGETS:
+            raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
+        async with _entity_locks(run.hass, [record.entity_id for record in records]):
+            return await self._async_act(verb, given, records, run)
+
+    async def _async_act(
+        self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord], run: ToolRun
+    ) -> JsonValueType:
+        """Act on entities and return what they show afterwards."""
+        outcome = Outcome()
+        plans, before = self._plans(verb, given, records, run, outcome)
+        if not plans:
+            detail = "; ".join(f"{key} {text}" for key, text in outcome.failed.items())
+            raise ValidationError(detail[:MAX_ERROR])
+        settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
+        try:
+            errors = await _async_call_all(plans, run)
+            if len(errors) < len(plans):
+                await settling.async_wait()
+        finally:
+            settling.stop()
+        for entity_id, made in plans.items():
+            _report(run, made, before[entity_id], verb=verb, error=errors.get(entity_id), outcome=outcome)
+        return outcome.result()
+
+    def _plans(
+        self,
+        verb: str,
+        given: Mapping[str, Any],
+        records: Sequence[EntityRecord],
+        run: ToolRun,
+        outcome: Outcome,
+    ) -> tuple[dict[str, Plan], dict[str, State]]:
+        """Return what to do per entity and its state now; what cannot be done goes to the outcome."""
+        units = Units(run.hass.config.units.temperature_unit)
+        plans: dict[str, Plan] = {}
+        before: dict[str, State] = {}
+        for record in records:
+            entity_id = record.entity_id
+            state = run.hass.states.get(entity_id)
+            if state is None or not run.is_exposed(entity_id):
+                outcome.failed[entity_id] = "does not exist or is not exposed"
+            elif state.state == STATE_UNAVAILABLE:
+                outcome.failed[entity_id] = "is unavailable (offline)"
+            else:
+                try:
+                    plans[entity_id] = plan(state, verb, given, units, gated=self._gated)
+                    before[entity_id] = state
+                except ValidationError as err:
+                    outcome.failed[entity_id] = str(err)
+        return plans, before
+
+
+async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
+    """Have the index of names built, off the event loop where that takes long."""
+    if len(house.entities) > INLINE_ENTITIES:
+        await hass.async_add_executor_job(name_index, house)
+
+
+def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:
+    """Return the records with old-style groups replaced by those of their members that are exposed."""
+    found: dict[str, EntityRecord] = {}
+    seen: set[str] = set()
+    waiting = list(records)
+    while waiting:
+        record = waiting.pop()
+        if record.entity_id in seen:
+            continue
+        seen.add(record.entity_id)
+        if record.domain != "group":
+            found[record.entity_id] = record
+            continue
+        state = run.hass.states.get(record.entity_id)
+        ids = state.attributes.get(ATTR_ENTITY_ID, ()) if state else ()
+        members = [run.house.entities[entity_id] for entity_id in ids if entity_id in run.house.entities]
+        if not members:
+            raise ValidationError(f"{record.entity_id} has no member that is exposed")
+        if any(protected(member) for member in members):
+            raise ValidationError(f"{record.entity_id} has locks, covers, valves or alarms in it; name those")
+        waiting.extend(members)
+    return [found[entity_id] for entity_id in sorted(found)]
+
+
+@asynccontextmanager
+async def _entity_locks(hass: HomeAssistant, entity_ids: Sequence[str]) -> AsyncIterator[None]:
+    """Hold the entities, so that calls on one of them follow each other."""
+    locks = hass.data.setdefault(LOCKS, WeakValueDictionary())
+    async with AsyncExitStack() as stack:
+        for entity_id in sorted(entity_ids):
+            lock = locks.get(entity_id)
+            if lock is None:
+                lock = locks[entity_id] = asyncio.Lock()
+            await stack.enter_async_context(lock)
+        yield
+
+
+async def _async_call_all(plans: Mapping[str, Plan], run: ToolRun) -> dict[str, str]:
+    """Make all calls, several entities in one where they are alike, and return what failed by entity."""
+    errors: dict[str, str] = {}
+    for index in range(max(len(made.calls) for made in plans.values())):
+        alike: dict[tuple[str, str, str], ServiceCall] = {}
+        for entity_id, made in plans.items():
+            if index >= len(made.calls) or entity_id in errors:
+                continue
+            call = made.calls[index]
+            key = (made.domain, call.service, json.dumps(call.data, sort_keys=True, default=str))
+            ids = (*alike[key].entity_ids, entity_id) if key in alike else (entity_id,)
+            alike[key] = ServiceCall(domain=made.domain, service=call.service, entity_ids=ids, data=call.data)
+        for failed in await asyncio.gather(*(_async_call(call, run) for call in alike.values())):
+            errors.update(failed)
+    return errors
+
+
+async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
+    """Make one call and return what failed by entity.
+
+    What was refused was not called, so it is tried entity by entity; what failed is never called again.
+    """
+    try:
+        await run.call(call)
+    except PermissionDenied as err:
+        if len(call.entity_ids) == 1:
+            return {call.entity_ids[0]: f"was refused: {err}"}
+        single = (
+            ServiceCall(domain=call.domain, service=call.service, entity_ids=(entity_id,), data=call.data)
+            for entity_id in call.entity_ids
+        )
+        return {key: text for one in single for key, text in (await _async_call(one, run)).items()}
+    except ToolExecutionError as err:
+        return dict.fromkeys(call.entity_ids, str(err))
+    return {}
+
+
+def _report(
+    run: ToolRun, made: Plan, before: State, *, verb: str, error: str | None, outcome: Outcome
+) -> None:
+    """Put into the outcome what an entity shows now."""
+    entity_id = before.entity_id
+    state = run.hass.states.get(entity_id)
+    record = run.house.entities.get(entity_id)
+    if state is None:
+        outcome.failed[entity_id] = "is gone"
+        return
+    shown = describe_state(state, record)
+    expectation = made.expectation
+    worked = expectation.is_met(state) or expectation.is_passing(state)
+    if error is not None:
+        changed = worked and not expectation.is_empty and not expectation.is_met(before)
+        if changed:
+            outcome.done[entity_id] = shown
+        else:
+            outcome.failed[entity_id] = f"{error}. It is {shown}"
+    elif expectation.is_empty:
+        outcome.done[entity_id] = shown if expectation.change else f"{verb} done"
+    elif not worked:
+        still = "still" if state.state == before.state else "now"
+        outcome.failed[entity_id] = f"was told to {verb} but is {still} {shown}"
+    elif expectation.is_met(before) and state.state == before.state and verb != "toggle":
+        outcome.done[entity_id] = f"already {shown}"
+    else:
+        outcome.done[entity_id] = shown

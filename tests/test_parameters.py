@@ -1,0 +1,186 @@
+"""Parameters as models write them."""
+
+from typing import Any
+
+from hypothesis import given, strategies as st
+import pytest
+
+from custom_components.home_agent.errors import ValidationError
+from custom_components.home_agent.tools.actions import ACTIONS
+from custom_components.home_agent.tools.control_args import read_verb
+from custom_components.home_agent.tools.parameters import TARGET_KEYS, clean, normalise
+from custom_components.home_agent.tools.values import Units
+from homeassistant.const import UnitOfTemperature
+
+
+def read(domain: str, verb: str, units: Units | None = None, **given_parameters: Any) -> dict[str, Any]:
+    """Return the parameters of an action, normalised."""
+    return normalise(domain, verb, ACTIONS[domain][verb], clean(given_parameters), units or Units())
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ({"brightness_pct": 50}, {"brightness_pct": 50}),
+        ({"brightness_pct": "50%"}, {"brightness_pct": 50}),
+        ({"brightness_pct": "50 %"}, {"brightness_pct": 50}),
+        ({"brightness": 50}, {"brightness_pct": 50}),
+        ({"brightness": "50"}, {"brightness_pct": 50}),
+        ({"brightness": 128}, {"brightness": 128}),
+        ({"brightness": "255"}, {"brightness": 255}),
+        ({"brightness": 100}, {"brightness_pct": 100}),
+        ({"brightness": 0.5}, {"brightness_pct": 50}),
+        ({"brightness": "max"}, {"brightness_pct": 100}),
+        ({"value": 30}, {"brightness_pct": 30}),
+        ({"level": 30}, {"brightness_pct": 30}),
+        ({"Brightness-Percent": 30}, {"brightness_pct": 30}),
+        ({"color": "red"}, {"rgb_color": [255, 0, 0]}),
+        ({"color_name": "Dark Red"}, {"rgb_color": [139, 0, 0]}),
+        ({"color": "rot"}, {"rgb_color": [255, 0, 0]}),
+        ({"color": "#ff8800"}, {"rgb_color": [255, 136, 0]}),
+        ({"color": "#f80"}, {"rgb_color": [255, 136, 0]}),
+        ({"color": "ff8800"}, {"rgb_color": [255, 136, 0]}),
+        ({"rgb_color": [255, 136, 0]}, {"rgb_color": [255, 136, 0]}),
+        ({"rgb": "255, 136, 0"}, {"rgb_color": [255, 136, 0]}),
+        ({"color": "rgb(255,136,0)"}, {"rgb_color": [255, 136, 0]}),
+        ({"color": {"r": 255, "g": 136, "b": 0}}, {"rgb_color": [255, 136, 0]}),
+        ({"color": {"h": 30, "s": 100}}, {"hs_color": [30, 100]}),
+        ({"hs_color": [30, 100]}, {"hs_color": [30, 100]}),
+        ({"color": "warm white"}, {"color_temp_kelvin": 2700}),
+        ({"color_temp": "warm"}, {"color_temp_kelvin": 2700}),
+        ({"color_temp": 2700}, {"color_temp_kelvin": 2700}),
+        ({"color_temp": "2700K"}, {"color_temp_kelvin": 2700}),
+        ({"color_temp": 250}, {"color_temp_kelvin": 4000}),
+        ({"color": "3000K"}, {"color_temp_kelvin": 3000}),
+        ({"brightness_pct": 40, "brightness": 200}, {"brightness_pct": 40}),
+        ({"brightness_pct": 40, "color": None, "effect": "", "rgb_color": []}, {"brightness_pct": 40}),
+        ({"brightness_pct": 40, "transition": "2 s"}, {"brightness_pct": 40, "transition": 2}),
+        ({"brightness_step_pct": -20}, {"brightness_step_pct": -20}),
+    ],
+)
+def test_light(written: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert read("light", "set_value", **written) == expected
+
+
+@pytest.mark.parametrize(
+    ("domain", "verb", "written", "expected"),
+    [
+        ("climate", "set_temperature", {"temperature": "21.5°"}, {"temperature": 21.5}),
+        ("climate", "set_temperature", {"temperature": "21,5 °C"}, {"temperature": 21.5}),
+        ("climate", "set_temperature", {"temp": "70°F"}, {"temperature": 21.1}),
+        ("climate", "set_temperature", {"value": 20}, {"temperature": 20}),
+        ("climate", "set_hvac_mode", {"mode": "Heat"}, {"hvac_mode": "heat"}),
+        ("climate", "set_hvac_mode", {"hvac_mode": "Heat/Cool"}, {"hvac_mode": "heat_cool"}),
+        ("climate", "set_hvac_mode", {"hvac_mode": "cooling"}, {"hvac_mode": "cool"}),
+        ("media_player", "set_volume", {"volume": 50}, {"volume_level": 0.5}),
+        ("media_player", "set_volume", {"volume_level": 0.5}, {"volume_level": 0.5}),
+        ("media_player", "set_volume", {"volume_level": "50%"}, {"volume_level": 0.5}),
+        ("media_player", "set_volume", {"volume_level": "0.3"}, {"volume_level": 0.3}),
+        ("media_player", "set_volume", {"volume_level": 1}, {"volume_level": 0.01}),
+        ("media_player", "set_volume", {"volume_level": 1.0}, {"volume_level": 1.0}),
+        ("cover", "set_position", {"position": "half"}, {"position": 50}),
+        ("cover", "set_tilt", {"value": 20}, {"tilt_position": 20}),
+        ("fan", "set_speed", {"speed": 66}, {"percentage": 66}),
+        ("humidifier", "set_humidity", {"humidity": "45 %"}, {"humidity": 45}),
+        ("timer", "start", {"duration": "1:30:00"}, {"duration": 5400}),
+        ("timer", "start", {"duration": {"minutes": 5}}, {"duration": 300}),
+        ("timer", "start", {"duration": "1 hour and 10 min"}, {"duration": 4200}),
+        ("input_datetime", "set_value", {"time": "6:30"}, {"time": "06:30:00"}),
+        ("date", "set_value", {"value": "2026-03-29"}, {"date": "2026-03-29"}),
+        ("input_select", "select_option", {"value": "Party"}, {"option": "Party"}),
+    ],
+)
+def test_other_domains(domain: str, verb: str, written: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert read(domain, verb, **written) == expected
+
+
+def test_temperatures_come_in_the_unit_of_the_house() -> None:
+    units = Units(UnitOfTemperature.FAHRENHEIT)
+    assert read("climate", "set_temperature", units, temperature="20 °C") == {"temperature": 68}
+    assert read("climate", "set_temperature", units, temperature=68) == {"temperature": 68}
+
+
+@pytest.mark.parametrize(
+    ("domain", "verb", "written", "message"),
+    [
+        ("light", "turn_on", {"brightness_pct": 130}, "'130' is not 0 to 100"),
+        ("light", "turn_on", {"brightness_pct": True}, "is not a number"),
+        ("light", "turn_on", {"brightnes": 30}, "did you mean brightness"),
+        ("light", "turn_on", {"color": "purpel-ish"}, "a colour name"),
+        ("light", "turn_on", {"color": "red", "color_temp": "warm"}, "only one of"),
+        ("light", "turn_off", {"brightness_pct": 10}, "turn_off on a light does not take"),
+        ("switch", "turn_on", {"brightness_pct": 10}, "takes none"),
+        ("climate", "set_temperature", {}, "needs parameters"),
+        ("climate", "set_temperature", {"temperature": "warm"}, "a temperature such as"),
+        ("fan", "set_speed", {"percentage": float("nan")}, "a number"),
+        ("timer", "start", {"duration": "soon"}, "a length of time"),
+    ],
+)
+def test_errors_say_what_is_wanted(domain: str, verb: str, written: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValidationError, match=message) as err:
+        read(domain, verb, **written)
+    assert len(str(err.value)) <= 300
+
+
+@pytest.mark.parametrize("key", [*sorted(TARGET_KEYS), "Entity_ID", " target "])
+def test_targets_are_refused(key: str) -> None:
+    with pytest.raises(ValidationError, match="does not belong here"):
+        clean({key: "lock.front_door"})
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+WRITTEN = st.dictionaries(st.text(max_size=12), VALUES, max_size=4)
+
+
+@given(WRITTEN, st.sampled_from(sorted(ACTIONS)), st.data())
+def test_whatever_is_written_is_read_or_refused(
+    written: dict[str, Any], domain: str, data: st.DataObject
+) -> None:
+    verb = data.draw(st.sampled_from(sorted(ACTIONS[domain])))
+    known = data.draw(
+        st.sampled_from(("brightness_pct", "temperature", "color", "value", "duration", "position"))
+    )
+    if written:
+        written[known] = next(iter(written.values()))
+    try:
+        normalise(domain, verb, ACTIONS[domain][verb], clean(written), Units())
+    except ValidationError as err:
+        assert len(str(err)) <= 300  # noqa: PT017
+
+
+@pytest.mark.parametrize("percent", range(101))
+def test_percent_is_never_rounded(percent: int) -> None:
+    assert read("light", "set_value", brightness_pct=percent) == {"brightness_pct": percent}
+    assert round(round(255 * percent / 100) * 100 / 255) == percent
+
+
+@pytest.mark.parametrize(
+    ("word", "verb"),
+    [
+        ("Turn On", "turn_on"),
+        ("light.turn_on", "turn_on"),
+        ("media_next_track", "next"),
+        ("start_mowing", "start"),
+        ("dock", "return_to_base"),
+        ("set_brightness", "set_value"),
+        ("resume", "play"),
+        ("select_next", "next"),
+        ("alarm_arm_home", "arm_home"),
+        ("lock", "lock"),
+        ("lock.unlock", "unlock"),
+    ],
+)
+def test_actions_by_other_names(word: str, verb: str) -> None:
+    assert read_verb(word) == verb
+
+
+@pytest.mark.parametrize(
+    "word", ["unlok", "turnon_all", "open sesame", "disarmm", "is_locked", "get_value", ""]
+)
+def test_no_action_is_guessed(word: str) -> None:
+    with pytest.raises(Exception, match=r"no action|changes nothing"):
+        read_verb(word)
