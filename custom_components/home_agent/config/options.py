@@ -1,0 +1,118 @@
+"""The options: a menu with one page per area."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
+from homeassistant.core import HomeAssistant
+
+from ..const import (
+    CONF_API_KEY,
+    CONF_BASE_URL,
+    CONF_FALLBACK_API_KEY,
+    CONF_FALLBACK_BASE_URL,
+    CONF_FALLBACK_MODEL,
+    CONF_MODEL,
+    CONF_PROMPT_CUSTOM,
+    CONF_PROMPT_USE_DEFAULT,
+)
+from .probe import async_find_server, async_probe_model, typed_endpoint
+from .schemas import EXAMPLES, PAGES, Checked, check, form, stored_values
+from .validators import InvalidInput
+
+FALLBACK_FIELDS: Final = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_API_KEY, CONF_FALLBACK_MODEL)
+FALLBACK_PARTS: Final = {"key": CONF_FALLBACK_API_KEY, "model": CONF_FALLBACK_MODEL}
+
+
+async def _async_check_fallback(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
+    """Reach a fallback server that was entered or changed, and complete its address."""
+    chosen = {key: checked.values.get(key, "") for key in FALLBACK_FIELDS}
+    if not any(chosen.values()) or checked.errors:
+        return
+    for key in (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_MODEL):
+        if not chosen[key]:
+            checked.fail(key, InvalidInput("fallback_incomplete"))
+    if checked.errors or chosen == {key: stored.get(key, "") for key in FALLBACK_FIELDS}:
+        return
+    await _async_reach_fallback(hass, checked, chosen)
+
+
+async def _async_reach_fallback(hass: HomeAssistant, checked: Checked, chosen: Mapping[str, str]) -> None:
+    """Ask the fallback server for its models, and the model for a word."""
+    settings = {
+        CONF_BASE_URL: chosen[CONF_FALLBACK_BASE_URL],
+        CONF_API_KEY: chosen[CONF_FALLBACK_API_KEY],
+        CONF_MODEL: chosen[CONF_FALLBACK_MODEL],
+    }
+    try:
+        typed = typed_endpoint(hass, settings)
+        server = await async_find_server(hass, typed)
+        await async_probe_model(hass, replace(typed, base_url=server.base_url))
+    except InvalidInput as err:
+        checked.fail(FALLBACK_PARTS.get(err.part, CONF_FALLBACK_BASE_URL), err)
+        return
+    checked.values[CONF_FALLBACK_BASE_URL] = server.base_url
+
+
+async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any]) -> None:
+    """Ask for a prompt where the default one is switched off."""
+    if not checked.values.get(CONF_PROMPT_USE_DEFAULT, True) and CONF_PROMPT_CUSTOM not in checked.values:
+        checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
+
+
+PAGE_CHECKS: Final[dict[str, Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]]] = {
+    "llm": _async_check_fallback,
+    "prompt": _async_check_prompt,
+}
+
+
+class HomeAgentOptionsFlow(OptionsFlow):
+    """Show the menu, then the page that was chosen; saving a page keeps the others."""
+
+    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show the menu."""
+        return self.async_show_menu(step_id="init", menu_options=list(PAGES))
+
+    async def async_step_llm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of the model."""
+        return await self._async_page("llm", user_input)
+
+    async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of what the model sees of the house."""
+        return await self._async_page("context", user_input)
+
+    async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of conversations."""
+        return await self._async_page("history", user_input)
+
+    async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of instructions."""
+        return await self._async_page("prompt", user_input)
+
+    async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of tools."""
+        return await self._async_page("tools", user_input)
+
+    async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of logs and events."""
+        return await self._async_page("debug", user_input)
+
+    async def _async_page(self, page: str, user_input: dict[str, Any] | None) -> ConfigFlowResult:
+        """Show a page, or save what it gave."""
+        fields, stored = PAGES[page], self.config_entry.options
+        if user_input is None:
+            return self.async_show_form(step_id=page, data_schema=form(fields, stored_values(fields, stored)))
+        checked = check(fields, user_input, stored)
+        if page_check := PAGE_CHECKS.get(page):
+            await page_check(self.hass, checked, stored)
+        if checked.errors:
+            return self.async_show_form(
+                step_id=page,
+                data_schema=form(fields, user_input),
+                errors=checked.errors,
+                description_placeholders={**EXAMPLES, **checked.placeholders},
+            )
+        of_page = {field.key for field in fields}
+        others = {key: value for key, value in stored.items() if key not in of_page}
+        return self.async_create_entry(data=others | checked.values)

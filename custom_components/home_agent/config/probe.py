@@ -1,0 +1,130 @@
+"""Reaching a model server from a form: which address answers, which models it has, what a model can do."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+import re
+from typing import Any, Final
+
+import yarl
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+
+from ..const import CONF_MODEL
+from ..errors import AuthenticationError
+from ..inference.client import ModelClient
+from ..inference.dialects import address
+from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.models import Dialect, Endpoint, Probe
+from .connection import endpoint
+from .validators import InvalidInput
+
+LIST_SECONDS: Final = 20
+PROBE_SECONDS: Final = 90
+
+_VERSIONED = re.compile(r"/v\d+[a-z0-9]*(/|$)")
+_NO_LIST = frozenset({501, 505})
+
+_ERROR_KEYS: Final[dict[ErrorKind, str]] = {
+    ErrorKind.AUTH: "invalid_auth",
+    ErrorKind.RATE_LIMIT: "rate_limited",
+    ErrorKind.TIMEOUT: "timeout",
+    ErrorKind.UNAVAILABLE: "cannot_connect",
+    ErrorKind.MALFORMED: "not_an_llm_server",
+}
+_LIST_ERROR_KEYS: Final = _ERROR_KEYS | {
+    ErrorKind.BAD_REQUEST: "no_model_list",
+    ErrorKind.CONTEXT_TOO_LONG: "no_model_list",
+    ErrorKind.MODEL_NOT_FOUND: "no_model_list",
+}
+_PROBE_ERROR_KEYS: Final = _ERROR_KEYS | {
+    ErrorKind.BAD_REQUEST: "model_refused",
+    ErrorKind.CONTEXT_TOO_LONG: "model_refused",
+    ErrorKind.MODEL_NOT_FOUND: "model_not_found",
+}
+_TELLING: Final = ("no_model_list", "not_an_llm_server", "server_error", "rate_limited", "invalid_auth")
+"""Errors of several addresses of one server, the one worth showing last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A model server that answered: its completed address and the models it lists."""
+
+    base_url: str
+    models: list[str]
+
+
+@callback
+def typed_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
+    """Return the server that a form describes; raise InvalidInput for what cannot be sent."""
+    try:
+        typed = endpoint(hass, {CONF_MODEL: "", **settings})
+    except AuthenticationError as err:
+        raise InvalidInput("invalid_key_template") from err
+    if not (typed.api_key.isascii() and typed.api_key.isprintable()):
+        raise InvalidInput("invalid_key")
+    return typed
+
+
+def candidates(typed: Endpoint) -> Iterator[str]:
+    """Yield the addresses at which a server of a known dialect may answer, the best first."""
+    url = yarl.URL(typed.base_url)
+    if typed.dialect == Dialect.OLLAMA:
+        url = address.without(url, "/v1", "/api")
+    elif typed.dialect == Dialect.OPENAI and not _VERSIONED.search(url.path):
+        yield str(address.join(url, "/v1"))
+        if url.path == "/":
+            return
+    yield str(url).rstrip("/")
+
+
+async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
+    """Return the server at an address as it was typed; raise InvalidInput that says why there is none."""
+    known = replace(typed, dialect=await _async_dialect(hass, typed))
+    failures: list[InvalidInput] = []
+    for url in candidates(known):
+        try:
+            return Server(url, await _async_list(hass, replace(known, base_url=url)))
+        except InvalidInput as err:
+            if err.key not in _TELLING:
+                raise
+            failures.append(err)
+    failure = max(failures, key=lambda err: _TELLING.index(err.key))
+    if failure.key == "no_model_list" and (typed.dialect != "auto" or known.dialect == Dialect.AZURE):
+        return Server(typed.base_url, [])
+    raise failure
+
+
+async def _async_dialect(hass: HomeAssistant, typed: Endpoint) -> str:
+    """Return the API of a server, found out where it was not chosen."""
+    async with _explained(typed, _LIST_ERROR_KEYS, LIST_SECONDS):
+        return (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
+
+
+async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> list[str]:
+    """List the models of one address."""
+    async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
+        return await ModelClient(async_get_clientsession(hass), candidate).list_models()
+
+
+async def async_probe_model(hass: HomeAssistant, chosen: Endpoint) -> Probe:
+    """Ask a model to call a tool; raise InvalidInput when it cannot be asked at all."""
+    async with _explained(chosen, _PROBE_ERROR_KEYS, PROBE_SECONDS):
+        return await ModelClient(async_get_clientsession(hass), chosen).probe()
+
+
+@asynccontextmanager
+async def _explained(asked: Endpoint, keys: Mapping[ErrorKind, str], seconds: float) -> AsyncIterator[None]:
+    """Turn failures of a server, and its silence, into sentences of a form."""
+    try:
+        async with asyncio.timeout(seconds):
+            yield
+    except TimeoutError as err:
+        raise InvalidInput("timeout") from err
+    except ModelServerError as err:
+        key = keys[err.kind]
+        if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
+            key = "no_model_list" if not asked.model and err.status in _NO_LIST else "server_error"
+        raise InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail) from err

@@ -1,0 +1,290 @@
+"""The forms as tables: which field, with which selector, kept how."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.helpers.selector import (
+    BooleanSelector,
+    EntitySelector,
+    EntitySelectorConfig,
+    NumberSelector,
+    NumberSelectorConfig,
+    NumberSelectorMode,
+    Selector,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+    TemplateSelector,
+    TextSelector,
+    TextSelectorConfig,
+    TextSelectorType,
+)
+
+from .. import const
+from .validators import (
+    InvalidInput,
+    clean_duration,
+    clean_names,
+    clean_patterns,
+    is_pattern,
+    normalise_url,
+    shown_secret,
+    typed_secret,
+)
+
+type Values = dict[str, Any]
+
+FIELD_PATTERNS: Final = "direct_patterns"
+"""Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
+
+EXAMPLES: Final = {
+    "example_local": "http://192.168.1.5:11434",
+    "example_cloud": "https://api.openai.com/v1",
+    "example_version": "2024-10-21",
+}
+"""Placeholders of the forms; addresses do not stand in translations."""
+
+NATIVE_TOOLS: Final = ("ha_control", "ha_query")
+REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
+RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a form.
+
+    `clean` turns what the form gives into what is stored and raises InvalidInput.
+    """
+
+    key: str
+    selector: Selector[Any]
+    clean: Callable[[Any], Any] = lambda value: value
+    required: bool = False
+    secret: bool = False
+
+
+@dataclass(slots=True)
+class Checked:
+    """A form after its checks: the values to store, or what is wrong with them."""
+
+    values: Values
+    errors: dict[str, str]
+    placeholders: dict[str, str]
+
+    def fail(self, field: str, error: InvalidInput) -> None:
+        """Note what is wrong with a field."""
+        self.errors[field] = error.key
+        self.placeholders |= error.placeholders
+
+
+def _stripped(value: str) -> str:
+    """Return text without surrounding space."""
+    return value.strip()
+
+
+def _text(kind: TextSelectorType = TextSelectorType.TEXT, *, multiline: bool = False) -> TextSelector:
+    """Return a selector of one line, or of several."""
+    if multiline:
+        return TextSelector(TextSelectorConfig(multiline=True))
+    return TextSelector(TextSelectorConfig(type=kind))
+
+
+def _key() -> TextSelector:
+    """Return a selector that hides what is typed."""
+    return TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
+
+
+def _number(low: float, high: float, step: float, unit: str | None = None) -> NumberSelector:
+    """Return a box for a number within limits."""
+    config = NumberSelectorConfig(min=low, max=high, step=step, mode=NumberSelectorMode.BOX)
+    if unit:
+        config["unit_of_measurement"] = unit
+    return NumberSelector(config)
+
+
+def _choice(
+    name: str, options: Iterable[str], *, free: bool = False, multiple: bool = False
+) -> SelectSelector:
+    """Return a dropdown whose labels stand in the translations."""
+    return SelectSelector(
+        SelectSelectorConfig(
+            options=list(options),
+            mode=SelectSelectorMode.DROPDOWN,
+            translation_key=name,
+            custom_value=free,
+            multiple=multiple,
+        )
+    )
+
+
+def _switch(key: str) -> Field:
+    """Return a field that is on or off."""
+    return Field(key=key, selector=BooleanSelector())
+
+
+def _whole(key: str, low: int, high: int, unit: str | None = None) -> Field:
+    """Return a field for a whole number."""
+    return Field(key=key, selector=_number(low, high, 1, unit), clean=int)
+
+
+def _share(key: str, high: float) -> Field:
+    """Return a field for a number from 0 to `high` in steps of 0.05."""
+    return Field(key=key, selector=_number(0, high, 0.05), clean=lambda value: round(value, 3))
+
+
+CONNECTION: Final = (
+    Field(key=const.CONF_NAME, selector=_text(), clean=_stripped),
+    Field(
+        key=const.CONF_BASE_URL,
+        selector=TextSelector(TextSelectorConfig(type=TextSelectorType.TEXT, autocomplete="url")),
+        clean=normalise_url,
+        required=True,
+    ),
+    Field(key=const.CONF_API_KEY, selector=_key(), secret=True),
+    Field(key=const.CONF_DIALECT, selector=_choice("dialect", const.DIALECTS)),
+    Field(key=const.CONF_PROXY_HEADERS, selector=_text(multiline=True), clean=_stripped),
+    Field(key=const.CONF_AZURE_API_VERSION, selector=_text(), clean=_stripped),
+)
+
+REAUTH: Final = (Field(key=const.CONF_API_KEY, selector=_key(), secret=True),)
+
+LLM: Final = (
+    _share(const.CONF_TEMPERATURE, 2),
+    _share(const.CONF_TOP_P, 1),
+    _whole(const.CONF_MAX_TOKENS, 1, 100_000),
+    Field(key=const.CONF_KEEP_ALIVE, selector=_text(), clean=clean_duration),
+    _whole(const.CONF_NUM_CTX, 512, 2_000_000),
+    _switch(const.CONF_THINKING),
+    Field(
+        key=const.CONF_REASONING_EFFORT,
+        selector=_choice("reasoning_effort", REASONING_EFFORTS, free=True),
+        clean=_stripped,
+    ),
+    _switch(const.CONF_STREAMING),
+    _switch(const.CONF_LOCAL_FIRST),
+    _switch(const.CONF_LOCAL_FALLBACK),
+    Field(key=const.CONF_FALLBACK_BASE_URL, selector=_text(), clean=normalise_url),
+    Field(key=const.CONF_FALLBACK_API_KEY, selector=_key(), secret=True),
+    Field(key=const.CONF_FALLBACK_MODEL, selector=_text(), clean=_stripped),
+)
+
+CONTEXT: Final = (
+    Field(
+        key=const.CONF_DIRECT_ENTITIES,
+        selector=EntitySelector(EntitySelectorConfig(multiple=True)),
+        clean=clean_names,
+    ),
+    Field(
+        key=FIELD_PATTERNS,
+        selector=TextSelector(TextSelectorConfig(multiple=True)),
+        clean=clean_patterns,
+    ),
+    _whole(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
+)
+
+HISTORY: Final = (
+    _switch(const.CONF_HISTORY),
+    _whole(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
+    _whole(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000),
+    _switch(const.CONF_HISTORY_PERSIST),
+    _whole(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
+    _switch(const.CONF_SESSION_PERSISTENCE),
+    _whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
+)
+
+PROMPT: Final = (
+    _switch(const.CONF_PROMPT_USE_DEFAULT),
+    Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=_stripped),
+    Field(key=const.CONF_PROMPT_ADDITIONS, selector=TemplateSelector(), clean=_stripped),
+    _switch(const.CONF_PROMPT_LABELS),
+    Field(key=const.CONF_PERSONA, selector=_text(multiline=True), clean=_stripped),
+    Field(key=const.CONF_RESPONSE_STYLE, selector=_choice("response_style", RESPONSE_STYLES)),
+)
+
+TOOLS: Final = (
+    _switch(const.CONF_TOOLS_NATIVE),
+    Field(
+        key=const.CONF_TOOLS_DISABLED,
+        selector=_choice("tools_disabled", NATIVE_TOOLS, free=True, multiple=True),
+        clean=clean_names,
+    ),
+    _whole(const.CONF_TOOLS_MAX_CALLS, 1, 50),
+    _whole(const.CONF_TOOLS_TIMEOUT, 5, 300, "s"),
+)
+
+DEBUG: Final = (_switch(const.CONF_DEBUG_LOGGING), _switch(const.CONF_EMIT_EVENTS))
+
+PAGES: Final[dict[str, tuple[Field, ...]]] = {
+    "llm": LLM,
+    "context": CONTEXT,
+    "history": HISTORY,
+    "prompt": PROMPT,
+    "tools": TOOLS,
+    "debug": DEBUG,
+}
+
+
+def model_field(models: Iterable[str]) -> Field:
+    """Return the field that offers a server's models and takes any other name."""
+    selector = SelectSelector(
+        SelectSelectorConfig(
+            options=list(models), mode=SelectSelectorMode.DROPDOWN, custom_value=True, sort=True
+        )
+    )
+    return Field(key=const.CONF_MODEL, selector=selector, clean=_stripped, required=True)
+
+
+def form(fields: Iterable[Field], shown: Mapping[str, Any]) -> probatio.Schema:
+    """Return the schema of a form that shows values.
+
+    They are suggestions, no defaults: a field that is emptied comes back empty.
+    """
+    return probatio.Schema(
+        {
+            (probatio.Required if field.required else probatio.Optional)(
+                field.key, description={"suggested_value": shown.get(field.key)}
+            ): field.selector
+            for field in fields
+        }
+    )
+
+
+def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
+    """Return what a form shows: the stored values, the defaults and stand-ins for secrets."""
+    shown = {field.key: stored.get(field.key, const.DEFAULTS.get(field.key)) for field in fields}
+    for field in fields:
+        if field.secret:
+            shown[field.key] = shown_secret(shown[field.key])
+    if FIELD_PATTERNS in shown:
+        chosen = shown[const.CONF_DIRECT_ENTITIES]
+        shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
+        shown[const.CONF_DIRECT_ENTITIES] = [value for value in chosen if not is_pattern(value)]
+    return {key: value for key, value in shown.items() if value is not None}
+
+
+def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Checked:
+    """Return a form's values as they are stored, without those that were left or made empty."""
+    checked = Checked({}, {}, {})
+    for field in fields:
+        value = typed.get(field.key)
+        if field.secret:
+            value = typed_secret(value, stored.get(field.key))
+        if not _is_filled(value):
+            continue
+        try:
+            checked.values[field.key] = field.clean(value)
+        except InvalidInput as err:
+            checked.fail(field.key, err)
+    if patterns := checked.values.pop(FIELD_PATTERNS, None):
+        entities = checked.values.get(const.CONF_DIRECT_ENTITIES, [])
+        checked.values[const.CONF_DIRECT_ENTITIES] = clean_names([*entities, *patterns])
+    checked.values = {key: value for key, value in checked.values.items() if _is_filled(value)}
+    return checked
+
+
+def _is_filled(value: Any) -> bool:
+    """Return whether a field holds something."""
+    return value is not None and value != [] and not (isinstance(value, str) and not value.strip())

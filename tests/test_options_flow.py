@@ -1,0 +1,341 @@
+"""The options' pages: what is stored, what can be emptied again, what is refused."""
+
+from typing import Any
+
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.config.schemas import PAGES
+from custom_components.home_agent.config.validators import KEPT_SECRET
+from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from homeassistant.helpers import config_validation as cv
+
+from .servers.model_server import ModelServer, on_path
+from .servers.replies import html, status
+
+KEY = "sk-test-1234567890"
+FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
+
+FILLED: dict[str, dict[str, Any]] = {
+    "llm": {
+        "llm_temperature": 0.15,
+        "llm_top_p": 0.9,
+        "llm_max_tokens": 1000.0,
+        "llm_keep_alive": "1h30m",
+        "llm_num_ctx": 16384.0,
+        "thinking_enabled": False,
+        "reasoning_effort": "low",
+        "streaming_enabled": False,
+        "local_first_enabled": True,
+        "local_fallback_enabled": False,
+    },
+    "context": {
+        "direct_entities": ["light.kitchen", "lock.front_door"],
+        "direct_patterns": ["climate.*"],
+        "max_context_tokens": 4000.0,
+    },
+    "history": {
+        "history_enabled": False,
+        "history_max_messages": 20.0,
+        "history_max_tokens": 500.0,
+        "history_persist": False,
+        "history_retention_days": 30.0,
+        "session_persistence_enabled": False,
+        "session_timeout": 60.0,
+    },
+    "prompt": {
+        "prompt_use_default": False,
+        "prompt_custom": "You live in {{ ha_name }}.",
+        "prompt_custom_additions": "Be kind.",
+        "prompt_include_labels": True,
+        "persona": "A butler.",
+        "response_style": "detailed",
+    },
+    "tools": {
+        "tools_enable_native": False,
+        "tools_disabled": ["ha_query", "my_tool"],
+        "tools_max_calls_per_turn": 7.0,
+        "tools_timeout": 60.0,
+    },
+    "debug": {"debug_logging": True, "emit_events": False},
+}
+
+
+@pytest.fixture(autouse=True)
+def _house(house: HomeAssistant) -> None:
+    """Set up what the integration depends on."""
+
+
+@pytest.fixture
+def entry(hass: HomeAssistant) -> MockConfigEntry:
+    """Return an entry that is not set up: its pages need no running agent."""
+    found = MockConfigEntry(
+        domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "test-model"}
+    )
+    found.add_to_hass(hass)
+    return found
+
+
+async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> ConfigFlowResult:
+    """Open a page by the menu."""
+    menu = await hass.config_entries.options.async_init(entry.entry_id)
+    assert menu["type"] is FlowResultType.MENU
+    assert menu["menu_options"] == list(PAGES)
+    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": name})
+
+
+async def save(
+    hass: HomeAssistant, entry: MockConfigEntry, name: str, typed: dict[str, Any]
+) -> ConfigFlowResult:
+    """Open a page and submit it."""
+    result = await page(hass, entry, name)
+    return await hass.config_entries.options.async_configure(result["flow_id"], typed)
+
+
+def shown(result: ConfigFlowResult) -> dict[str, Any]:
+    """Return what the fields of a page are filled with."""
+    schema = result["data_schema"]
+    assert schema
+    assert probatio.to_field_list(schema, custom_serializer=cv.custom_serializer)
+    assert all(key.default is probatio.UNDEFINED for key in schema.schema)
+    return {str(key): (key.description or {}).get("suggested_value") for key in schema.schema}
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_defaults_are_shown(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    for key, value in shown(await page(hass, entry, name)).items():
+        if key != "direct_patterns":
+            assert value == (DEFAULTS.get(key) if key not in FALLBACK_FIELDS else value)
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    result = await save(hass, entry, name, FILLED[name])
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    stored = dict(FILLED[name])
+    if name == "context":
+        stored["direct_entities"] = [*stored["direct_entities"], *stored.pop("direct_patterns")]
+    assert dict(entry.options) == stored
+    again = shown(await page(hass, entry, name))
+    assert {key: again[key] for key in FILLED[name]} == FILLED[name]
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    await save(hass, entry, name, FILLED[name])
+    shares = {"llm_temperature", "llm_top_p"}
+    for key, value in entry.options.items():
+        assert not isinstance(value, float) or key in shares, key
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_values_can_be_emptied(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    """What is emptied is gone, so that its default holds again."""
+    hass.config_entries.async_update_entry(entry, options=FILLED["history"])
+    await save(hass, entry, name, FILLED[name])
+    await save(hass, entry, name, {})
+    assert dict(entry.options) == ({} if name == "history" else FILLED["history"])
+
+
+async def test_blank_text_counts_as_empty(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    typed = {"persona": " \n ", "prompt_custom_additions": "", "response_style": "normal"}
+    await save(hass, entry, "prompt", typed)
+    assert dict(entry.options) == {"response_style": "normal"}
+
+
+async def test_pages_keep_each_other(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    hass.config_entries.async_update_entry(entry, options={"of_a_later_version": 1})
+    expected = {"of_a_later_version"}
+    for name, typed in FILLED.items():
+        await save(hass, entry, name, typed)
+        expected |= set(typed) - {"direct_patterns"}
+    assert set(entry.options) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "low", "high"),
+    [
+        ("llm", "llm_temperature", 0, 2),
+        ("llm", "llm_top_p", 0, 1),
+        ("llm", "llm_max_tokens", 1, 100_000),
+        ("context", "max_context_tokens", 1_000, 128_000),
+        ("history", "history_max_messages", 1, 100),
+        ("history", "history_max_tokens", 100, 50_000),
+        ("history", "session_timeout", 1, 1_440),
+        ("tools", "tools_max_calls_per_turn", 1, 50),
+        ("tools", "tools_timeout", 5, 300),
+    ],
+)
+async def test_limits_of_numbers(
+    hass: HomeAssistant, entry: MockConfigEntry, *, name: str, key: str, low: int, high: int
+) -> None:
+    for value in (low, high):
+        await save(hass, entry, name, {key: value})
+        assert entry.options[key] == value
+    for value in (low - 1, high + 1):
+        with pytest.raises(InvalidData):
+            await save(hass, entry, name, {key: value})
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"), [(" 5 M ", "5m"), ("-1", "-1"), ("0", "0"), ("300", "300"), ("1.5h", "1.5h")]
+)
+async def test_durations(hass: HomeAssistant, entry: MockConfigEntry, typed: str, stored: str) -> None:
+    await save(hass, entry, "llm", {"llm_keep_alive": typed})
+    assert entry.options["llm_keep_alive"] == stored
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "errors"),
+    [
+        ("llm", {"llm_keep_alive": "five minutes"}, {"llm_keep_alive": "invalid_duration"}),
+        ("llm", {"llm_keep_alive": "-5m"}, {"llm_keep_alive": "invalid_duration"}),
+        ("context", {"direct_patterns": ["climate"]}, {"direct_patterns": "invalid_pattern"}),
+        (
+            "context",
+            {"direct_patterns": ["light.kitchen, light.hall"]},
+            {"direct_patterns": "invalid_pattern"},
+        ),
+        (
+            "context",
+            {"direct_patterns": [f"a.b{n}" for n in range(501)]},
+            {"direct_patterns": "too_many_patterns"},
+        ),
+        ("prompt", {"prompt_use_default": False}, {"prompt_custom": "prompt_missing"}),
+        ("llm", {"fallback_llm_base_url": "ftp://x"}, {"fallback_llm_base_url": "invalid_url"}),
+        ("llm", {"fallback_llm_base_url": "http://x"}, {"fallback_llm_model": "fallback_incomplete"}),
+        ("llm", {"fallback_llm_model": "x"}, {"fallback_llm_base_url": "fallback_incomplete"}),
+        (
+            "llm",
+            {"fallback_llm_api_key": "x"},
+            {"fallback_llm_base_url": "fallback_incomplete", "fallback_llm_model": "fallback_incomplete"},
+        ),
+    ],
+)
+async def test_refused_values(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    name: str,
+    typed: dict[str, Any],
+    errors: dict[str, str],
+) -> None:
+    """The form is shown again with what was typed, and nothing is stored."""
+    result = await save(hass, entry, name, typed)
+    assert result["type"] is FlowResultType.FORM
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert not entry.options
+
+
+@pytest.mark.parametrize("key", ["prompt_custom", "prompt_custom_additions"])
+async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry, key: str) -> None:
+    result = await page(hass, entry, "prompt")
+    with pytest.raises(InvalidData) as err:
+        await hass.config_entries.options.async_configure(result["flow_id"], {key: "{% if %}"})
+    assert key in err.value.schema_errors
+
+
+async def test_patterns_are_tidied(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    typed = {"direct_entities": ["light.kitchen"], "direct_patterns": [" Climate.* ", "", "climate.*"]}
+    await save(hass, entry, "context", typed)
+    assert entry.options["direct_entities"] == ["light.kitchen", "climate.*"]
+
+
+# The fallback
+
+
+async def test_fallback_is_reached_and_completed(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    typed = {
+        "fallback_llm_base_url": model_server.address,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+    }
+    result = await save(hass, entry, "llm", typed)
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == {**typed, "fallback_llm_base_url": model_server.url}
+    assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert model_server.chats[-1].json["model"] == "test-model"
+
+
+async def test_fallback_is_left_alone_while_it_stays(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    """Another value of the page can be changed while the fallback sleeps; its key is not shown."""
+    fallback = {
+        "fallback_llm_base_url": model_server.url,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+    }
+    hass.config_entries.async_update_entry(entry, options=fallback)
+    before = shown(await page(hass, entry, "llm"))
+    assert before["fallback_llm_api_key"] == KEPT_SECRET
+    result = await save(
+        hass, entry, "llm", {key: before[key] for key in FALLBACK_FIELDS} | {"llm_max_tokens": 50}
+    )
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == {**fallback, "llm_max_tokens": 50}
+    assert not model_server.requests
+
+
+async def test_fallback_can_be_taken_away(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    fallback = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
+    hass.config_entries.async_update_entry(entry, options=fallback)
+    await save(hass, entry, "llm", {"fallback_llm_base_url": "", "llm_max_tokens": 50})
+    assert dict(entry.options) == {"llm_max_tokens": 50}
+
+
+@pytest.mark.parametrize(
+    ("path", "reply", "errors"),
+    [
+        ("/models", status(401, "no"), {"fallback_llm_api_key": "invalid_auth"}),
+        ("/models", html(), {"fallback_llm_base_url": "not_an_llm_server"}),
+        ("/models", status(503, "starting"), {"fallback_llm_base_url": "server_error"}),
+        ("/chat/completions", status(401, "no"), {"fallback_llm_api_key": "invalid_auth"}),
+        ("/chat/completions", status(404, "model does not exist"), {"fallback_llm_model": "model_not_found"}),
+    ],
+)
+async def test_fallback_that_cannot_be_used(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    model_server: ModelServer,
+    path: str,
+    reply: Any,
+    errors: dict[str, str],
+) -> None:
+    model_server.on(on_path(path), reply)
+    typed = {
+        "fallback_llm_base_url": model_server.url,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+    }
+    result = await save(hass, entry, "llm", typed)
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert not entry.options
+
+
+async def test_key_template_of_the_fallback(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    typed = {
+        "fallback_llm_base_url": model_server.url,
+        "fallback_llm_api_key": "{{ 1 / 0 }}",
+        "fallback_llm_model": "test-model",
+    }
+    result = await save(hass, entry, "llm", typed)
+    assert result["errors"] == {"fallback_llm_api_key": "invalid_key_template"}
+    hass.states.async_set("sensor.key", KEY)
+    template = "{{ states('sensor.key') }}"
+    result = await save(hass, entry, "llm", {**typed, "fallback_llm_api_key": template})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert shown(await page(hass, entry, "llm"))["fallback_llm_api_key"] == template
