@@ -1,0 +1,72 @@
+"""Diagnostics: how an agent is set up, without keys, addresses or anything that was said."""
+
+from typing import Any, Final
+
+import yarl
+
+from homeassistant.components.diagnostics import async_redact_data
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
+
+from .config.validators import is_cloud, is_template
+from .const import (
+    CONF_API_KEY,
+    CONF_BASE_URL,
+    CONF_DIRECT_ENTITIES,
+    CONF_FALLBACK_API_KEY,
+    CONF_FALLBACK_BASE_URL,
+    CONF_NAME,
+    CONF_PERSONA,
+    CONF_PROMPT_ADDITIONS,
+    CONF_PROMPT_CUSTOM,
+    CONF_PROXY_HEADERS,
+)
+
+TO_REDACT: Final = {
+    CONF_API_KEY,
+    CONF_BASE_URL,
+    CONF_DIRECT_ENTITIES,
+    CONF_FALLBACK_API_KEY,
+    CONF_FALLBACK_BASE_URL,
+    CONF_NAME,
+    CONF_PERSONA,
+    CONF_PROMPT_ADDITIONS,
+    CONF_PROMPT_CUSTOM,
+    CONF_PROXY_HEADERS,
+}
+
+
+async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigEntry) -> dict[str, Any]:
+    """Return what helps to find a fault, and nothing that is private."""
+    return {
+        "entry": {
+            "version": f"{entry.version}.{entry.minor_version}",
+            "state": entry.state.value,
+            "source": entry.source,
+        },
+        "server": _server(entry.data[CONF_BASE_URL]),
+        "key": _kind_of_key(entry.data.get(CONF_API_KEY, "")),
+        "data": async_redact_data(dict(entry.data), TO_REDACT),
+        "options": async_redact_data(dict(entry.options), TO_REDACT),
+        "fallback": _server(url) if (url := entry.options.get(CONF_FALLBACK_BASE_URL)) else None,
+        "entities": [
+            {"domain": registered.domain, "disabled": registered.disabled}
+            for registered in er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)
+        ],
+        "agents": len(hass.config_entries.async_entries(entry.domain)),
+    }
+
+
+def _server(address: str) -> dict[str, Any]:
+    """Return what an address says about a server, without saying where it is."""
+    url = yarl.URL(address)
+    versioned = url.path.rstrip("/").endswith("/v1")
+    return {"scheme": url.scheme, "port": url.port, "ends_with_v1": versioned, "cloud": is_cloud(address)}
+
+
+def _kind_of_key(key: str) -> str:
+    """Return whether there is a key, and of which kind."""
+    if not key:
+        return "none"
+    return "template" if is_template(key) else "plain"
