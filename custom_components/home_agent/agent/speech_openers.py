@@ -1,0 +1,363 @@
+"""Decides, at one character of a reply, whether a thought, a call or a special token begins there."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+import json
+import re
+from typing import ClassVar, Final, NamedTuple
+
+from . import speech_dialects as dialects
+from .speech_dialects import Mark, ToolNames
+from .speech_scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
+
+MAX_BLOCK: Final = 20_000
+"""Characters of a suspected block that are held back, and of a call that are kept."""
+
+_OBJECT: Final = re.compile(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
+_OBJECT_PART: Final = re.compile(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
+_LIST_PART: Final = re.compile(r"\[\s{0,20}(?:\{\s{0,20})?\Z")
+_LIST_OF_OBJECTS: Final = re.compile(r"\[\s{0,20}\{\s{0,20}[\"'\w]")
+_LIST_OF_STRINGS: Final = re.compile(r"\[\s{0,20}\"")
+_LIST_START: Final = re.compile(r"\[\s{0,20}")
+_FENCE: Final = re.compile(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
+_TICKS: Final = re.compile(r"`{1,9}")
+_AFTER_NAME: Final = re.compile(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>)?\s{0,3}(\{)")
+_AFTER_PART: Final = re.compile(r"(?::\d{0,4})?\s{0,3}(?:<[|\w\u2581]{0,42}>?)?\s{0,3}\Z")
+_KEY: Final = re.compile(
+    r"(?:[ \t]{0,4}\n[ \t]{0,4}(?:[-*][ \t]{0,2})?|[ \t]{1,4}(?:-[ \t]{1,4})?)\w{1,20}[ \t]?[:=]"
+)
+_KEY_PART: Final = re.compile(r"[ \t]{0,4}\n?[ \t]{0,4}(?:[-*][ \t]{0,4})?(?:\w{1,20}[ \t]?)?\Z")
+_BARE_ARGUMENTS: Final = re.compile(r"(?:[ \t]+[^\s!?:;,]*[^\s.!?:;,]){1,8}[ \t]*")
+_LINE: Final = re.compile(r"[^\n]{0,200}")
+_WORD: Final = re.compile(r"\w+")
+
+_FENCE_TICKS: Final = 3
+_MAX_NAME: Final = 64
+_MAX_LINE: Final = 200
+
+
+def never(_: str) -> bool:
+    """Return False."""
+    return False
+
+
+def always(_: str) -> bool:
+    """Return True."""
+    return True
+
+
+def _is_json(raw: str) -> bool:
+    """Return whether text is whole JSON."""
+    try:
+        json.loads(raw)
+    except ValueError, RecursionError:
+        return False
+    return True
+
+
+def _unless_huge(_: str) -> bool:
+    """Return True: a call, unless it grew too long to be one."""
+    return True
+
+
+def _has_arguments(raw: str) -> bool:
+    """Return whether what stands in the brackets looks like arguments."""
+    return dialects.ARGUMENTS.match(raw, raw.index("(") + 1) is not None
+
+
+@dataclass(slots=True, kw_only=True)
+class Block:
+    """A stretch of the reply whose end is not known yet."""
+
+    scanner: Scanner
+    thought: bool = False
+    is_call: Callable[[str], bool] = never
+    is_noise: Callable[[str], bool] = never
+    """Neither a call nor to be spoken."""
+    ticked: bool = False
+    """Stands in back-ticks, the closing one goes with it."""
+    raw: list[str] = field(default_factory=list)
+    size: int = 0
+
+    def add(self, text: str) -> None:
+        """Keep raw text, within bounds."""
+        if text and self.size < MAX_BLOCK:
+            self.raw.append(text[: MAX_BLOCK - self.size])
+            self.size += len(self.raw[-1])
+
+    @property
+    def certain(self) -> bool:
+        """Return whether the block is taken out whatever it contains."""
+        return self.thought or self.is_call is always or self.is_noise is always
+
+
+class Place(NamedTuple):
+    """Where in a reply something begins."""
+
+    previous: str
+    line_start: bool
+    fresh: bool
+    """Nothing was said before."""
+    final: bool
+    """Nothing more will come."""
+
+
+class Opening(NamedTuple):
+    """What begins: text up to `next`, or a block, or a token that is left out."""
+
+    next: int
+    block: Block | None = None
+    text: bool = False
+    unopened: bool = False
+
+
+def thought(close: re.Pattern[str]) -> Block:
+    """Return a block whose content is a thought."""
+    return Block(scanner=UntilClose(close), thought=True)
+
+
+class Openers:
+    """Knows what may begin, for one surface and one set of tools."""
+
+    def __init__(self, names: ToolNames, *, voice: bool) -> None:
+        """Remember the names and the surface."""
+        self._names = names
+        self._voice = voice
+
+    def open(self, text: str, at: int, place: Place) -> Opening | None:
+        """Return what begins at `at`, or None while the text does not tell yet."""
+        return self._BY_CHARACTER.get(text[at], Openers._name)(self, text, at, place)
+
+    def _tag(self, text: str, at: int, place: Place) -> Opening | None:
+        """Take `<tag>` and `<|tag|>`."""
+        if not (tag := dialects.TAG.match(text, at)):
+            part = dialects.TAG_PART.match(text, at)
+            if part and not place.final and _may_be_tag(part):
+                return None
+            return Opening(at + 1, text=True)
+        name = tag["name"].lower().replace("\u2581", "_")
+        half = tag["bar2"] and not tag["bar"]
+        known = dialects.HALF_BARRED_TAGS if half else dialects.PLAIN_TAGS
+        mark = dialects.BARRED_TAGS.get(name, Mark.NOISE) if tag["bar"] else known.get(name)
+        if mark is None:
+            return Opening(at + 1, text=True)
+        return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, place)
+
+    def _moon(self, text: str, at: int, place: Place) -> Opening | None:
+        """Take the tags in triangles."""
+        if not (tag := dialects.MOON_TAG.match(text, at)):
+            return (
+                None if dialects.MOON_PART.match(text, at) and not place.final else Opening(at + 1, text=True)
+            )
+        mark = dialects.PLAIN_TAGS.get(tag["name"], Mark.NOISE)
+        return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, place)
+
+    def _marked(self, text: str, tag: re.Match[str], name: str, mark: Mark, place: Place) -> Opening | None:
+        """Take a known tag by its meaning."""
+        end = tag.end()
+        if place.previous == "`" and mark in (Mark.THINK, Mark.CALL, Mark.RESULT, Mark.THINK_END):
+            if end == len(text) and not place.final:
+                return None
+            if text[end : end + 1] == "`":
+                return Opening(end, text=not self._voice)
+        if mark is Mark.HEADER:
+            return _header(text, end, place)
+        if mark is Mark.CHANNEL:
+            return _channel(text, end, place)
+        return Opening(end, _block(mark, name), unopened=mark is Mark.THINK_END)
+
+    def _square(self, text: str, at: int, place: Place) -> Opening | None:
+        """Take `[TAG]`, a list of JSON objects, a list of calls."""
+        if (tag := dialects.SQUARE_TAG.match(text, at)) and (mark := dialects.SQUARE_TAGS.get(tag["name"])):
+            return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, place)
+        if block := self._list(text, at):
+            return Opening(at, block)
+        return None if not place.final and self._may_be_list(text, at) else Opening(at + 1, text=True)
+
+    def _list(self, text: str, at: int) -> Block | None:
+        """Return the list of JSON or of calls that begins here."""
+        if _LIST_OF_OBJECTS.match(text, at):
+            return self._json("[", always if self._voice else never)
+        if self._voice and _LIST_OF_STRINGS.match(text, at):
+            return self._json("[", _is_json)
+        name = self._names.pattern.match(text, end_of(_LIST_START, text, at))
+        if name and text.startswith("(", name.end()):
+            return Block(scanner=Balanced("["), is_call=_unless_huge)
+        return None
+
+    def _may_be_list(self, text: str, at: int) -> bool:
+        """Return whether the end of the text hides what stands in the brackets."""
+        inner = end_of(_LIST_START, text, at)
+        name = self._names.pattern.match(text, inner)
+        part = dialects.SQUARE_PART.match(text, at)
+        return bool(
+            (part and (not part["name"] or part["name"] in dialects.SQUARE_PREFIXES))
+            or _LIST_PART.match(text, at)
+            or self._names.cut(text, inner)
+            or (name and name.end() == len(text))
+        )
+
+    def _brace(self, text: str, at: int, place: Place) -> Opening | None:
+        """Take a JSON object."""
+        if _OBJECT.match(text, at):
+            return Opening(at, self._json("{", always if self._voice else never))
+        if _OBJECT_PART.match(text, at) and not place.final:
+            return None
+        return Opening(at + 1, text=True)
+
+    def _json(self, bracket: str, is_noise: Callable[[str], bool]) -> Block:
+        """Return a block of JSON that may be a call."""
+        return Block(scanner=Balanced(bracket), is_call=self._names.is_call, is_noise=is_noise)
+
+    def _tick(self, text: str, at: int, place: Place) -> Opening | None:
+        """Take a call in back-ticks or in a code fence."""
+        ticks = end_of(_TICKS, text, at)
+        if ticks == len(text) and not place.final:
+            return None
+        if ticks - at >= _FENCE_TICKS:
+            return self._fence(text, at, ticks, place)
+        if name := self._names.pattern.match(text, ticks):
+            if name.end() == len(text) and not place.final:
+                return None
+            called = self._called(text, at, name, ticked=True) if ticks - at == 1 else None
+            if called:
+                return called
+        elif not place.final and self._names.cut(text, ticks):
+            return None
+        return Opening(ticks, text=True)
+
+    def _fence(self, text: str, at: int, ticks: int, place: Place) -> Opening | None:
+        """Take a code fence, if a call stands in it."""
+        fence = _FENCE.match(text, at)
+        body = fence.end() if fence else ticks
+        info = fence[1] if fence else ""
+        names = [self._names.pattern.match(text, start) for start in (body, ticks)]
+        cut = any(self._names.cut(text, start) for start in (body, ticks)) or _any_at(names, len(text))
+        if (cut or body == len(text)) and not place.final:
+            return None
+        until = UntilClose(dialects.FENCE_CLOSE)
+        inline = names[1] and text.startswith("(", names[1].end())
+        if info.lower() in dialects.CALL_FENCES or names[0] or inline:
+            return Opening(body, Block(scanner=until, is_call=always))
+        if text.startswith(("{", "["), body):
+            silent = always if self._voice and text[body] == "{" else never
+            return Opening(body, Block(scanner=until, is_call=self._names.is_call, is_noise=silent))
+        return Opening(ticks, text=True)
+
+    def _called(self, text: str, at: int, name: re.Match[str], *, ticked: bool = False) -> Opening | None:
+        """Return the call that follows a name directly."""
+        after = _AFTER_NAME.match(text, name.end())
+        if after is None:
+            return None
+        if after[3]:
+            scanner = TaggedCall(dialects.closing("tool_call"))
+            return Opening(after.start(3), Block(scanner=scanner, is_call=always, ticked=ticked))
+        is_call = _unless_huge if after[1] and _is_spelled(name[0]) else _has_arguments
+        return Opening(at, Block(scanner=Balanced("("), is_call=is_call, ticked=ticked))
+
+    def _name(self, text: str, at: int, place: Place) -> Opening | None:
+        """Take a call that begins with the name of a tool."""
+        name = self._names.pattern.match(text, at)
+        if name is None:
+            end = max(end_of(_WORD, text, at), at + 1)
+            cut = (end == len(text) and end - at < _MAX_NAME) or self._names.cut(text, at)
+            return None if cut and not place.final else Opening(end, text=True)
+        end = name.end()
+        if end == len(text) and not place.final:
+            return None
+        if call := self._called(text, at, name):
+            return call
+        return self._listed(text, end, place, name[0])
+
+    def _listed(self, text: str, end: int, place: Place, name: str) -> Opening | None:
+        """Take a name at the start of a line that is followed by its arguments without brackets."""
+        if place.line_start and _KEY.match(text, end):
+            return Opening(end, Block(scanner=KeyLines(), is_call=always))
+        cut = _AFTER_PART.match(text, end) or (place.line_start and _KEY_PART.match(text, end))
+        if cut and not place.final:
+            return None
+        if not (place.fresh and _is_spelled(name)):
+            return Opening(end, text=True)
+        line = end_of(_LINE, text, end)
+        if line == len(text) and line - end < _MAX_LINE and not place.final:
+            return None
+        if _BARE_ARGUMENTS.fullmatch(text, end, line):
+            return Opening(line, Block(scanner=KeyLines(), is_call=always))
+        return Opening(end, text=True)
+
+    _BY_CHARACTER: ClassVar[dict[str, Callable[[Openers, str, int, Place], Opening | None]]] = {
+        "<": _tag,
+        "\u25c1": _moon,
+        "[": _square,
+        "{": _brace,
+        "`": _tick,
+    }
+
+
+def _is_spelled(name: str) -> bool:
+    """Return whether a name is not an ordinary word."""
+    return "_" in name or "." in name or not name.islower()
+
+
+def _any_at(names: list[re.Match[str] | None], end: int) -> bool:
+    """Return whether a name ends where the text does."""
+    return any(name is not None and name.end() == end for name in names)
+
+
+def _may_be_tag(part: re.Match[str]) -> bool:
+    """Return whether the beginning of a tag at the end of the text may become a known one."""
+    name = (part["name"] or "").lower().replace("\u2581", "_")
+    if part["bar"] or not name:
+        return True
+    return name in dialects.PLAIN_TAGS if part["rest"] else name in dialects.PLAIN_PREFIXES
+
+
+def _ended(mark: Mark) -> Mark:
+    """Return what the closing tag means where nothing was opened."""
+    return Mark.THINK_END if mark is Mark.THINK else Mark.NOISE
+
+
+def _block(mark: Mark, name: str) -> Block | None:
+    """Return the block that a tag opens."""
+    match mark:
+        case Mark.THINK:
+            return thought(dialects.THINK_CLOSE)
+        case Mark.RESULT:
+            return thought(dialects.closing(name))
+        case Mark.ROLE:
+            return thought(dialects.TURN_CLOSE)
+        case Mark.CALL:
+            return Block(scanner=TaggedCall(dialects.closing(name)), is_call=always)
+    return None
+
+
+def _header(text: str, end: int, place: Place) -> Opening | None:
+    """Take the role behind a header token."""
+    role = dialects.ROLE.match(text, end)
+    if role is None or (role.end() == len(text) and not place.final):
+        return Opening(end) if role is None else None
+    name = role[1].lower()
+    at_token = text.startswith("<", role.end())
+    if "to=" in role[2] and at_token:
+        return Opening(role.end(), Block(scanner=UntilClose(dialects.CALL_CLOSE), is_call=always))
+    if name in dialects.OWN_ROLES:
+        return Opening(role.end() if at_token else role.end(1))
+    if name in dialects.OTHER_ROLES:
+        return Opening(role.end(), thought(dialects.TURN_CLOSE))
+    return Opening(role.end(1), thought(dialects.THINK_CLOSE)) if name == "think" else Opening(end)
+
+
+def _channel(text: str, end: int, place: Place) -> Opening | None:
+    """Take the name of a channel and what it says about its message."""
+    channel = dialects.CHANNEL.match(text, end)
+    if channel is None:
+        return Opening(end)
+    ahead = text[channel.end() : channel.end() + 13]
+    if not channel[3] and not place.final and any(token.startswith(ahead) for token in dialects.CHANNEL_NEXT):
+        return None
+    name = channel[1].lower()
+    if name in dialects.THINK_CHANNELS:
+        return Opening(channel.end() if channel[3] else channel.end(1), thought(dialects.THINK_CLOSE))
+    if "to=" in channel[2]:
+        return Opening(channel.end(), Block(scanner=TaggedCall(dialects.HARMONY_CLOSE), is_call=always))
+    return Opening(channel.end() if channel[3] else channel.end(1))
