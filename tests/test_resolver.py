@@ -356,6 +356,38 @@ class TestProtected:
         ]
 
 
+class TestNoTarget:
+    """A call without a target means what the sentence names, if that is one thing."""
+
+    def test_name_in_the_sentence(self) -> None:
+        assert find("dim the Stehlampe please", allowed=ON) == ["light.floor_lamp"]
+        assert find("wohnzimmer stehlampe an", allowed=ON) == ["light.floor_lamp"]
+        refuse("Name a target", sentence="ceiling on", allowed=ON)
+        refuse("Name a target", sentence="switch it on", allowed=ON)
+        refuse("Name a target", sentence="dim the Stehlampe")
+
+    def test_the_only_thing_that_the_action_fits(self) -> None:
+        assert find("volume to 50", allowed=frozenset(("media_player",))) == ["media_player.tv"]
+
+    def test_never_a_lock(self) -> None:
+        refuse("lock.front", sentence="unlock the front door", allowed=frozenset(("lock",)))
+        refuse("valve.garden", sentence="open it", allowed=frozenset(("valve",)))
+
+
+def test_a_class_of_another_domain_is_a_contradiction() -> None:
+    refuse("a light is no garage", name="Garage Door", domain="light", device_class="garage")
+    refuse("a light is no door", area="Garage", domain="light", device_class="door")
+    assert find(domain="tv", allowed=ON) == ["media_player.tv"]
+    refuse("cover.garage_door", domain="garage", allowed=frozenset(("cover",)))
+
+
+def test_an_id_in_the_slot_of_a_name() -> None:
+    assert find(name="light.counter") == ["light.counter"]
+    assert find(domain=["light.counter"]) == ["light.counter"]
+    assert find(name="lock.front") == ["lock.front"]
+    refuse("lock.front", name="lock.frnt")
+
+
 def test_hidden_entities_are_not_taken_for_misspelt_ones() -> None:
     records = {**HOUSE.entities, "light.hidden_lamps": EntityRecord(
         entity_id="light.hidden_lamps", domain="light", name="Other"

@@ -38,7 +38,7 @@ def is_singular(record: EntityRecord) -> bool:
 class KindSearch:
     """One resolution: reads places and kinds, and finds what needs no name."""
 
-    def __init__(  # noqa: PLR0917 - the parts of one request
+    def __init__(
         self,
         house: HouseSnapshot,
         target: Target,
@@ -84,9 +84,9 @@ class KindSearch:
             return True
         if squash(without_article(text)) not in self.names.exact:
             return False
-        if target.name and squash(target.name) != squash(text):
+        if target.name and squash(target.name) not in squash(text):
             return False
-        self.name = self.name or text
+        self.name = text
         self.repaired = True
         return True
 

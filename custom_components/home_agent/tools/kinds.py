@@ -11,6 +11,9 @@ from .targets import Target
 from .words import DOMAIN_WORDS, words_of
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
+OPENING_CLASSES = words_of("awning blind curtain damper door garage gate shade shutter window")
+OPENING_DOMAINS = words_of("cover binary_sensor")
+"""Classes of what opens and closes, and the domains that have them: a light called so is another thing."""
 DOMAINS = words_of(
     "alarm_control_panel automation binary_sensor button calendar camera climate counter cover date "
     "datetime "
@@ -51,8 +54,7 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Kinds:
     A domain among the device classes counts as a domain. A device class says nothing where no entity of
     those domains has one, and is dropped. Raises ValidationError for what is no kind at all.
     """
-    domains, name, repaired = _read_domains(house, names, target)
-    classes: set[str] = set()
+    domains, classes, name, repaired = _read_domains(house, names, target)
     moved: set[str] = set()
     in_use = set().union(
         *(found for domain, found in names.classes.items() if not domains or domain in domains)
@@ -66,6 +68,10 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Kinds:
         elif squash(text) in names.exact:
             name = name or text
             repaired = True
+        elif word in OPENING_CLASSES and domains and not domains & OPENING_DOMAINS:
+            raise ValidationError(
+                f"device_class: a {' or '.join(sorted(domains))} is no {word}. Which is meant?"
+            )
         elif not in_use or target.name or target.entity_id:
             repaired = True
         else:
@@ -78,9 +84,11 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Kinds:
 
 def _read_domains(
     house: HouseSnapshot, names: NameIndex, target: Target
-) -> tuple[set[str], str | None, bool]:
-    """Return the domains, a name found among them, and whether something was left out."""
+) -> tuple[set[str], set[str], str | None, bool]:
+    """Return the domains, classes and a name found among them, and whether something was mended."""
     domains: set[str] = set()
+    classes: set[str] = set()
+    known_classes = set().union(*names.classes.values())
     name = None
     repaired = False
     for text in target.domain:
@@ -88,6 +96,9 @@ def _read_domains(
             domains.add(domain)
         elif fold(text) in ANY_DOMAIN:
             continue
+        elif fold(text).replace(" ", "_") in known_classes:
+            classes.add(fold(text).replace(" ", "_"))
+            repaired = True
         elif any(squash(text) in table for table in (names.exact, names.qualified, names.object_ids)):
             name, repaired = text, True
         elif target.name or target.entity_id:
@@ -97,7 +108,7 @@ def _read_domains(
             raise ValidationError(f"domain: there is no {text[:40]!r}. Known: {known}"[:300])
         if "." in text and not (target.name or target.entity_id) and text.casefold() in house.entities:
             name = text
-    return domains, name, repaired
+    return domains, classes, name, repaired
 
 
 def _as_domain(text: str) -> str | None:

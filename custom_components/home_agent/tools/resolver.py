@@ -29,6 +29,7 @@ __all__ = ["Target", "resolve", "says_all"]
 
 MIN_PARTS = 2
 MAX_PARTS = 20
+MAX_NAME_WORDS = 6
 _SEPARATORS = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
 
 
@@ -46,10 +47,9 @@ def resolve(
     `allowed_domains` are those that the action fits; `exists` tells of entity ids outside the house, which
     are never taken for misspelt ones. Raises ValidationError with the nearest candidates.
     """
-    if target.is_empty:
-        raise ValidationError("Name a target: entity_id, name, or area with domain")
     search = _Search(house, target, speaker, sentence, allowed_domains, exists)
-    return sorted(search.run(), key=lambda record: record.entity_id)
+    found = search.from_sentence() if target.is_empty else search.run()
+    return sorted(found, key=lambda record: record.entity_id)
 
 
 class _Search(KindSearch):
@@ -63,11 +63,33 @@ class _Search(KindSearch):
             found = self._by_name(self.name)
         else:
             found = self.by_kind()
+        return self._certain(found)
+
+    def from_sentence(self) -> list[EntityRecord]:
+        """Return the one entity that the sentence names, for an action that was given no target."""
+        words = fold(self.sentence).split()
+        named: dict[str, None] = {}
+        for length in range(MAX_NAME_WORDS, 0, -1):
+            for start in range(len(words) - length + 1):
+                key = "".join(words[start : start + length])
+                named |= dict.fromkeys(self.names.exact.get(key, ()))
+            if named:
+                break
+        found = [record for record in self.records(named) if self.is_allowed(record)]
+        if not named and (domains := self._only_allowed()):
+            self.kinds = Kinds(domains)
+            found = self.candidates()
+        if self.allowed is None or len(found) != 1:
+            raise ValidationError("Name a target: entity_id, name, or area with domain")
+        self.repaired = True
+        return self._certain(found)
+
+    def _certain(self, found: list[EntityRecord]) -> list[EntityRecord]:
+        """Return what was found, unless it is a guess at something protected."""
         risky = [record for record in found if protected(record)]
         if self.repaired and risky:
-            raise choose(
-                self.house, risky, "Too uncertain for a lock, cover, valve or alarm. Give its entity_id"
-            )
+            problem = "Too uncertain for a lock, cover, valve or alarm. Give its entity_id"
+            raise choose(self.house, risky, problem)
         return found
 
     def _by_id(self, text: str) -> list[EntityRecord]:
@@ -143,6 +165,8 @@ class _Search(KindSearch):
         """Return what a name means: as written, as a list, as a room and a kind, or nearly."""
         if "*" in name:
             return self._by_pattern(name.casefold())
+        if name.partition(".")[0].strip().casefold() in DOMAINS and "." in name and "," not in name:
+            return self._by_id(name)
         if self._means_all(name):
             return self._everything(name)
         for step in (self._by_spelling, self._by_parts, self._by_room_and_kind):

@@ -98,7 +98,8 @@ _WORDS_OF_DOMAIN: Final[Mapping[str, str]] = {
     "chauffage climatisation calefaccion riscaldamento climatizzatore verwarming varme ogrzewanie "
     "отопление "
     "кондиционер",
-    "media_player": "speaker speakers lautsprecher enceinte enceintes altavoz altavoces altoparlante "
+    "media_player": "music musik musique musica muzyka musiikki музыка speaker speakers lautsprecher "
+    "enceinte enceintes altavoz altavoces altoparlante "
     "luidspreker "
     "glosnik колонка",
     "vacuum": "vacuum vacuums hoover robovac staubsauger saugroboter aspirateur aspiradora aspirapolvere "
