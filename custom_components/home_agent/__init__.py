@@ -1,1 +1,148 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
+
+from datetime import timedelta
+
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
+from homeassistant.helpers import config_validation as cv, issue_registry as ir
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.start import async_at_started
+from homeassistant.helpers.typing import ConfigType
+
+from .const import (
+    CONF_DEBUG_LOGGING,
+    CONF_HISTORY_RETENTION_DAYS,
+    CONF_MODEL,
+    CONF_SESSION_PERSISTENCE,
+    DOMAIN,
+)
+from .errors import AuthenticationError
+from .events import EventEmitter
+from .history import ConversationHistoryManager
+from .inference.errors import ErrorKind, ModelServerError
+from .knowledge.house import House
+from .logs import set_debug_logging
+from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData, build
+from .services import async_setup_services
+from .sessions import ConversationSessionManager
+
+CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
+PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION)
+
+LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
+"""Answers of servers that are there but keep no list of models."""
+
+
+async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
+    """Set up what all entries share, and the services."""
+    emitter = EventEmitter(hass, enabled=True)
+    history = ConversationHistoryManager(hass, on_saved=emitter.fire_history_saved)
+    shared = SharedData(
+        house=House(hass), history=history, sessions=ConversationSessionManager(hass, history.has)
+    )
+    hass.data[DATA_SHARED] = shared
+    await shared.house.async_start()
+    await shared.history.async_load()
+    await shared.sessions.async_load()
+    async_setup_services(hass)
+    return True
+
+
+async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
+    """Set up one agent: reach its model server, then start its entities."""
+    try:
+        data = build(hass, entry)
+        models = await _async_models(data)
+    except AuthenticationError as err:
+        raise ConfigEntryAuthFailed(str(err)) from err
+    except ModelServerError as err:
+        raise _setup_error(err) from err
+    set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
+    data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
+    entry.runtime_data = data
+    _report_model(hass, entry, models)
+    await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
+    entry.async_on_unload(entry.add_update_listener(_async_reload))
+
+    @callback
+    def prune(*_: object) -> None:
+        data.shared.history.prune(data.settings[CONF_HISTORY_RETENTION_DAYS], entry.entry_id)
+
+    prune()
+    entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
+
+    async def warm(hass: HomeAssistant) -> None:
+        entry.async_create_background_task(hass, data.warmer.async_warm(), "home_agent warm start")
+
+    entry.async_on_unload(async_at_started(hass, warm))
+    return True
+
+
+async def _async_models(data: HomeAgentData) -> list[str]:
+    """Return what the server offers; nothing where it keeps no list.
+
+    Raises ModelServerError if neither the server nor its fallback can be reached.
+    """
+    router = data.router
+    try:
+        return await router.primary.list_models()
+    except ModelServerError as err:
+        if err.kind in LISTLESS:
+            return []
+        if router.fallback is None or err.kind is ErrorKind.AUTH:
+            raise
+    await router.fallback.list_models()
+    return []
+
+
+def _report_model(hass: HomeAssistant, entry: HomeAgentConfigEntry, models: list[str]) -> None:
+    """Raise a repair issue for a model that the server does not have, or take it back."""
+    model = entry.data[CONF_MODEL]
+    issue_id = f"model_missing_{entry.entry_id}"
+    if not models or model in models:
+        ir.async_delete_issue(hass, DOMAIN, issue_id)
+        return
+    ir.async_create_issue(
+        hass,
+        DOMAIN,
+        issue_id,
+        is_fixable=False,
+        severity=ir.IssueSeverity.WARNING,
+        translation_key="model_missing",
+        translation_placeholders={"title": entry.title, "model": model, "models": ", ".join(models[:10])},
+    )
+
+
+def _setup_error(err: ModelServerError) -> ConfigEntryError | ConfigEntryNotReady | ConfigEntryAuthFailed:
+    """Return the failure of a first request in the form that Home Assistant acts on."""
+    if err.kind is ErrorKind.AUTH:
+        return ConfigEntryAuthFailed(translation_domain=DOMAIN, translation_key="llm_authentication")
+    return ConfigEntryNotReady(
+        translation_domain=DOMAIN,
+        translation_key="server_not_ready",
+        translation_placeholders={"error": err.detail},
+    )
+
+
+async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
+    """Stop an agent; what it remembers is written."""
+    set_debug_logging(entry.entry_id, wanted=False)
+    if unloaded := await hass.config_entries.async_unload_platforms(entry, PLATFORMS):
+        await entry.runtime_data.shared.history.async_flush()
+        await entry.runtime_data.shared.sessions.async_flush()
+    return unloaded
+
+
+async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Forget the conversations of an agent that is removed."""
+    if shared := hass.data.get(DATA_SHARED):
+        shared.history.clear(entry.entry_id, None)
+        shared.sessions.clear(entry.entry_id)
+        await shared.history.async_flush()
+        await shared.sessions.async_flush()
+
+
+async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Take over changed options."""
+    await hass.config_entries.async_reload(entry.entry_id)

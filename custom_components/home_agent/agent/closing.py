@@ -1,0 +1,55 @@
+"""How a turn ends: the result, whether the microphone opens again, and the figures."""
+
+from collections import Counter
+from typing import Any
+
+from homeassistant.components import conversation
+
+from .turn import Turn
+
+QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
+
+
+def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
+    """Return the result of a turn whose last words stand in the chat log."""
+    result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
+    result.continue_conversation = listens_on(turn)
+    return result
+
+
+def listens_on(turn: Turn) -> bool:
+    """Return whether the microphone opens again.
+
+    A question opens it. What models like to ask behind a command that worked ("Anything else?") does not.
+    """
+    last = turn.chat_log.content[-1]
+    text = (last.content or "").strip() if isinstance(last, conversation.AssistantContent) else ""
+    greek = turn.language.startswith("el") and text.endswith(";")
+    return (greek or text.endswith(QUESTION_MARKS)) and not turn.calls.acted
+
+
+def finished_event(turn: Turn, user_id: str | None) -> dict[str, Any]:
+    """Return the data of the event that tells what a turn cost."""
+    figures = turn.figures
+    records = turn.calls.records
+    return {
+        "conversation_id": turn.calls.conversation_id,
+        "user_id": user_id,
+        "duration_ms": round(figures.elapsed_ms, 1),
+        "tool_calls": len(records),
+        "tool_breakdown": dict(Counter(record.tool_name for record in records)),
+        "tokens": {
+            "prompt": figures.prompt_tokens,
+            "completion": figures.completion_tokens,
+            "total": figures.prompt_tokens + figures.completion_tokens,
+            "cached": figures.cached_tokens,
+        },
+        "tokens_used": figures.prompt_tokens + figures.completion_tokens,
+        "performance": {
+            "llm_latency_ms": round(figures.llm_ms, 1),
+            "tool_latency_ms": round(sum(record.duration_ms for record in records), 1),
+            "context_latency_ms": round(figures.context_ms, 1),
+            "ttft_ms": None if figures.ttft_ms is None else round(figures.ttft_ms, 1),
+        },
+        "used_external_llm": False,
+    }

@@ -1,0 +1,235 @@
+"""HomeAgent: a turn from top to bottom.
+
+`_async_handle_message` is the whole story: begin, try Home Assistant's own sentences, gather the context,
+build the request, ask the model in rounds while the guard runs its tools, answer, remember.
+"""
+
+from time import monotonic
+from typing import Any, Literal, override
+
+from homeassistant.components import conversation
+from homeassistant.config_entries import ConfigEntry
+from homeassistant.const import MATCH_ALL
+from homeassistant.helpers import intent
+from homeassistant.util import dt as dt_util
+
+from ..const import (
+    CONF_HISTORY,
+    CONF_HISTORY_MAX_MESSAGES,
+    CONF_HISTORY_MAX_TOKENS,
+    CONF_HISTORY_PERSIST,
+    CONF_LOCAL_FALLBACK,
+    CONF_LOCAL_FIRST,
+    CONF_MAX_TOKENS,
+    CONF_SESSION_TIMEOUT,
+    CONF_STREAMING,
+    CONF_TOOLS_MAX_CALLS,
+    DOMAIN,
+    EVENT_CONVERSATION_FINISHED,
+    EVENT_CONVERSATION_STARTED,
+    EVENT_ERROR,
+    LOGGER,
+)
+from ..errors import AuthenticationError, HomeAgentError, LLMError
+from ..tools.guarded_api import own_instance
+from ..tools.turn_calls import TurnCalls
+from . import local
+from .closing import close_turn, finished_event
+from .llm import LLMMixin
+from .messages import from_contents
+from .phrases import async_error_sentence, async_phrase
+from .speaker import async_speaker
+from .turn import Turn
+
+
+class HomeAgent(LLMMixin, conversation.ConversationEntity):
+    """The agent that a household talks to."""
+
+    _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
+
+    def __init__(self, entry: ConfigEntry[Any]) -> None:
+        """Take what the entry was set up with."""
+        super().__init__(entry)
+        self._attr_unique_id = entry.entry_id
+        self._attr_supports_streaming = bool(self.settings[CONF_STREAMING])
+
+    @property
+    @override
+    def supported_languages(self) -> list[str] | Literal["*"]:
+        """Return that any language is understood."""
+        return MATCH_ALL
+
+    @override
+    async def async_prepare(self, language: str | None = None) -> None:
+        """Warm the model while the person is still speaking."""
+        await self.data.warmer.async_warm()
+
+    @override
+    async def _async_handle_message(
+        self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
+    ) -> conversation.ConversationResult:
+        """Answer one sentence."""
+        turn = await self._async_begin(user_input, chat_log)
+        try:
+            if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
+                return self._finish(turn)
+            await self._async_gather(turn)
+            await self._async_answer(turn)
+            await self._async_ensure_words(turn)
+        except HomeAgentError as err:
+            if not await self._async_recover(turn, err):
+                return await self._async_fail(turn, err)
+        return self._finish(turn)
+
+    async def _async_begin(
+        self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
+    ) -> Turn:
+        """Find out who speaks, where, and which conversation this continues."""
+        speaker = await async_speaker(self.hass, user_input)
+        session = self.data.shared.sessions.resolve(
+            self.entry.entry_id,
+            conversation_id=chat_log.conversation_id,
+            device_id=user_input.device_id,
+            user_id=user_input.context.user_id,
+            timeout_minutes=self.settings[CONF_SESSION_TIMEOUT],
+            now=dt_util.utcnow(),
+        )
+        turn = Turn(
+            chat_log=chat_log,
+            user_input=user_input,
+            language=user_input.language,
+            voice=speaker.voice,
+            max_tokens=self.settings[CONF_MAX_TOKENS],
+            history_id=session.history_id,
+            first=len(chat_log.content) - 1,
+            calls=TurnCalls(
+                speaker=speaker,
+                sentence=user_input.text,
+                conversation_id=chat_log.conversation_id,
+                tools=self.data.handler.tools,
+                llm_context=user_input.as_llm_context(DOMAIN),
+                max_calls=self.settings[CONF_TOOLS_MAX_CALLS],
+            ),
+        )
+        chat_log.llm_input_provided_index = turn.first + 1
+        self.emitter.fire(
+            EVENT_CONVERSATION_STARTED,
+            conversation_id=chat_log.conversation_id,
+            user_id=user_input.context.user_id,
+            device_id=user_input.device_id,
+            context_mode=self.data.context.mode,
+        )
+        return turn
+
+    async def _async_try_locally(self, turn: Turn) -> bool:
+        """Let Home Assistant's own sentences answer, through the same guard."""
+        return await local.async_answer(self.hass, turn, self.data.handler, self.entity_id)
+
+    async def _async_gather(self, turn: Turn) -> None:
+        """Assemble what the model is told: rules and catalogue, history, and what is true now."""
+        started = monotonic()
+        assert turn.user_input is not None
+        history = self._history(turn)
+        context = await self.data.context.async_assemble(
+            sentence=turn.calls.sentence,
+            speaker=turn.calls.speaker,
+            conversation_id=turn.calls.conversation_id,
+        )
+        extra = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
+        system = self.data.prompt.system(context, turn.calls.sentence, turn.calls.speaker, history, extra)
+        turn.messages = [{"role": "system", "content": system}, *history]
+        turn.volatile = context.volatile
+        turn.tools = self.data.tool_schemas
+        # Not async_provide_llm_data: since 2026.11 it keeps tools and prompt of the first turn, and these
+        # tools belong to this turn. The prompt is set too, so that traces and subscribers show it.
+        turn.chat_log.llm_api = own_instance(self.hass, self.data.handler, turn.calls)
+        turn.chat_log.extra_system_prompt = extra
+        turn.chat_log.content[0] = conversation.SystemContent(content=system)
+        turn.chat_log.async_trace(
+            {"messages": list(turn.chat_log.content), "tools": turn.chat_log.llm_api.tools}
+        )
+        turn.figures.context_ms = (monotonic() - started) * 1000
+
+    def _history(self, turn: Turn) -> list[dict[str, Any]]:
+        """Return what was said before, also what other agents said in this conversation."""
+        earlier = turn.chat_log.content[1 : turn.first]
+        if not self.settings[CONF_HISTORY] or turn.history_id is None:
+            return from_contents(earlier)
+        history = self.data.shared.history
+        last = history.last_at(self.entry.entry_id, turn.history_id)
+        unknown = [content for content in earlier if last is None or content.created > last]
+        window = history.get_window(
+            self.entry.entry_id,
+            turn.history_id,
+            max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
+            max_tokens=self.settings[CONF_HISTORY_MAX_TOKENS],
+        )
+        return [*window, *from_contents(unknown)]
+
+    async def _async_ensure_words(self, turn: Turn) -> None:
+        """Say something even where the model said nothing."""
+        last = turn.chat_log.content[-1]
+        if isinstance(last, conversation.AssistantContent) and (last.content or "").strip():
+            return
+        key = "done" if turn.calls.acted else "no_answer"
+        self._say(turn, await async_phrase(self.hass, turn.language, key))
+
+    def _say(self, turn: Turn, text: str) -> None:
+        """Add a sentence of our own to the chat log."""
+        content = conversation.AssistantContent(agent_id=self.entity_id, content=text)
+        turn.chat_log.async_add_assistant_content_without_tools(content)
+
+    async def _async_recover(self, turn: Turn, err: HomeAgentError) -> bool:
+        """Let Home Assistant's own sentences answer where the model cannot; False if they cannot either."""
+        if not isinstance(err, LLMError) or turn.calls.started or not self.settings[CONF_LOCAL_FALLBACK]:
+            return False
+        LOGGER.info(
+            "The model cannot be asked (%s); trying Home Assistant's own sentences", type(err).__name__
+        )
+        return await self._async_try_locally(turn)
+
+    async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
+        """Say in one sentence what went wrong."""
+        LOGGER.warning("The turn failed: %s: %s", type(err).__name__, err)
+        self.emitter.fire(
+            EVENT_ERROR,
+            error_type=type(err).__name__,
+            error_message=str(err),
+            conversation_id=turn.calls.conversation_id,
+            component="agent",
+            context={"rounds": turn.figures.rounds},
+        )
+        sentence = await async_error_sentence(self.hass, turn.language, err)
+        self._say(turn, sentence)
+        response = intent.IntentResponse(language=turn.language)
+        response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
+        if isinstance(err, AuthenticationError):
+            self.entry.async_start_reauth(self.hass)
+        self._remember(turn)
+        return conversation.ConversationResult(
+            response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
+        )
+
+    def _finish(self, turn: Turn) -> conversation.ConversationResult:
+        """Return the answer and leave the rest for later."""
+        assert turn.user_input is not None
+        result = close_turn(turn, turn.user_input)
+        self._remember(turn)
+        self.data.recent_calls[turn.calls.conversation_id] = turn.calls.summary()
+        self.data.warmer.note_used()
+        self.emitter.fire(
+            EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)
+        )
+        return result
+
+    def _remember(self, turn: Turn) -> None:
+        """Keep what was said, without the volatile block."""
+        if not self.settings[CONF_HISTORY] or turn.history_id is None:
+            return
+        self.data.shared.history.append_turn(
+            self.entry.entry_id,
+            turn.history_id,
+            from_contents(turn.chat_log.content[turn.first :]),
+            at=dt_util.utcnow(),
+            persist=self.settings[CONF_HISTORY_PERSIST],
+        )

@@ -1,0 +1,59 @@
+"""The chat log and the stored history as messages of a request, and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from homeassistant.components import conversation
+from homeassistant.helpers.json import json_dumps
+
+
+def from_content(content: conversation.Content) -> dict[str, Any] | None:
+    """Return one entry of the chat log as a chat message; None for what the model need not see."""
+    match content:
+        case conversation.ToolResultContent():
+            return {
+                "role": "tool",
+                "tool_call_id": content.tool_call_id,
+                "content": json_dumps(content.result.data),
+            }
+        case conversation.AssistantContent():
+            return _from_assistant(content)
+        case conversation.UserContent():
+            return {"role": "user", "content": content.content}
+    return None
+
+
+def _from_assistant(content: conversation.AssistantContent) -> dict[str, Any] | None:
+    """Return what the assistant said or called."""
+    message: dict[str, Any] = {"role": "assistant", "content": content.content or ""}
+    if content.tool_calls:
+        message["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.tool_name, "arguments": json_dumps(call.tool_args)},
+            }
+            for call in content.tool_calls
+        ]
+    elif not message["content"]:
+        return None
+    return message
+
+
+def from_contents(contents: Sequence[conversation.Content]) -> list[dict[str, Any]]:
+    """Return entries of the chat log as chat messages."""
+    return [message for content in contents if (message := from_content(content)) is not None]
+
+
+def with_volatile(messages: list[dict[str, Any]], volatile: str) -> list[dict[str, Any]]:
+    """Return the messages with the volatile block behind the newest user message.
+
+    It stands behind the sentence, so that the sentence still belongs to the part that a server has cached.
+    """
+    if not volatile:
+        return messages
+    for index in range(len(messages) - 1, -1, -1):
+        if messages[index]["role"] == "user":
+            changed = {**messages[index], "content": f"{messages[index]['content']}\n\n{volatile}"}
+            return [*messages[:index], changed, *messages[index + 1 :]]
+    return [*messages, {"role": "user", "content": volatile}]

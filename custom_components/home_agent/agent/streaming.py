@@ -1,0 +1,138 @@
+"""StreamingMixin: what a model server streams, as deltas of the chat log."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
+import json
+from typing import TYPE_CHECKING, Any
+
+from homeassistant.components import conversation
+from homeassistant.helpers import llm
+
+from ..const import HEARTBEAT_SECONDS
+from ..inference.models import Delta, ToolCall
+from ..tools.handler import UNPARSED
+from .phrases import async_phrase
+from .speech import SpeechFilter
+from .turn import Turn
+
+if TYPE_CHECKING:
+    from homeassistant.core import HomeAssistant
+
+type LogDelta = conversation.AssistantContentDeltaDict
+
+HEARTBEAT: LogDelta = {"thinking_content": ""}
+"""A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
+
+QUEUE_SIZE = 1000
+
+
+class StreamingMixin:
+    """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
+
+    hass: HomeAssistant
+
+    async def _async_log_deltas(
+        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool
+    ) -> AsyncGenerator[LogDelta]:
+        """Yield the chat-log deltas of one model answer."""
+        speech = SpeechFilter(voice=turn.voice, tool_names=turn.calls.tools.keys())
+        yield {"role": "assistant"}
+        async for delta in beating(stream, HEARTBEAT_SECONDS):
+            if delta is None:
+                yield HEARTBEAT
+                continue
+            self._note(turn, delta)
+            spoken = speech.feed(delta.content)
+            if out := _log_delta(spoken.text, delta.thinking + spoken.thinking):
+                turn.said = turn.said or bool(spoken.text)
+                yield out
+            if delta.tool_calls and allow_tools:
+                turn.calls.announce(len(delta.tool_calls))
+                yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
+        spoken = speech.flush()
+        if out := _log_delta(spoken.text, spoken.thinking):
+            yield out
+        async for waiting in self._async_while_tools_run(turn):
+            yield waiting
+
+    async def _async_while_tools_run(self, turn: Turn) -> AsyncGenerator[LogDelta]:
+        """Keep a spoken stream alive until the tools it started are done."""
+        told = not turn.voice or not turn.said
+        while turn.calls.answered < turn.calls.announced:
+            try:
+                async with asyncio.timeout(HEARTBEAT_SECONDS):
+                    await turn.calls.idle.wait()
+            except TimeoutError:
+                if told:
+                    yield HEARTBEAT
+                    continue
+                told = True
+                yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
+
+    @staticmethod
+    def _note(turn: Turn, delta: Delta) -> None:
+        """Keep the figures that a delta carries."""
+        if delta.content or delta.thinking or delta.tool_calls:
+            turn.figures.note_first_token()
+        if delta.usage:
+            turn.figures.prompt_tokens += delta.usage.prompt
+            turn.figures.completion_tokens += delta.usage.completion
+            turn.figures.cached_tokens += delta.usage.cached
+
+
+def _log_delta(text: str, thinking: str) -> LogDelta:
+    """Return what there is to say and to think, and nothing where there is neither."""
+    delta: LogDelta = {}
+    if text:
+        delta["content"] = text
+    if thinking:
+        delta["thinking_content"] = thinking
+    return delta
+
+
+def as_tool_input(call: ToolCall) -> llm.ToolInput:
+    """Return a call for the chat log; arguments that are no JSON object go to the guard as they are."""
+    try:
+        args: Any = json.loads(call.arguments or "{}")
+    except ValueError:
+        args = None
+    if not isinstance(args, dict):
+        args = {UNPARSED: call.arguments}
+    return llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args)
+
+
+async def beating[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:
+    """Yield what a stream yields, and None after each pause of so many seconds.
+
+    One task reads ahead, so that a pause can be seen without cancelling a read.
+    """
+    queue: asyncio.Queue[T | BaseException | None] = asyncio.Queue(QUEUE_SIZE)
+
+    async def read() -> None:
+        try:
+            async with aclosing(stream) as items:  # type: ignore[type-var]
+                async for item in items:
+                    await queue.put(item)
+        except Exception as err:  # noqa: BLE001 - raised again by the consumer
+            await queue.put(err)
+        else:
+            await queue.put(None)
+
+    reader = asyncio.create_task(read(), name="home_agent model stream")
+    try:
+        while True:
+            try:
+                async with asyncio.timeout(seconds):
+                    item = await queue.get()
+            except TimeoutError:
+                yield None
+                continue
+            if item is None:
+                return
+            if isinstance(item, BaseException):
+                raise item
+            yield item
+    finally:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)

@@ -1,0 +1,57 @@
+"""One turn: everything that belongs to one sentence and its answer."""
+
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from homeassistant.components import conversation
+
+from ..tools.turn_calls import TurnCalls
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a turn cost. Times are in milliseconds."""
+
+    started: float = field(default_factory=monotonic)
+    llm_ms: float = 0.0
+    context_ms: float = 0.0
+    ttft_ms: float | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    rounds: int = 0
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Return the time since the turn began."""
+        return (monotonic() - self.started) * 1000
+
+    def note_first_token(self) -> None:
+        """Remember when the model's first token came."""
+        if self.ttft_ms is None:
+            self.ttft_ms = self.elapsed_ms
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """The state of one turn. It is never kept on the entity: two people may speak at once."""
+
+    chat_log: conversation.ChatLog
+    calls: TurnCalls
+    language: str
+    voice: bool
+    max_tokens: int
+    user_input: conversation.ConversationInput | None = None
+    history_id: str | None = None
+    first: int = 0
+    """Where the newest user message stands in the chat log."""
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    """System prompt and history, as sent: what comes before this turn."""
+    volatile: str = ""
+    """What is true now, sent with the newest user message and never stored."""
+    tools: list[dict[str, Any]] = field(default_factory=list)
+    response_schema: dict[str, Any] | None = None
+    said: bool = False
+    """Whether anything has been let out; a satellite is speaking then."""
+    figures: Figures = field(default_factory=Figures)
