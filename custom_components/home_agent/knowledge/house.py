@@ -109,6 +109,11 @@ class House:
         return self._snapshot
 
     @callback
+    def async_invalidate(self) -> None:
+        """Have everything read again when somebody asks for a snapshot."""
+        self._dirty_all = self._dirty_places = True
+
+    @callback
     def _is_dirty(self) -> bool:
         """Return whether anything may differ from the snapshot."""
         expose_new = self._hass.data[DATA_EXPOSED_ENTITIES].async_get_expose_new_entities(self._assistant)

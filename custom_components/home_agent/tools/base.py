@@ -5,29 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, override
 
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..errors import ToolExecutionError
+from ..knowledge.speaker import Speaker
+
+__all__ = ["HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
     from .handler import ToolHandler
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Speaker:
-    """Who asks, and from where."""
-
-    context: Context
-    language: str
-    device_id: str | None = None
-    area_id: str | None = None
-    """Area of the device that was spoken to; it breaks ties, it never restricts."""
-    floor_id: str | None = None
-    voice: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +40,8 @@ class ToolRun:
     speaker: Speaker
     sentence: str
     """What the person said, as the model saw it."""
+    touched: list[str] = field(default_factory=list)
+    """Entities that a service was called on."""
 
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity, asked now."""
@@ -61,6 +53,7 @@ class ToolRun:
         Raises PermissionDenied for what is not allowed and ToolExecutionError for what failed.
         """
         await self.handler.async_call_service(call, self.speaker)
+        self.touched.extend(call.entity_ids)
 
 
 class HomeAgentTool(llm.Tool):

@@ -12,6 +12,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ..context.states import BINARY_WORDS
 from ..knowledge.house import Area, EntityRecord
 from .durations import format_age, format_local
 from .plain_values import one_line, plain
@@ -70,33 +71,6 @@ _OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "tilt": ("current_tilt_position",),
     "volume": ("volume_level",),
 }
-_ON_AND_OFF: Mapping[str, tuple[str, str]] = {
-    **dict.fromkeys(("door", "garage_door", "opening", "window"), ("open", "closed")),
-    **dict.fromkeys(
-        ("carbon_monoxide", "gas", "smoke", "sound", "tamper", "vibration"), ("detected", "clear")
-    ),
-    "battery": ("low", "normal"),
-    "battery_charging": ("charging", "not charging"),
-    "cold": ("cold", "normal"),
-    "connectivity": ("connected", "disconnected"),
-    "heat": ("hot", "normal"),
-    "light": ("light", "dark"),
-    "lock": ("unlocked", "locked"),
-    "moisture": ("wet", "dry"),
-    "motion": ("motion", "no motion"),
-    "moving": ("moving", "still"),
-    "occupancy": ("occupied", "empty"),
-    "plug": ("plugged in", "unplugged"),
-    "power": ("power", "no power"),
-    "presence": ("home", "away"),
-    "problem": ("problem", "ok"),
-    "running": ("running", "not running"),
-    "safety": ("unsafe", "safe"),
-    "update": ("update available", "up to date"),
-}
-_MEANINGS: Mapping[tuple[str, str], Mapping[str, str]] = {
-    ("binary_sensor", device_class): {"on": on, "off": off} for device_class, (on, off) in _ON_AND_OFF.items()
-}
 _NOISE = (
     "assumed_state",
     "attribution",
@@ -152,7 +126,7 @@ def describe(
     if record.area_id and (area := areas.get(record.area_id)):
         report["area"] = one_line(area.name, 80)
     report["state"] = shown_state(hass, state)
-    if means := _MEANINGS.get((record.domain, record.device_class or ""), {}).get(state.state):
+    if means := _meaning(record, state):
         report["means"] = means
     if unit := unit_of(hass, state):
         report["unit"] = unit
@@ -162,6 +136,13 @@ def describe(
             report[name] = shown
     report["changed"] = format_age(state.last_changed, now)
     return report
+
+
+def _meaning(record: EntityRecord, state: State) -> str | None:
+    """Return what on or off means for a binary sensor: an "on" door is open."""
+    if record.domain != "binary_sensor" or not (words := BINARY_WORDS.get(record.device_class or "")):
+        return None
+    return dict(zip(("on", "off"), words, strict=True)).get(state.state)
 
 
 def shown_state(hass: HomeAssistant, state: State) -> str:

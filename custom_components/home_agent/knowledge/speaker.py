@@ -1,0 +1,20 @@
+"""Who speaks, and from where."""
+
+from dataclasses import dataclass
+
+from homeassistant.core import Context
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Speaker:
+    """Who asks, and from where."""
+
+    context: Context
+    language: str
+    device_id: str | None = None
+    area_id: str | None = None
+    """Area of the device that was spoken to; it breaks ties, it never restricts."""
+    floor_id: str | None = None
+    person: str | None = None
+    """Name of the Home Assistant user, where there is one."""
+    voice: bool = False

@@ -1,0 +1,239 @@
+"""ToolHandler: the one guard between the model and the house.
+
+Every call of every tool passes `async_execute`; every service call passes `async_call_service`. Nothing
+else in this integration calls a service for the model's sake.
+"""
+
+import asyncio
+from collections.abc import Iterable
+from time import monotonic
+from typing import Any
+
+import probatio
+
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
+from homeassistant.helpers import llm
+
+from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
+from ..errors import HomeAgentError, PermissionDenied, ToolExecutionError, ToolNotFound, ValidationError
+from ..events import EventEmitter
+from ..knowledge.house import House, is_exposed
+from ..knowledge.speaker import Speaker
+from .actions import is_vetted
+from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .results import failed, succeeded
+from .turn_calls import CallRecord, TurnCalls, call_key
+
+UNPARSED = "_unparsed"
+"""Where arguments stand that were not JSON, so that the guard can answer them."""
+
+TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
+MAX_EVENT_CHARS = 500
+
+
+class ToolHandler:
+    """Runs tools: find, validate, permit, call, report. Never raises from `async_execute`."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        house: House,
+        tools: Iterable[HomeAgentTool],
+        *,
+        timeout: float,
+        emitter: EventEmitter,
+    ) -> None:
+        """Take the tools of this agent; `timeout` is in seconds and bounds one call."""
+        self._hass = hass
+        self._house = house
+        self._timeout = timeout
+        self._emitter = emitter
+        self.tools: dict[str, llm.Tool] = {tool.name: tool for tool in tools}
+
+    async def async_execute(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+        """Run one call and return its envelope, whatever happens."""
+        try:
+            return await self._async_execute_once(call, turn)
+        finally:
+            turn.answer()
+
+    async def _async_execute_once(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+        """Run a call unless the budget is spent or the same call was made before."""
+        key = call_key(call.tool_name, call.tool_args)
+        if (twin := turn.twin(key)) is not None:
+            return await asyncio.shield(twin)
+        if turn.exhausted:
+            return failed("The limit of tool calls for this request is reached. Answer with what you have.")
+        if turn.failed_too_often(key):
+            return failed("This call failed before with the same arguments. Change them or ask the person.")
+        turn.begin(key)
+        started = monotonic()
+        self._report_progress(call, "started")
+        result = failed("The call was interrupted.")
+        try:
+            result = await self._async_run_safely(call, turn)
+        finally:
+            duration_ms = (monotonic() - started) * 1000
+            turn.end(key, self._record(call, turn, result, duration_ms), result)
+        self._report_progress(call, "failed" if result.error else "completed", result)
+        self._report_executed(call, turn, result, duration_ms)
+        return result
+
+    @callback
+    def is_exposed(self, entity_id: str) -> bool:
+        """Return whether the agent may see this entity now."""
+        return self._hass.states.get(entity_id) is not None and is_exposed(self._hass, entity_id)
+
+    async def async_call_service(self, call: ServiceCall, speaker: Speaker) -> None:
+        """Call a service on resolved targets and wait for it.
+
+        Raises PermissionDenied for what is not allowed and ToolExecutionError for what failed.
+        """
+        self.check(call, await self.async_user(speaker))
+        try:
+            await self._hass.services.async_call(
+                call.domain,
+                call.service,
+                {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
+                blocking=True,
+                context=speaker.context,
+            )
+        except (Unauthorized, UnknownUser) as err:
+            raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
+        except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
+            raise ToolExecutionError(f"{call.domain}.{call.service} failed: {err}") from err
+
+    async def async_user(self, speaker: Speaker) -> User | None:
+        """Return the Home Assistant user who speaks; None for a satellite or an automation.
+
+        Raises PermissionDenied for a user who is gone or switched off.
+        """
+        if speaker.context.user_id is None:
+            return None
+        user = await self._hass.auth.async_get_user(speaker.context.user_id)
+        if user is None or not user.is_active:
+            raise PermissionDenied("The user is unknown or not active")
+        return user
+
+    @callback
+    def check(self, call: ServiceCall, user: User | None) -> None:
+        """Raise PermissionDenied unless this very call is allowed now."""
+        if not is_vetted(call.domain, call.service):
+            raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
+        if wrong := TARGET_KEYS & call.data.keys():
+            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
+        if not call.entity_ids:
+            raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
+        for entity_id in call.entity_ids:
+            if not self.is_exposed(entity_id):
+                raise PermissionDenied("A target does not exist or is not exposed to the assistant")
+            if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
+                raise PermissionDenied(f"The user may not control {entity_id}")
+
+    async def _async_run_safely(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+        """Run a call and turn whatever it raises into an envelope."""
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await self._async_run(call, turn)
+        except PartlyFailed as err:
+            return failed(str(err), err.result)
+        except TimeoutError:
+            return failed(
+                f"{call.tool_name} did not finish within {self._timeout:g} s; whether it acted is unknown."
+            )
+        except HomeAgentError as err:
+            return failed(str(err))
+        except (HomeAssistantError, probatio.Invalid) as err:
+            return failed(f"{type(err).__name__}: {err}")
+        except Exception as err:  # noqa: BLE001 - a tool must never end the turn
+            LOGGER.exception("Tool %s failed", call.tool_name)
+            return failed(f"{call.tool_name} failed unexpectedly ({type(err).__name__}).")
+
+    async def _async_run(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+        """Find the tool, check its arguments and run it."""
+        tool = turn.tools.get(call.tool_name)
+        if tool is None:
+            raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {', '.join(sorted(turn.tools))}")
+        args = _checked_args(tool, call.tool_args)
+        if isinstance(tool, HomeAgentTool):
+            run = ToolRun(
+                hass=self._hass,
+                handler=self,
+                house=await self._house.async_snapshot(),
+                speaker=turn.speaker,
+                sentence=turn.sentence,
+                touched=turn.touched,
+            )
+            return succeeded(await tool.async_run(args, run))
+        result = await tool.async_call(self._hass, call, turn.llm_context)
+        if not isinstance(result, llm.ToolResult):
+            result = llm.ToolResult(data=result)
+        if result.error:
+            return failed(str(result.data.get("error_text") or result.data.get("error") or result.data))
+        return succeeded(result.data)
+
+    def _record(
+        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
+    ) -> CallRecord:
+        """Return what is kept of a call."""
+        tool = turn.tools.get(call.tool_name)
+        return CallRecord(
+            tool_name=call.tool_name,
+            success=not result.error,
+            read_only=tool is not None and tool.annotations.read_only,
+            duration_ms=duration_ms,
+            args=call.tool_args,
+        )
+
+    def _report_progress(
+        self, call: llm.ToolInput, status: str, result: llm.ToolResult | None = None
+    ) -> None:
+        """Fire the progress event."""
+        error = result.data.get("error") if result else None
+        self._emitter.fire(
+            EVENT_TOOL_PROGRESS,
+            tool_name=call.tool_name,
+            tool_call_id=call.id,
+            status=status,
+            success=None if result is None else not result.error,
+            error=error,
+            error_type="ToolError" if error else None,
+        )
+
+    def _report_executed(
+        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
+    ) -> None:
+        """Fire the event of an executed call."""
+        self._emitter.fire(
+            EVENT_TOOL_EXECUTED,
+            tool_name=call.tool_name,
+            parameters=call.tool_args,
+            result=str(result.data.get("error") or result.data.get("result"))[:MAX_EVENT_CHARS],
+            success=not result.error,
+            duration_ms=round(duration_ms, 1),
+            conversation_id=turn.conversation_id,
+        )
+
+
+def _checked_args(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments as the tool's schema wants them.
+
+    Raises ValidationError naming every slot that does not fit.
+    """
+    if UNPARSED in args:
+        raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
+    args = {key: value for key, value in args.items() if value is not None}
+    try:
+        checked: dict[str, Any] = tool.parameters(args)
+    except probatio.MultipleInvalid as err:
+        problems = "; ".join(
+            f"{'.'.join(map(str, part.path)) or 'arguments'}: {part.msg}" for part in err.errors
+        )
+        raise ValidationError(f"{tool.name}: {problems}"[:300]) from err
+    except probatio.Invalid as err:
+        raise ValidationError(f"{tool.name}: {err}"[:300]) from err
+    return checked

@@ -1,0 +1,129 @@
+"""What an intent of Home Assistant would call, worked out before it is let through.
+
+Core's own matcher resolves the targets, so that the guard judges the entities
+that the intent will act on.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.helpers import intent
+
+from ..const import ASSISTANT
+from ..knowledge.speaker import Speaker
+from .base import ServiceCall
+
+HARMLESS = frozenset(
+    {
+        "HassCancelAllTimers",
+        "HassCancelTimer",
+        "HassClimateGetTemperature",
+        "HassDecreaseTimer",
+        "HassGetCurrentDate",
+        "HassGetCurrentTime",
+        "HassGetState",
+        "HassGetWeather",
+        "HassIncreaseTimer",
+        "HassListAddItem",
+        "HassListCompleteItem",
+        "HassNevermind",
+        "HassPauseTimer",
+        "HassRespond",
+        "HassShoppingListAddItem",
+        "HassShoppingListCompleteItem",
+        "HassShoppingListLastItems",
+        "HassStartTimer",
+        "HassTimerStatus",
+        "HassUnpauseTimer",
+    }
+)
+"""Intents that read, or touch nothing but a timer or a list."""
+
+ON_OFF: Mapping[tuple[str, str], str] = {
+    ("turn_on", "button"): "press",
+    ("turn_on", "input_button"): "press",
+    ("turn_on", "cover"): "open_cover",
+    ("turn_off", "cover"): "close_cover",
+    ("turn_on", "lock"): "lock",
+    ("turn_off", "lock"): "unlock",
+    ("turn_on", "valve"): "open_valve",
+    ("turn_off", "valve"): "close_valve",
+}
+"""What on and off mean to core's intents where they mean something else than the service of that name."""
+
+SPECIAL: Mapping[str, tuple[str, str]] = {
+    "HassClimateSetTemperature": ("climate", "set_temperature"),
+    "HassSetVolumeRelative": ("media_player", "volume_set"),
+    "HassHumidifierSetpoint": ("humidifier", "set_humidity"),
+    "HassHumidifierMode": ("humidifier", "set_mode"),
+    "HassClimateSetFanMode": ("climate", "set_fan_mode"),
+}
+"""Handlers of their own kind, with the call that they make."""
+
+
+@callback
+def predicted_calls(
+    hass: HomeAssistant, intent_type: str, slots: Mapping[str, Any], speaker: Speaker
+) -> list[ServiceCall] | None:
+    """Return the service calls that an intent would make; None if that cannot be known.
+
+    `slots` maps slot names to plain values. An empty list means that nothing is called.
+    """
+    if intent_type in HARMLESS:
+        return []
+    handler = next((item for item in intent.async_get(hass) if item.intent_type == intent_type), None)
+    if intent_type in SPECIAL:
+        domain, service = SPECIAL[intent_type]
+        states = _matched(hass, slots, speaker, {domain})
+        return [_call(domain, service, state) for state in states]
+    if not isinstance(handler, intent.DynamicServiceIntentHandler):
+        return None
+    intent_obj = intent.Intent(
+        hass,
+        ASSISTANT,
+        intent_type,
+        {name: {"value": value} for name, value in slots.items()},
+        None,
+        speaker.context,
+        speaker.language,
+        ASSISTANT,
+    )
+    calls = []
+    for state in _matched(hass, slots, speaker, handler.required_domains):
+        domain, service = handler.get_domain_and_service(intent_obj, state)
+        if domain == "homeassistant":
+            domain, service = state.domain, ON_OFF.get((service, state.domain), service)
+        calls.append(_call(domain, service, state))
+    return calls
+
+
+def _call(domain: str, service: str, state: State) -> ServiceCall:
+    """Return the call on one entity."""
+    return ServiceCall(domain=domain, service=service, entity_ids=(state.entity_id,))
+
+
+@callback
+def _matched(
+    hass: HomeAssistant, slots: Mapping[str, Any], speaker: Speaker, domains: set[str] | None
+) -> list[State]:
+    """Return the states that core's matcher finds for the slots."""
+    name = slots.get("name")
+    constraints = intent.MatchTargetsConstraints(
+        name=None if name == "all" else name,
+        area_name=slots.get("area"),
+        floor_name=slots.get("floor"),
+        domains=_as_set(slots.get("domain")) or domains,
+        device_classes=_as_set(slots.get("device_class")),
+        assistant=ASSISTANT,
+    )
+    preferences = intent.MatchTargetsPreferences(area_id=speaker.area_id, floor_id=speaker.floor_id)
+    result = intent.async_match_targets(hass, constraints, preferences)
+    return result.states if result.is_match else []
+
+
+def _as_set(value: Any) -> set[str] | None:
+    """Return one value or several as a set."""
+    if value is None:
+        return None
+    return {value} if isinstance(value, str) else set(value)
