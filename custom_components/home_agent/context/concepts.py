@@ -70,13 +70,13 @@ def class_concepts(domain: str, device_class: str | None, languages: Iterable[st
     return " ".join(filter(None, found))
 
 
-def place_synonyms(name: str, languages: Iterable[str]) -> str:
+def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the kind of room or floor that a name says it is."""
     kinds = [vocabulary(language).places for language in languages]
     return _synonyms(kinds, _found(kinds, name)[:1])
 
 
-def thing_synonyms(name: str, languages: Iterable[str]) -> str:
+def thing_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the things that a name mentions."""
     kinds = [vocabulary(language).things for language in languages]
     return _synonyms(kinds, _found(kinds, name))
@@ -92,7 +92,7 @@ def _found(languages: Iterable[Kinds], name: str) -> list[str]:
     return sorted(found, key=lambda kind: (-found[kind], kind))
 
 
-def _synonyms(languages: Iterable[Kinds], found: Iterable[str]) -> str:
+def _synonyms(languages: Iterable[Kinds], found: Iterable[str]) -> list[str]:
     """Return all names of these kinds."""
     kinds = list(found)
-    return " ".join(name for language in languages for kind in kinds for name in language.names.get(kind, ()))
+    return [name for language in languages for kind in kinds for name in language.names.get(kind, ())]

@@ -24,6 +24,8 @@ DEVICE_WEIGHT: Final = 0.4
 ID_WEIGHT: Final = 0.3
 DETAIL_WEIGHT: Final = 0.2
 
+PLACE_FACTOR: Final = 2.5
+"""For what is in a room or on a floor that the sentence names."""
 HERE_FACTOR: Final = 1.1
 """For what is in the room of the speaker."""
 BYSTANDER_FACTOR: Final = 0.5
@@ -81,19 +83,29 @@ class HouseIndex:
     index: LexicalIndex
     own_words: Mapping[str, frozenset[str]]
     """Per entity: the words that set it apart from the device it belongs to."""
+    names: Mapping[str, frozenset[str]]
+    """Per entity: the words of its name."""
+    places: Mapping[str, Sequence[frozenset[str]]]
+    """Per area and floor: the words of each of its names."""
 
     def search(self, query: str, limit: int, area_id: str | None = None) -> list[str]:
         """Return entity ids, best first."""
         hits = self.index.search(query, limit * RERANKED)
-        covered = self.index.covered(query)
-        entities = self.house.entities
+        covered = {word for word, similarity in self.index.covered(query).items() if similarity > NAMED}
+        named = [(place, name) for place, names in self.places.items() for name in names if name <= covered]
+        places = {place for place, _ in named}
         scored = []
         for entity_id, score in hits:
+            record = self.house.entities[entity_id]
             own = self.own_words.get(entity_id)
-            factor = 1.0
-            if own and not any(covered.get(word, 0.0) > NAMED for word in own):
-                factor *= BYSTANDER_FACTOR
-            if area_id is not None and entities[entity_id].area_id == area_id:
+            factor = BYSTANDER_FACTOR if own and own.isdisjoint(covered) else 1.0
+            if (
+                record.area_id in places
+                or record.floor_id in places
+                or any(name <= self.names[entity_id] for _, name in named)
+            ):
+                factor *= PLACE_FACTOR
+            if area_id is not None and record.area_id == area_id:
                 factor *= HERE_FACTOR
             scored.append((-score * factor, entity_id))
         return [entity_id for _, entity_id in sorted(scored)[:limit]]
@@ -169,9 +181,18 @@ def build_index(
 ) -> HouseIndex:
     """Build the index of a snapshot; takes seconds with thousands of entities."""
     class_words = ClassWords(translations)
-    names = {tuple(words(record.name)) for record in house.entities.values()}
-    places: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
-    synonyms = {place.name: place_synonyms(place.name, languages) for place in places}
+    names = {record.entity_id: tuple(words(record.name)) for record in house.entities.values()}
+    all_names = frozenset(names.values())
+    places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
+    synonyms = {place.name: place_synonyms(place.name, languages) for _, place in places}
+    place_words = {
+        place_id: [
+            frozenset(named)
+            for name in (place.name, *place.aliases, *synonyms[place.name])
+            if (named := words(name))
+        ]
+        for place_id, place in places
+    }
     concepts = {
         (record.domain, record.device_class): class_concepts(record.domain, record.device_class, languages)
         for record in house.entities.values()
@@ -186,14 +207,20 @@ def build_index(
             (class_words.names(record), CLASS_WEIGHT),
             (class_words.details(record), DETAIL_WEIGHT),
             (kind, SYNONYM_WEIGHT),
-            (thing_synonyms(record.name, languages), SYNONYM_WEIGHT),
+            (" ".join(thing_synonyms(record.name, languages)), SYNONYM_WEIGHT),
         ]
         documents.append(Document(record.entity_id, [field for field in fields if field[0]]))
-        if own := _own_words(record, names):
+        if own := _own_words(record, all_names):
             if record.device_class:
                 own = own.union(words(class_words.names(record)), words(kind))
             own_words[record.entity_id] = own
-    return HouseIndex(house, LexicalIndex.build(documents), own_words)
+    return HouseIndex(
+        house,
+        LexicalIndex.build(documents),
+        own_words,
+        {key: frozenset(name) for key, name in names.items()},
+        place_words,
+    )
 
 
 def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
@@ -211,7 +238,7 @@ def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
 
 
 def _places(
-    record: EntityRecord, house: HouseSnapshot, synonyms: Mapping[str, str]
+    record: EntityRecord, house: HouseSnapshot, synonyms: Mapping[str, Sequence[str]]
 ) -> Iterator[tuple[str, float]]:
     """Yield where an entity is."""
     area = house.areas.get(record.area_id or "")
@@ -220,7 +247,7 @@ def _places(
         if place is not None:
             yield place.name, weight
             yield from ((alias, weight) for alias in place.aliases)
-            yield synonyms[place.name], SYNONYM_WEIGHT
+            yield " ".join(synonyms[place.name]), SYNONYM_WEIGHT
 
 
 def _own_words(record: EntityRecord, names: Collection[tuple[str, ...]]) -> frozenset[str]:
