@@ -1,0 +1,127 @@
+"""Platform: the model of an entry for AI Task, as text or as structured data."""
+
+from typing import override
+
+import probatio
+
+from homeassistant.components import ai_task, conversation
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
+from homeassistant.util.json import JsonValueType, json_loads
+
+from .agent.llm import LLMMixin
+from .agent.messages import from_contents
+from .agent.tool_schemas import function_tools
+from .agent.turn import Turn
+from .const import CONF_MAX_TOKENS, DOMAIN
+from .knowledge.speaker import Speaker
+from .runtime import HomeAgentConfigEntry
+from .tools.guarded_api import guard_instance
+from .tools.turn_calls import TurnCalls
+
+PARALLEL_UPDATES = 0
+
+MAX_CALLS = 50
+"""A task may look more things up than a person waits for."""
+
+MIN_ANSWER_TOKENS = 4096
+"""Data is longer than what is spoken."""
+
+
+async def async_setup_entry(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
+) -> None:
+    """Add the entity."""
+    async_add_entities([HomeAgentTask(entry)])
+
+
+class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
+    """Generates data with the model of the entry."""
+
+    _attr_supported_features = ai_task.AITaskEntityFeature.GENERATE_DATA
+    _attr_translation_key = "task"
+
+    def __init__(self, entry: HomeAgentConfigEntry) -> None:
+        """Name the entity beside the agent."""
+        super().__init__(entry)
+        self._attr_unique_id = f"{entry.entry_id}_ai_task"
+
+    @override
+    async def _async_generate_data(
+        self, task: ai_task.GenDataTask, chat_log: conversation.ChatLog
+    ) -> ai_task.GenDataTaskResult:
+        """Answer a task; raises HomeAssistantError if the answer is not what was asked for."""
+        turn = self._turn(task, chat_log)
+        await self._async_answer(turn)
+        last = chat_log.content[-1]
+        text = (last.content or "") if isinstance(last, conversation.AssistantContent) else ""
+        if not text.strip():
+            raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_answer")
+        return ai_task.GenDataTaskResult(
+            conversation_id=chat_log.conversation_id, data=_data(task, text) if task.structure else text
+        )
+
+    def _turn(self, task: ai_task.GenDataTask, chat_log: conversation.ChatLog) -> Turn:
+        """Return the turn of a task; the tools of its API go through the guard."""
+        api = chat_log.llm_api
+        context = (
+            api.llm_context if api else llm.LLMContext(DOMAIN, self._context, None, "conversation", None)
+        )
+        calls = TurnCalls(
+            speaker=Speaker(context=context.context or Context(), language=self.hass.config.language),
+            sentence=task.instructions,
+            conversation_id=chat_log.conversation_id,
+            tools={tool.name: tool for tool in api.tools} if api else {},
+            llm_context=context,
+            max_calls=MAX_CALLS,
+        )
+        if api:
+            chat_log.llm_api = guard_instance(api, self.data.handler, calls)
+        first = len(chat_log.content) - 1
+        return Turn(
+            chat_log=chat_log,
+            calls=calls,
+            language=self.hass.config.language,
+            voice=False,
+            max_tokens=max(MIN_ANSWER_TOKENS, self.settings[CONF_MAX_TOKENS]),
+            first=first,
+            messages=[
+                {"role": "system", "content": content.content}
+                for content in chat_log.content[:1]
+                if content.role == "system"
+            ]
+            + from_contents(chat_log.content[1:first]),
+            tools=function_tools(api.tools, api.custom_serializer) if api else [],
+            response_schema=_schema(task.structure, api) if task.structure else None,
+        )
+
+
+def _schema(structure: probatio.Schema, api: llm.APIInstance | None) -> dict[str, object]:
+    """Return a structure as the JSON Schema that a server enforces."""
+    return dict(
+        probatio.to_openapi(
+            structure,
+            custom_serializer=api.custom_serializer if api else llm.selector_serializer,
+            openapi_version="3.1.0",
+        )
+    )
+
+
+def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
+    """Return the structured answer.
+
+    Models without schema support wrap JSON in a code fence. Raises HomeAssistantError for what is no JSON.
+    """
+    body = text.strip()
+    if body.startswith("```"):
+        body = body.split("\n", 1)[-1].rsplit("```", 1)[0]
+    try:
+        return json_loads(body)
+    except ValueError as err:
+        raise HomeAssistantError(
+            translation_domain=DOMAIN,
+            translation_key="not_json",
+            translation_placeholders={"task": task.name},
+        ) from err

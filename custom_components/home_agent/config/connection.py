@@ -1,0 +1,48 @@
+"""The stored connection as what the model client takes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.core import HomeAssistant, callback
+
+from ..const import (
+    CONF_API_KEY,
+    CONF_AZURE_API_VERSION,
+    CONF_BASE_URL,
+    CONF_DIALECT,
+    CONF_FALLBACK_API_KEY,
+    CONF_FALLBACK_BASE_URL,
+    CONF_FALLBACK_MODEL,
+    CONF_MODEL,
+    CONF_PROXY_HEADERS,
+)
+from ..inference.models import Endpoint
+from .validators import parse_headers, render_key
+
+
+@callback
+def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
+    """Return the server of an entry, with its key rendered.
+
+    Raises AuthenticationError if the key is a template that does not render.
+    """
+    return Endpoint(
+        base_url=settings[CONF_BASE_URL],
+        model=settings[CONF_MODEL],
+        api_key=render_key(hass, settings.get(CONF_API_KEY)),
+        headers=parse_headers(settings.get(CONF_PROXY_HEADERS)),
+        dialect=settings.get(CONF_DIALECT, "auto"),
+        api_version=settings.get(CONF_AZURE_API_VERSION),
+    )
+
+
+@callback
+def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
+    """Return the server that is asked while the first one is down; None where there is none."""
+    if not settings.get(CONF_FALLBACK_BASE_URL) or not settings.get(CONF_FALLBACK_MODEL):
+        return None
+    return Endpoint(
+        base_url=settings[CONF_FALLBACK_BASE_URL],
+        model=settings[CONF_FALLBACK_MODEL],
+        api_key=render_key(hass, settings.get(CONF_FALLBACK_API_KEY)),
+    )

@@ -1,0 +1,209 @@
+"""The `home_agent.*` services."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import probatio
+
+from homeassistant.components import conversation
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.const import Platform
+from homeassistant.core import (
+    HomeAssistant,
+    ServiceCall,
+    ServiceResponse,
+    SupportsResponse,
+    callback,
+)
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized, UnknownUser
+from homeassistant.helpers import config_validation as cv, entity_registry as er, llm
+from homeassistant.util.ulid import ulid_now
+
+from .const import ASSISTANT, DOMAIN
+from .knowledge.speaker import Speaker
+from .runtime import DATA_SHARED, HomeAgentConfigEntry
+from .tools.turn_calls import TurnCalls
+
+ATTR_CONFIG_ENTRY_ID = "config_entry_id"
+ATTR_ENTRY_ID = "entry_id"
+
+ENTRY_FIELDS = {
+    probatio.Optional(ATTR_CONFIG_ENTRY_ID): cv.string,
+    probatio.Optional(ATTR_ENTRY_ID): cv.string,
+}
+
+type Handler = Callable[[ServiceCall, HomeAgentConfigEntry], Coroutine[Any, Any, ServiceResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service: what it takes, what it gives, who may call it."""
+
+    handler: Handler
+    fields: dict[Any, Any]
+    response: SupportsResponse = SupportsResponse.OPTIONAL
+    admin: bool = False
+
+
+@callback
+def async_setup_services(hass: HomeAssistant) -> None:
+    """Register the services once, for all entries."""
+    for name, service in SERVICES.items():
+        hass.services.async_register(
+            DOMAIN,
+            name,
+            _bound(service),
+            schema=probatio.Schema({**service.fields, **ENTRY_FIELDS}),
+            supports_response=service.response,
+        )
+
+
+def _bound(service: Service) -> Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]:
+    """Return a service's handler with the entry found and the caller checked."""
+
+    async def handle(call: ServiceCall) -> ServiceResponse:
+        if service.admin:
+            await _async_require_admin(call)
+        response = await service.handler(call, _entry(call))
+        return response if call.return_response else None
+
+    return handle
+
+
+async def _async_require_admin(call: ServiceCall) -> None:
+    """Raise Unauthorized for a user who is no administrator; automations have no user and may."""
+    if call.context.user_id is None:
+        return
+    user = await call.hass.auth.async_get_user(call.context.user_id)
+    if user is None:
+        raise UnknownUser(context=call.context)
+    if not user.is_admin:
+        raise Unauthorized(context=call.context)
+
+
+def _entry(call: ServiceCall) -> HomeAgentConfigEntry:
+    """Return the entry a call means; where there is only one it need not be named."""
+    entry_id = call.data.get(ATTR_CONFIG_ENTRY_ID) or call.data.get(ATTR_ENTRY_ID)
+    loaded: list[HomeAgentConfigEntry] = [
+        entry
+        for entry in call.hass.config_entries.async_entries(DOMAIN)
+        if entry.state is ConfigEntryState.LOADED
+    ]
+    found = [entry for entry in loaded if entry_id in (None, entry.entry_id)]
+    if len(found) == 1:
+        return found[0]
+    key = "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded")
+    raise ServiceValidationError(
+        translation_domain=DOMAIN,
+        translation_key=key,
+        translation_placeholders={"entry_id": str(entry_id), "entries": ", ".join(e.title for e in loaded)},
+    )
+
+
+async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Answer a sentence."""
+    hass = call.hass
+    entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
+    shown = call.data.get("context_entities")
+    result = await conversation.async_converse(
+        hass,
+        text=call.data["text"],
+        conversation_id=call.data.get("conversation_id"),
+        context=call.context,
+        language=call.data.get("language"),
+        agent_id=entity_id,
+        device_id=call.data.get("device_id"),
+        extra_system_prompt=f"This request is about: {', '.join(shown)}" if shown else None,
+    )
+    speech = result.response.speech.get("plain", {}).get("speech", "")
+    return {
+        "response": speech,
+        "conversation_id": result.conversation_id,
+        "tool_calls": entry.runtime_data.recent_calls.get(result.conversation_id or "", []),
+        "continue_conversation": result.continue_conversation,
+    }
+
+
+async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Forget one conversation, or all of them."""
+    shared = call.hass.data[DATA_SHARED]
+    conversation_id = call.data.get("conversation_id")
+    if conversation_id is None:
+        await _async_require_admin(call)
+    cleared = shared.history.clear(entry.entry_id, conversation_id)
+    await shared.history.async_flush()
+    return {"cleared": cleared}
+
+
+async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """End the session of a person or a device, or all sessions."""
+    user_id, device_id = call.data.get("user_id"), call.data.get("device_id")
+    if user_id != call.context.user_id or device_id is not None:
+        await _async_require_admin(call)
+    shared = call.hass.data[DATA_SHARED]
+    cleared = shared.sessions.clear(entry.entry_id, user_id=user_id, device_id=device_id)
+    await shared.sessions.async_flush()
+    return {"cleared": cleared}
+
+
+async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Read the house anew and prefill the prompt."""
+    house = entry.runtime_data.shared.house
+    house.async_invalidate()
+    snapshot = await house.async_snapshot()
+    entry.async_create_background_task(
+        call.hass, entry.runtime_data.warmer.async_warm(), "home_agent warm start"
+    )
+    return {"entities": len(snapshot.entities), "areas": len(snapshot.areas)}
+
+
+async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Run one tool through the same guard as the model's calls."""
+    handler = entry.runtime_data.handler
+    name: str = call.data["tool_name"]
+    if name not in handler.tools:
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key="tool_not_found",
+            translation_placeholders={"tool": name, "tools": ", ".join(sorted(handler.tools))},
+        )
+    turn = TurnCalls(
+        speaker=Speaker(context=call.context, language=call.hass.config.language),
+        sentence="",
+        conversation_id=f"service-{ulid_now()}",
+        tools=handler.tools,
+        llm_context=llm.LLMContext(DOMAIN, call.context, call.hass.config.language, ASSISTANT, None),
+        max_calls=1,
+    )
+    result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)
+    if result.error and not call.return_response:
+        raise HomeAssistantError(str(result.data["error"]))
+    return result.data
+
+
+SERVICES: dict[str, Service] = {
+    "process": Service(
+        _async_process,
+        {
+            probatio.Required("text"): cv.string,
+            probatio.Optional("conversation_id"): cv.string,
+            probatio.Optional("context_entities"): cv.entity_ids,
+            probatio.Optional("language"): cv.string,
+            probatio.Optional("device_id"): cv.string,
+        },
+    ),
+    "clear_history": Service(_async_clear_history, {probatio.Optional("conversation_id"): cv.string}),
+    "clear_conversation": Service(
+        _async_clear_conversation,
+        {probatio.Optional("user_id"): cv.string, probatio.Optional("device_id"): cv.string},
+    ),
+    "reload_context": Service(_async_reload_context, {}, admin=True),
+    "execute_tool": Service(
+        _async_execute_tool,
+        {
+            probatio.Required("tool_name"): cv.string,
+            probatio.Optional("parameters", default={}): dict,
+        },
+    ),
+}
