@@ -19,3 +19,9 @@ async def house(hass: HomeAssistant) -> HomeAssistant:
     """Return a Home Assistant whose exposure settings and services are there."""
     assert await async_setup_component(hass, "homeassistant", {})
     return hass
+
+
+@pytest.fixture(autouse=True)
+def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a second attempt follow the first one at once."""
+    monkeypatch.setattr("custom_components.home_agent.inference.client.PAUSE", 0)

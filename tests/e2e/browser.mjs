@@ -160,6 +160,7 @@ async function talk() {
       seen.lengths.push(seen.chat.length);
       return seen.chat.includes(expect);
     }, 2 * PATIENCE);
+    await page.waitForTimeout(4 * LOOK); // until the cursor of the stream is gone
     await shoot(`${number++}-answer`);
   }
 }

@@ -13,8 +13,8 @@ from scripts.lib.agent import Answer, add_entry, agent_of, prefer_agent, say
 from scripts.lib.client import Client, onboard
 from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.loopback import Captured
-from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply
+from tests.servers.model_server import ModelServer, Predicate
+from tests.servers.replies import Reply, text
 
 RELEASES = sorted(path.stem.removeprefix("ha-") for path in (ROOT / "requirements").glob("ha-*.txt"))
 KEY = "sk-end-to-end-0123456789"
@@ -117,7 +117,9 @@ async def household(
 def _fresh_script(request: pytest.FixtureRequest) -> None:
     """Forget the script of the test before."""
     if "household" in request.fixturenames:
-        request.getfixturevalue("model").clear()
+        model: ModelServer = request.getfixturevalue("model")
+        model.clear()
+        model.default = text("Done.")
 
 
 def keep_log(home: HomeAssistant) -> None:
@@ -137,6 +139,16 @@ def pass_probe(model: ModelServer) -> None:
         lambda request: len(tools(request)) == 1,
         lambda request: Reply(calls=[(tools(request)[0]["function"]["name"], {})]),
     )
+
+
+def heard(words: str) -> Predicate:
+    """Match chat requests whose newest message is a person's and has these words."""
+
+    def matches(request: Captured) -> bool:
+        newest = request.messages[-1] if request.messages else {}
+        return newest.get("role") == "user" and words in str(newest["content"])
+
+    return matches
 
 
 def switch(entity_id: str, action: str = "turn_on") -> Reply:

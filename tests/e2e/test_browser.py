@@ -12,7 +12,7 @@ from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text
 
-from .conftest import KEY, RELEASES, keep_log, pass_probe, run, switch
+from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
 
 LAMP = "light.reading_lamp"
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
@@ -32,15 +32,9 @@ async def test_settings_and_chat_in_the_browser(release: str, model: ModelServer
         token = await onboard(home.url)
         async with Client(home.url, token) as client:
             await client.wait_running()
-            model.on(lambda request: "reading lamp" in str(request.messages[-1:]), switch(LAMP))
-            model.on(
-                lambda request: request.is_chat and request.messages[-1]["role"] == "tool",
-                text("The lamp is on."),
-            )
-            model.on(
-                lambda request: request.is_chat and "Tell me a story" in str(request.messages[-1]["content"]),
-                Reply(chunks=STORY, gap=0.3),
-            )
+            model.default = text("The lamp is on.")
+            model.on(heard("reading lamp"), switch(LAMP))
+            model.on(heard("Tell me a story"), Reply(chunks=STORY, gap=0.3))
             pass_probe(model)
             plan = tmp_path / "plan.json"
             write_plan(plan, home, model)

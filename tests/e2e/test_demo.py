@@ -9,7 +9,7 @@ from scripts.lib.running import CACHE, ROOT, free_port
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 
-from .conftest import RELEASES, run, switch
+from .conftest import RELEASES, heard, run, switch
 
 LAMP = "light.reading_lamp"
 SECONDS = 600
@@ -33,8 +33,8 @@ async def test_demo_switches_a_light_and_answers(
     model.default = text("Done.")
     command = [ROOT / "scripts" / "demo", "--once", "--ha-version", release, "--port", str(free_port())]
     command += ["--llm-url", model.url, "--model", model.models[0]]
-    model.on(lambda request: wants(request.messages, "reading lamp"), switch(LAMP))
-    model.on(lambda request: wants(request.messages, "kitchen window"), text("Yes, it is open."))
+    model.on(heard("reading lamp"), switch(LAMP))
+    model.on(heard("kitchen window"), text("Yes, it is open."))
     for _ in ("first start", "second start"):
         code, output = await run(*command, env=environment, seconds=SECONDS)
         assert code == 0, output
@@ -51,8 +51,3 @@ async def test_demo_with_the_built_in_model(environment: dict[str, str]) -> None
     )
     assert code == 0, output
     assert f"{LAMP} is on" in output
-
-
-def wants(messages: list[dict[str, object]], words: str) -> bool:
-    """Tell whether the newest message is from the user and has these words."""
-    return messages[-1]["role"] == "user" and words in str(messages[-1]["content"])

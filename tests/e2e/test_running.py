@@ -129,10 +129,8 @@ async def test_entry_reloads(household: Household) -> None:
 
 async def test_model_that_is_gone_costs_a_sentence_only(household: Household) -> None:
     household.model.default = Reply(status=HTTPStatus.SERVICE_UNAVAILABLE, body=b"busy")
-    try:
-        answer = await household.say("What do you think about the weather?")
-    finally:
-        household.model.default = text("Done.")
+    answer = await household.say("What do you think about the weather?")
+    household.model.default = text("Done.")
     assert answer.text
     assert "503" not in answer.text
     assert (await household.say("And now?")).text == "Done."
