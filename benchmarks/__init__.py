@@ -1,0 +1,1 @@
+"""Figures that anyone can print: `python -m benchmarks [table ...]`."""

@@ -1,0 +1,43 @@
+"""Print the figures: `python -m benchmarks [table ...] [--json FILE]`."""
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable
+import logging
+from pathlib import Path
+
+from . import cache, requests, start, turns
+from .report import Table, write_json
+
+SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
+    "turns": turns.run,
+    "requests": requests.run,
+    "start": start.run,
+    "cache": cache.run,
+}
+
+
+def main() -> None:
+    """Run the chosen suites, or all."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("suites", nargs="*", choices=[*SUITES, []], help="which tables; all by default")
+    parser.add_argument("--json", type=Path, help="also write the tables to this file")
+    options = parser.parse_args()
+    logging.disable(logging.WARNING)
+    tables: list[Table] = []
+    for name in options.suites or SUITES:
+        found = asyncio.run(_run(SUITES[name]))
+        for table in found:
+            table.show()
+        tables += found
+    if options.json:
+        write_json(tables, options.json)
+
+
+async def _run(suite: Callable[[], Awaitable[list[Table]]]) -> list[Table]:
+    """Run one suite in a loop of its own."""
+    return await suite()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""P8, P9: what the integration costs Home Assistant at start and in memory."""
+
+import asyncio
+from pathlib import Path
+import subprocess
+import sys
+from time import perf_counter
+
+from homeassistant.components import conversation
+from homeassistant.core import Context, HomeAssistant
+from tests.servers.model_server import ModelServer
+
+from .harness import add_ours, running_home
+from .report import Table, middle
+
+ROOT = Path(__file__).parents[1]
+ENTITIES = 1500
+RUNS = 5
+
+IMPORT = """
+import sys, time, tracemalloc
+import homeassistant.components.conversation, homeassistant.components.ai_task
+import homeassistant.components.recorder, homeassistant.config_entries, homeassistant.helpers.selector
+import homeassistant.components.recorder.history, homeassistant.components.recorder.statistics
+import homeassistant.helpers.aiohttp_client, homeassistant.components.homeassistant.exposed_entities
+import resource
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+started = time.perf_counter()
+import custom_components.home_agent.conversation, custom_components.home_agent.ai_task
+import custom_components.home_agent.config_flow
+print(time.perf_counter() - started, (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024)
+"""
+
+
+class LoopWatch:
+    """Measures how long the event loop was held at once, in milliseconds."""
+
+    def __init__(self) -> None:
+        """Start watching."""
+        self.longest = 0.0
+        self._task = asyncio.create_task(self._watch())
+
+    async def _watch(self) -> None:
+        """Wake every millisecond and note by how much that was late."""
+        while True:
+            before = perf_counter()
+            await asyncio.sleep(0.001)
+            self.longest = max(self.longest, (perf_counter() - before) * 1000 - 1)
+
+    def stop(self) -> float:
+        """Return the longest block."""
+        self._task.cancel()
+        return self.longest
+
+
+async def run() -> list[Table]:
+    """Measure and return the tables."""
+    return [await _setup(), _imports()]
+
+
+async def _setup() -> Table:
+    """Return P8."""
+    table = Table("P8", f"start with {ENTITIES} entities", ("what", "median", "worst", "goal"))
+    seconds: list[float] = []
+    blocks: dict[str, list[float]] = {"setup and indexing": [], "turns": []}
+    with ModelServer() as server:
+        for _run in range(RUNS):
+            async with running_home(ENTITIES) as (hass, _home):
+                watch = LoopWatch()
+                started = perf_counter()
+                entity_id = await add_ours(hass, server.url, {})
+                seconds.append(perf_counter() - started)
+                await hass.async_block_till_done(wait_background_tasks=True)
+                blocks["setup and indexing"].append(watch.stop())
+                blocks["turns"].append(await _turns(hass, entity_id))
+    table.add("setup, s", middle(seconds), max(seconds), "0.3")
+    for what, longest in blocks.items():
+        table.add(f"longest block of the loop in {what}, ms", middle(longest), max(longest), "20")
+    return table
+
+
+async def _turns(hass: HomeAssistant, entity_id: str) -> float:
+    """Return the longest block of the loop in ten turns."""
+    await conversation.async_converse(hass, "Hello", None, Context(), "en", entity_id)
+    watch = LoopWatch()
+    for _turn in range(10):
+        await conversation.async_converse(hass, "Is the kitchen light on?", None, Context(), "en", entity_id)
+    return watch.stop()
+
+
+def _imports() -> Table:
+    """Return P9: in a process of its own, after what Home Assistant imports anyway."""
+    table = Table("P9", "import of the integration", ("what", "median", "worst", "goal"))
+    times, sizes = [], []
+    for _run in range(RUNS):
+        printed = subprocess.run(  # noqa: S603 - our own code
+            [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True, cwd=ROOT
+        ).stdout.split()
+        times.append(float(printed[0]))
+        sizes.append(float(printed[1]))
+    table.add("time, s", middle(times), max(times), "0.15")
+    table.add("memory, MB", middle(sizes), max(sizes), "15")
+    return table

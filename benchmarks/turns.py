@@ -1,0 +1,110 @@
+"""P1, P2, P10: what the agent adds to a turn, beside core's own agent."""
+
+from time import monotonic
+from typing import Any
+
+import aiohttp
+
+from homeassistant.components import conversation
+from homeassistant.components.conversation.chat_log import async_get_chat_log
+from homeassistant.core import Context
+from homeassistant.helpers.chat_session import async_get_chat_session
+
+from .harness import Bench, ServerProcess, bench, settle
+from .report import Table, middle, p95
+
+SIZES = (50, 500, 5000)
+TURNS = 40
+WARM_UP = 5
+GOALS = {"P1": ("2", "4", "10"), "P2": ("4", "6", "12")}
+SENTENCE = "Is the light in the kitchen on?"
+
+
+async def run() -> list[Table]:
+    """Measure and return the tables."""
+    plain = Table("P1", "ms added to a turn, streaming", ("entities", "agent", "median", "p95", "goal"))
+    with_call = Table("P2", "ms added to a turn with one tool call", plain.columns)
+    first = Table("P10", "ms from the model's first token to the first words let out", plain.columns)
+    server = ServerProcess()
+    try:
+        async with aiohttp.ClientSession() as session:
+            for number, size in enumerate(SIZES):
+                async with bench(size, server.url) as house:
+                    await settle()
+                    for agent in ("Home Agent", "core"):
+                        await _measure(house, agent, server, session, size, number, plain, with_call)
+                    first.add(size, "Home Agent", *await _first_words(house, server, session), "5")
+    finally:
+        server.stop()
+    note = f"whole async_converse less the server's own time; {TURNS} turns after {WARM_UP} to warm up"
+    plain.notes.append(note)
+    with_call.notes.append(note)
+    return [plain, with_call, first]
+
+
+async def _measure(
+    house: Bench,
+    agent: str,
+    server: ServerProcess,
+    session: aiohttp.ClientSession,
+    size: int,
+    number: int,
+    plain: Table,
+    with_call: Table,
+) -> None:
+    """Add the rows of one agent in one house."""
+    entity_id = house.ours if agent == "Home Agent" else house.core
+    state = house.hass.states.get(house.light)
+    assert state is not None
+    call = (
+        ["ha_control", {"action": "turn_on", "entity_id": house.light}]
+        if agent == "Home Agent"
+        else ["intent__HassTurnOn", {"name": state.name, "domain": ["light"]}]
+    )
+    answer: dict[str, Any] = {"chunks": ["It ", "is ", "on."]}
+    calling = [{"reply": {"calls": [call]}, "last_role": "user"}]
+    for table, script in ((plain, {"default": answer}), (with_call, {"default": answer, "rules": calling})):
+        await server.script(session, **script)
+        times, requests = [], 0
+        for turn in range(TURNS + WARM_UP):
+            started = monotonic()
+            await conversation.async_converse(house.hass, SENTENCE, None, Context(), "en", entity_id)
+            elapsed = monotonic() - started
+            count, theirs = await server.seconds(session)
+            requests += count
+            if turn >= WARM_UP:
+                times.append((elapsed - theirs) * 1000)
+        goal = GOALS[table.name][number] if agent == "Home Agent" else ""
+        table.add(size, agent, middle(times), p95(times), goal)
+        expected = (TURNS + WARM_UP) * (1 if table is plain else 2)
+        if requests != expected:
+            table.notes.append(f"{agent} at {size}: {requests} requests instead of {expected}")
+
+
+async def _first_words(
+    house: Bench, server: ServerProcess, session: aiohttp.ClientSession
+) -> tuple[float, float]:
+    """Return median and p95 of the time between the server's first byte and the first words in the log."""
+    await server.script(session, default={"chunks": ["It ", "is ", "on ", "now."], "gap": 0.02})
+    times: list[float] = []
+    for _turn in range(TURNS):
+        heard: list[float] = []
+
+        def listen(_log: conversation.ChatLog, delta: dict[str, Any], heard: list[float] = heard) -> None:
+            if delta.get("content") and not heard:
+                heard.append(monotonic())
+
+        entity = house.hass.data[conversation.DATA_COMPONENT].get_entity(house.ours)
+        assert entity is not None
+        user_input = conversation.ConversationInput(
+            SENTENCE, Context(), None, None, None, "en", house.ours, None
+        )
+        with (
+            async_get_chat_session(house.hass, None) as chat_session,
+            async_get_chat_log(house.hass, chat_session, user_input, chat_log_delta_listener=listen) as log,
+        ):
+            await entity._async_handle_message(user_input, log)  # noqa: SLF001 - as the pipeline ends up doing
+        answer = await session.get(f"{server.address}/_requests")
+        request = [item for item in await answer.json() if "chat" in item["path"]][-1]
+        times.append((heard[0] - request["first_byte"]) * 1000)
+    return middle(times), p95(times)
