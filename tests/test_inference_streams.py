@@ -251,6 +251,7 @@ def test_what_is_no_json_is_said(stream: bytes, failure: str) -> None:
     ("stream", "objects"),
     [
         (b'data: {"a":\ndata: 1\ndata: }\n\n', [{"a": 1}]),
+        (b'data: {"a":\r\ndata: 1\r\ndata: }\r\n\r\n', [{"a": 1}]),
         (b'{\n  "a": {\n  },\n  "b": 2\n}\n', [{"a": {}, "b": 2}]),
         (b'\n\n  \n{"a":1}', [{"a": 1}]),
         (b'event: message\nid: 4\nretry: 10\ndata:{"a":1}\n\n', [{"a": 1}]),

@@ -60,8 +60,6 @@ class Transport:
         try:
             yield response
         finally:
-            if not response.content.at_eof():
-                response.close()
             response.release()
 
     async def _send(self, call: Call, headers: CIMultiDict[str]) -> aiohttp.ClientResponse:
