@@ -1,6 +1,7 @@
 """ha_control on real entities: what is called, and what is said of it."""
 
 import asyncio
+from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
@@ -403,3 +404,145 @@ async def test_no_target_is_an_error(control: Control) -> None:
 async def test_does_not_run_outside_the_guard(control: Control) -> None:
     with pytest.raises(ToolExecutionError, match="only through"):
         await control.tool.async_call(control.hass, None, None)
+
+
+async def test_a_value_that_was_not_taken_is_told(control: Control, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("custom_components.home_agent.tools.readback.SETTLE_SECONDS", 0.01)
+    hass = control.hass
+
+    @callback
+    def turn_on(call: ServiceCall) -> None:
+        hass.states.async_set(
+            "light.kitchen", "on", {"brightness": 77, "supported_color_modes": ["brightness"]}
+        )
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    with pytest.raises(ToolExecutionError, match=r"told to set_value but is now on, 30%"):
+        await control(action="set_value", entity_id="light.kitchen", brightness_pct=80)
+
+
+TV = {"supported_features": 4 | 8 | 32 | 128 | 1024 | 2048 | 16384, "source_list": ["HDMI 1", "Netflix"]}
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "state", "attributes", "args", "expected", "after"),
+    [
+        ("media_player.tv", "off", TV, {"action": "turn_on", "source": "netflix"},
+         [("turn_on", {}), ("select_source", {"source": "Netflix"})], ("on", {"source": "Netflix"})),
+        ("media_player.tv", "on", {**TV, "volume_level": 0.2}, {"action": "set_volume", "volume": "50%"},
+         [("volume_set", {"volume_level": 0.5})], ("on", {"volume_level": 0.5})),
+        ("media_player.tv", "on", {**TV, "volume_level": 0.2}, {"action": "volume_up", "step": 10},
+         [("volume_set", {"volume_level": 0.3})], ("on", {"volume_level": 0.3})),
+        ("media_player.tv", "on", TV,
+         {"action": "volume_up"}, [("volume_up", {})], ("on", {"volume_level": 0.3})),
+        ("media_player.tv", "on", TV,
+         {"action": "mute"}, [("volume_mute", {"is_volume_muted": True})], ("on", {})),
+        ("media_player.tv", "paused", TV, {"action": "resume"}, [("media_play", {})], ("playing", {})),
+        ("vacuum.robo", "docked", {"supported_features": 8192 | 32, "fan_speed_list": ["Quiet", "Max"]},
+         {"action": "start", "fan_speed": "max"}, [("start", {}), ("set_fan_speed", {"fan_speed": "Max"})],
+         ("cleaning", {"fan_speed": "Max"})),
+        ("vacuum.robo", "cleaning", {"supported_features": 16}, {"action": "turn_off"},
+         [("return_to_base", {})], ("returning", {})),
+        ("lawn_mower.mo", "docked", {"supported_features": 1}, {"action": "start"},
+         [("start_mowing", {})], ("mowing", {})),
+        ("valve.garden", "closed", {"supported_features": 7}, {"action": "open", "position": 40},
+         [("set_valve_position", {"position": 40})], ("open", {"current_position": 40})),
+        ("lock.door", "locked", {"supported_features": 1},
+         {"action": "open"}, [("open", {})], ("opening", {})),
+        ("lock.door", "locked", {}, {"action": "unlock", "code": 1234}, [("unlock", {"code": "1234"})],
+         ("unlocking", {})),
+        ("alarm_control_panel.home", "disarmed", {"supported_features": 2}, {"action": "arm_away"},
+         [("alarm_arm_away", {})], ("arming", {})),
+        ("humidifier.air", "off", {"min_humidity": 30, "max_humidity": 60},
+         {"action": "turn_on", "humidity": 45}, [("turn_on", {}), ("set_humidity", {"humidity": 45})],
+         ("on", {"humidity": 45})),
+        ("water_heater.tank", "eco", {"supported_features": 3, "operation_list": ["eco", "performance"]},
+         {"action": "set_preset", "mode": "Performance"},
+         [("set_operation_mode", {"operation_mode": "performance"})], ("performance", {})),
+        ("siren.roof", "off", {"supported_features": 1 | 2 | 16}, {"action": "turn_on", "duration": 5},
+         [("turn_on", {"duration": 5})], ("on", {})),
+        ("number.speed", "3", {"min": 0, "max": 10, "step": 0.5}, {"action": "decrease"},
+         [("set_value", {"value": 2.5})], ("2.5", {})),
+        ("select.mode", "a", {"options": ["a", "b"]}, {"action": "next"}, [("select_next", {})], ("b", {})),
+        ("text.note", "", {}, {"action": "set_value", "value": "milk"}, [("set_value", {"value": "milk"})],
+         ("milk", {})),
+        ("date.day", "2026-01-01", {}, {"action": "set_value", "value": "2026-03-29"},
+         [("set_value", {"date": "2026-03-29"})], ("2026-03-29", {})),
+        ("cover.blind", "open", {"supported_features": 15, "current_position": 50},
+         {"action": "decrease", "step": "15%"}, [("set_cover_position", {"position": 35})],
+         ("open", {"current_position": 35})),
+        ("light.strip", "on", {"supported_color_modes": ["color_temp"], "min_color_temp_kelvin": 2700},
+         {"action": "set_value", "color_temp": "candle"}, [("turn_on", {"color_temp_kelvin": 2700})],
+         ("on", {"color_temp_kelvin": 2700})),
+        ("light.strip", "on", {"supported_color_modes": ["brightness"]}, {"action": "decrease"},
+         [("turn_on", {"brightness_step_pct": -20})], ("on", {"brightness": 100})),
+        ("fan.air", "on", {"supported_features": 1, "percentage": 33}, {"action": "increase"},
+         [("increase_speed", {})], ("on", {"percentage": 66})),
+        ("automation.night", "on", {}, {"action": "turn_off"}, [("turn_off", {})], ("off", {})),
+        ("button.bell", "unknown", {},
+         {"action": "press"}, [("press", {})], ("2026-03-29T10:00:00+00:00", {})),
+    ],
+)  # fmt: skip
+async def test_each_domain_gets_its_own_services(
+    house: HomeAssistant,
+    entity_id: str,
+    state: str,
+    attributes: dict[str, Any],
+    args: dict[str, Any],
+    expected: list[tuple[str, dict[str, Any]]],
+    after: tuple[str, dict[str, Any]],
+) -> None:
+    domain = entity_id.partition(".")[0]
+    house.states.async_set(entity_id, state, attributes)
+
+    @callback
+    def act(call: ServiceCall) -> None:
+        house.states.async_set(entity_id, after[0], {**attributes, **after[1]})
+
+    for service, _ in expected:
+        house.services.async_register(domain, service, act)
+    control = Control(house)
+    result = await control(entity_id=entity_id, **args)
+    assert [(call[1], call[3]) for call in control.calls] == expected
+    assert set(result) == {entity_id}
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "state", "attributes", "args", "reason"),
+    [
+        (
+            "media_player.tv",
+            "on",
+            {"supported_features": 0},
+            {"action": "volume_up"},
+            "does not support volume_up",
+        ),
+        (
+            "media_player.tv",
+            "on",
+            TV,
+            {"action": "select_source", "source": "Radio"},
+            "one of HDMI 1, Netflix",
+        ),
+        ("vacuum.robo", "docked", {}, {"action": "start"}, "does not support start"),
+        ("lock.door", "locked", {}, {"action": "open"}, "does not support open"),
+        ("climate.flat", "off", {}, {"action": "increase"}, "does not support increase"),
+        ("number.speed", "unknown", {}, {"action": "increase"}, "no value to raise or lower"),
+        ("sensor.heat", "3", {}, {"action": "turn_on"}, "cannot be controlled"),
+        ("todo.list", "3", {}, {"action": "turn_on"}, "cannot be controlled"),
+        ("light.strip", "on", {"supported_color_modes": ["onoff"]}, {"action": "increase"}, "not dimmed"),
+    ],
+)
+async def test_what_an_entity_cannot_do_is_said_before_any_call(
+    house: HomeAssistant,
+    entity_id: str,
+    state: str,
+    attributes: dict[str, Any],
+    args: dict[str, Any],
+    reason: str,
+) -> None:
+    house.states.async_set(entity_id, state, attributes)
+    control = Control(house)
+    with pytest.raises(ValidationError, match=reason):
+        await control(entity_id=entity_id, **args)
+    assert control.calls == []

@@ -216,7 +216,7 @@ def _fit_white(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
     if (kelvin := parameters.get("color_temp_kelvin")) is not None:
         low = state.attributes.get("min_color_temp_kelvin") or kelvin
         high = state.attributes.get("max_color_temp_kelvin") or kelvin
-        parameters["color_temp_kelvin"] = min(max(kelvin, low), high)
+        parameters["color_temp_kelvin"] = max(min(kelvin, high), low)
     return parameters
 
 
