@@ -8,6 +8,9 @@ cache=${HOME_AGENT_CACHE:-$root/.cache}
 export HOME_AGENT_CACHE=$cache
 export UV_CACHE_DIR=${UV_CACHE_DIR:-$cache/uv}
 export UV_PYTHON_INSTALL_DIR=$cache/python
+if [[ -s /etc/ssl/certs/ca-certificates.crt ]]; then # trust whom the system trusts, a company's proxy for one
+  export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-1}
+fi
 unset PYTHONDONTWRITEBYTECODE PYTHONHOME VIRTUAL_ENV
 
 ha_unit=2026.10.4   # the release that the unit tests run on

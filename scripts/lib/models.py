@@ -37,7 +37,7 @@ class Model:
     async def stop(self) -> None:
         """End the server if it is ours."""
         if self.process is not None:
-            await stop_process(self.process)
+            await stop_process(self.process, patience=1)
 
 
 async def find_model(url: str | None, name: str | None, api_key: str, preferred_port: int) -> Model:

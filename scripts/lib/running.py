@@ -46,12 +46,12 @@ def port_taken(port: int, host: str = "127.0.0.1") -> bool:
         return probe.connect_ex((host if host != "0.0.0.0" else "127.0.0.1", port)) == 0  # noqa: S104
 
 
-async def stop_process(process: asyncio.subprocess.Process) -> None:
-    """End a process and its children, politely first."""
+async def stop_process(process: asyncio.subprocess.Process, patience: float = STOP_SECONDS) -> None:
+    """End a process and its children, politely first. Patience in seconds."""
     if process.returncode is None:
         process.send_signal(signal.SIGTERM)
         try:
-            await asyncio.wait_for(process.wait(), STOP_SECONDS)
+            await asyncio.wait_for(process.wait(), patience)
         except TimeoutError:
             os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
