@@ -15,6 +15,7 @@ from .matching import fold
 from .words import COLORS, WARMTH
 
 MAX_TEXT = 255
+LARGEST = 1e15
 FULL_PERCENT = 100
 FULL_BYTE = 255
 FULL_HUE = 360
@@ -67,13 +68,13 @@ def read_number(value: Any, _units: Units | None = None) -> float:
     """Return a number, with or without a unit behind it."""
     if isinstance(value, bool):
         raise ValueError("a number")  # noqa: TRY004 - one kind of error for all readers
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and abs(value) < LARGEST:
         found = float(value)
     elif isinstance(value, str) and (match := _NUMBER.match(value.strip())):
         found = float(match[0].replace(",", "."))
     else:
         raise ValueError("a number")
-    if found - found != 0:
+    if not abs(found) < LARGEST:
         raise ValueError("a number")
     return found
 
