@@ -21,9 +21,10 @@ def main() -> None:
     """Run the chosen suites, or all."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("suites", nargs="*", choices=[*SUITES, []], help="which tables; all by default")
+    parser.add_argument("--verbose", action="store_true", help="show what Home Assistant logs")
     parser.add_argument("--json", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
-    logging.disable(logging.WARNING)
+    logging.disable(logging.WARNING if not options.verbose else logging.NOTSET)
     tables: list[Table] = []
     for name in options.suites or SUITES:
         found = asyncio.run(_run(SUITES[name]))

@@ -10,19 +10,28 @@ import subprocess
 import sys
 import tempfile
 from typing import Any
+from unittest.mock import patch
 
 import aiohttp
+from aiohttp.resolver import ThreadedResolver
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
 from homeassistant import loader
 from homeassistant.config_entries import ConfigSubentryData
 from homeassistant.core import HomeAssistant, ServiceCall
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import entity_registry as er, frame
 from homeassistant.setup import async_setup_component
 from tests.homes import BuiltHome, build_home
 
 ROOT = Path(__file__).parents[1]
+
+
+class LoopbackResolver(ThreadedResolver):
+    """A resolver as Home Assistant wants it closed."""
+
+    async def real_close(self) -> None:
+        """Close nothing."""
 
 
 class ServerProcess:
@@ -78,7 +87,13 @@ class Bench:
 async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, BuiltHome]]:
     """Return a Home Assistant with a house of so many exposed entities."""
     with tempfile.TemporaryDirectory() as folder:
+        # No zeroconf: nothing is looked up by name here, and it would listen on the network.
+        resolver = patch(
+            "homeassistant.helpers.aiohttp_client._async_make_resolver", lambda _hass: LoopbackResolver()
+        )
         async with async_test_home_assistant(config_dir=folder) as hass:
+            frame.async_setup(hass)
+            resolver.start()
             hass.data.pop(loader.DATA_CUSTOM_COMPONENTS, None)
             (Path(folder) / "custom_components").symlink_to(ROOT / "custom_components")
             for component in ("homeassistant", "intent", "conversation"):
@@ -90,6 +105,7 @@ async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, Bui
                 yield hass, home
             finally:
                 await hass.async_stop(force=True)
+                resolver.stop()
 
 
 def _register_light_services(hass: HomeAssistant) -> None:

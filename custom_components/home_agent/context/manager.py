@@ -29,7 +29,7 @@ from .tokens import estimate_tokens
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
 
-VOLATILE_HEADING = "[Context from Home Assistant at this moment, not said by the person]"
+VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,8 +114,8 @@ class ContextManager:
     def _who(self, request: ContextRequest) -> str:
         """Return who speaks, in which language, how and where."""
         speaker, house = request.speaker, request.house
-        parts = [speaker.person or "unknown person", f"language {speaker.language}"]
-        parts.append("by voice" if speaker.voice else "in writing")
+        parts = [speaker.person] if speaker.person else []
+        parts += [f"language {speaker.language}", "by voice" if speaker.voice else "in writing"]
         if speaker.area_id and (area := house.areas.get(speaker.area_id)):
             floor = house.floors.get(area.floor_id) if area.floor_id else None
             parts.append(f"in {area.name}" + (f", {floor.name}" if floor else ""))

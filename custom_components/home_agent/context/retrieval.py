@@ -1,12 +1,15 @@
 """Finds the entities that a sentence is about, by words."""
 
 import asyncio
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
+from homeassistant.generated.languages import LANGUAGES
 from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util.language import matches
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot, is_exposed
 from ..vector.lexical import Document, LexicalIndex
@@ -32,6 +35,8 @@ BYSTANDER_FACTOR: Final = 0.5
 """For readings of a device whose own words the sentence does not contain."""
 NAMED: Final = 0.5
 """Similarity from which a word of the sentence stands for a word of the index."""
+PLACE_NAMED: Final = 0.65
+"""The same for the name of a place; the words for rooms resemble each other."""
 RERANKED: Final = 3
 """Entities ranked by these factors for each one asked for."""
 READINGS: Final = frozenset(
@@ -76,39 +81,67 @@ class ClassWords:
 
 
 @dataclass(frozen=True, slots=True)
+class PlaceNames:
+    """The words of the names of a room or a floor."""
+
+    own: Sequence[frozenset[str]]
+    """Of its name and aliases."""
+    kind: Sequence[frozenset[str]]
+    """Of other names for what it is."""
+
+
+@dataclass(frozen=True, slots=True)
 class HouseIndex:
-    """The index of one snapshot, and what tells the readings of a device apart."""
+    """The index of one snapshot, and what the order of its answers depends on beside words."""
 
     house: HouseSnapshot
     index: LexicalIndex
     own_words: Mapping[str, frozenset[str]]
-    """Per entity: the words that set it apart from the device it belongs to."""
+    """Per reading: the words that set it apart from the device it belongs to."""
     names: Mapping[str, frozenset[str]]
     """Per entity: the words of its name."""
-    places: Mapping[str, Sequence[frozenset[str]]]
-    """Per area and floor: the words of each of its names."""
+    places: Mapping[str, PlaceNames]
+    """Per area and floor: what it is called."""
 
     def search(self, query: str, limit: int, area_id: str | None = None) -> list[str]:
         """Return entity ids, best first."""
         hits = self.index.search(query, limit * RERANKED)
-        covered = {word for word, similarity in self.index.covered(query).items() if similarity > NAMED}
-        named = [(place, name) for place, names in self.places.items() for name in names if name <= covered]
-        places = {place for place, _ in named}
+        meant = self.index.covered(query)
+        covered = {word for word, similarity in meant.items() if similarity > NAMED}
+        named = self._named_places({word for word, similarity in meant.items() if similarity > PLACE_NAMED})
+        phrases = [said for names in named.values() for said in names]
         scored = []
         for entity_id, score in hits:
             record = self.house.entities[entity_id]
             own = self.own_words.get(entity_id)
             factor = BYSTANDER_FACTOR if own and own.isdisjoint(covered) else 1.0
             if (
-                record.area_id in places
-                or record.floor_id in places
-                or any(name <= self.names[entity_id] for _, name in named)
+                record.area_id in named
+                or record.floor_id in named
+                or (record.area_id is None and any(said <= self.names[entity_id] for said in phrases))
             ):
                 factor *= PLACE_FACTOR
             if area_id is not None and record.area_id == area_id:
                 factor *= HERE_FACTOR
             scored.append((-score * factor, entity_id))
         return [entity_id for _, entity_id in sorted(scored)[:limit]]
+
+    def _named_places(self, covered: AbstractSet[str]) -> dict[str, list[frozenset[str]]]:
+        """Return the places that a sentence names and by which words.
+
+        The longest name counts: who says "Kids Bedroom" does not mean the bedroom. Where no place is
+        named by its own name, those of the kind are meant.
+        """
+        said = {words for names in self.places.values() for words in names.own if words <= covered}
+        longest = {words for words in said if not any(words < other for other in said)}
+        found: dict[str, list[frozenset[str]]] = {}
+        for place, names in self.places.items():
+            spoken = [words for words in names.own if words in longest] if longest else []
+            if not longest:
+                spoken = [words for words in names.kind if words <= covered]
+            if spoken:
+                found[place] = spoken
+        return found
 
 
 class IndexCache:
@@ -155,6 +188,12 @@ class IndexCache:
         return index
 
 
+@lru_cache(maxsize=256)
+def _known(language: str) -> str:
+    """Return the language that Home Assistant has words for and that comes closest."""
+    return next(iter(matches(language, LANGUAGES)), "en")
+
+
 async def async_retrieve(
     hass: HomeAssistant,
     house: HouseSnapshot,
@@ -169,7 +208,7 @@ async def async_retrieve(
     `area_id` is where the speaker is, it breaks ties. The words of the house's language, of English
     and of the speaker's `language` are understood.
     """
-    languages = tuple(dict.fromkeys((hass.config.language, "en", language or "en")))
+    languages = tuple(dict.fromkeys((_known(hass.config.language), "en", _known(language or "en"))))
     cache = house.carried.setdefault(IndexCache, IndexCache())
     index = await cast(IndexCache, cache).async_get(hass, house, languages)
     found = (house.entities.get(entity_id) for entity_id in index.search(query, limit, area_id))
@@ -185,12 +224,8 @@ def build_index(
     all_names = frozenset(names.values())
     places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
     synonyms = {place.name: place_synonyms(place.name, languages) for _, place in places}
-    place_words = {
-        place_id: [
-            frozenset(named)
-            for name in (place.name, *place.aliases, *synonyms[place.name])
-            if (named := words(name))
-        ]
+    place_names = {
+        place_id: PlaceNames(_word_sets((place.name, *place.aliases)), _word_sets(synonyms[place.name]))
         for place_id, place in places
     }
     concepts = {
@@ -219,8 +254,13 @@ def build_index(
         LexicalIndex.build(documents),
         own_words,
         {key: frozenset(name) for key, name in names.items()},
-        place_words,
+        place_names,
     )
+
+
+def _word_sets(names: Iterable[str]) -> list[frozenset[str]]:
+    """Return the words of each name that has any."""
+    return [frozenset(found) for name in names if (found := words(name))]
 
 
 def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
