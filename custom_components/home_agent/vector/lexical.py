@@ -183,7 +183,7 @@ class LexicalIndex:
         """Return the index words that a query word may mean, best first."""
         if (known := self._expansions.get(word)) is not None:
             return known
-        found = dict(self._similar.find(word))
+        found = self._similar.find(word)
         if (exact := self._word_ids.get(word)) is not None:
             found[exact] = 1.0
         ranked = sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MAX_EXPANSIONS]

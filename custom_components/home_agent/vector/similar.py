@@ -1,18 +1,25 @@
 """Finds words of a vocabulary that resemble a word: misspelt, inflected or part of a compound."""
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 GRAM_SIZES = (3, 4, 5)
 MIN_LETTERS = 4
-"""Shorter words resemble only themselves."""
-MIN_PART = 4
-"""Letters of a word that counts when it begins or ends a longer one."""
+"""Shorter words resemble only themselves and what an ending makes of them."""
 MIN_SIMILARITY = 0.4
 SLIP = 1.5
 """Letters that one slip costs: similarity is 1 - SLIP / length."""
-PART = 0.8
-"""Similarity of a compound to the word that it begins or ends with."""
+INFLECTED = 0.75
+"""Similarity of words that differ in their ending, and the share of letters that they begin with alike."""
+INFLECTED_SHARE = 2 / 3
+MIN_STEM = 3
+MAX_ENDING = 2
+"""Letters of a short word, and of the ending it may take."""
+MIN_PART = 4
+PART = 0.6
+LONG_PART = 6
+LONG_PART_SIMILARITY = 0.8
+"""Similarity of a compound to the word that it begins or ends with; short ones are often there by chance."""
 MAX_LETTERS = 40
 MAX_COMMON = 0.25
 """Share of the vocabulary beyond which an n-gram says nothing."""
@@ -26,9 +33,12 @@ class SimilarWords:
         self._words = vocabulary
         self._grams: dict[str, array[int]] = {}
         self._slips: dict[str, array[int]] = {}
+        self._short: dict[str, int] = {}
         self._sizes = array("H", bytes(2 * len(vocabulary)))
         for number, word in enumerate(vocabulary):
             if not _is_fuzzy(word):
+                if len(word) == MIN_STEM and word.isalpha():
+                    self._short[word] = number
                 continue
             grams = _grams(word)
             self._sizes[number] = len(grams)
@@ -39,26 +49,27 @@ class SimilarWords:
         most = max(20, int(len(vocabulary) * MAX_COMMON))
         self._grams = {gram: numbers for gram, numbers in self._grams.items() if len(numbers) <= most}
 
-    def find(self, word: str) -> Iterator[tuple[int, float]]:
-        """Yield the numbers of similar words with a similarity between 0 and 1."""
+    def find(self, word: str) -> dict[int, float]:
+        """Return the numbers of similar words with a similarity between 0 and 1."""
         if not _is_fuzzy(word):
-            return
-        slipped = {number for slip in _slips(word) for number in self._slips.get(slip, ())}
-        for number in slipped:
-            yield number, 1 - SLIP / max(len(word), len(self._words[number]))
+            return {}
+        found: dict[int, float] = {}
+        for length in range(max(MIN_STEM, len(word) - MAX_ENDING), len(word)):
+            if (stem := self._short.get(word[:length])) is not None:
+                found[stem] = INFLECTED
+        for number in {number for slip in _slips(word) for number in self._slips.get(slip, ())}:
+            found[number] = 1 - SLIP / max(len(word), len(self._words[number]))
         grams = _grams(word)
         shared: dict[int, int] = {}
         for gram in grams:
             for number in self._grams.get(gram, ()):
                 shared[number] = shared.get(number, 0) + 1
         for number, count in shared.items():
-            if number in slipped:
-                continue
-            similarity = 2 * count / (len(grams) + self._sizes[number])
-            if similarity < PART and _is_part(word, self._words[number]):
-                similarity = PART
+            alike = 2 * count / (len(grams) + self._sizes[number])
+            similarity = max(alike, _by_form(word, self._words[number]), found.get(number, 0.0))
             if similarity >= MIN_SIMILARITY:
-                yield number, min(similarity, 0.99)
+                found[number] = min(similarity, 0.99)
+        return found
 
 
 def _is_fuzzy(word: str) -> bool:
@@ -79,7 +90,16 @@ def _slips(word: str) -> set[str]:
     return {word, *(word[:index] + word[index + 1 :] for index in range(len(word)))}
 
 
-def _is_part(one: str, other: str) -> bool:
-    """Return whether the shorter word begins or ends the longer one."""
-    short, long = sorted((one, other), key=len)
-    return len(short) >= MIN_PART and (long.startswith(short) or long.endswith(short))
+def _by_form(one: str, other: str) -> float:
+    """Return the similarity of two inflections of a word, or of a compound and its part."""
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    if len(short) < MIN_PART:
+        return 0.0
+    common = 0
+    while common < len(short) and short[common] == long[common]:
+        common += 1
+    if common >= MIN_PART and common >= INFLECTED_SHARE * len(long):
+        return INFLECTED
+    if common == len(short) or long.endswith(short):
+        return LONG_PART_SIMILARITY if len(short) >= LONG_PART else PART
+    return 0.0
