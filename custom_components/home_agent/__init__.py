@@ -73,7 +73,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
 
     async def warm(hass: HomeAssistant) -> None:
-        entry.async_create_background_task(hass, data.warmer.async_warm(), "home_agent warm start")
+        entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
 
     entry.async_on_unload(async_at_started(hass, warm))
     return True

@@ -68,6 +68,11 @@ class HomeAgentData:
     recent_calls: BoundedDict[list[dict[str, Any]]] = field(default_factory=lambda: BoundedDict(50))
     """Tool calls of the last turns by conversation, for the response of `home_agent.process`."""
 
+    async def async_prepare(self) -> None:
+        """Build the indexes, then let the model server read the prompt ahead."""
+        await self.handler.async_prepare()
+        await self.warmer.async_warm()
+
 
 class BoundedDict[T](OrderedDict[str, T]):
     """A mapping that drops its oldest entry when it is full."""

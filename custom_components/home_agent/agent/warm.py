@@ -49,12 +49,17 @@ class Warmer:
             self._warm = (self._warm[0], monotonic())
 
     async def async_warm(self) -> None:
-        """Prefill the stable part, unless it is warm or being warmed; failing costs nothing."""
-        if not self._wanted or self._busy:
+        """Build the indexes and prefill the stable part, unless it is warm or being warmed.
+
+        Failing costs nothing.
+        """
+        if self._busy:
             return
         self._busy = True
         try:
-            await self._async_prefill()
+            await self._context.async_prepare()
+            if self._wanted:
+                await self._async_prefill()
         except ModelServerError as err:
             LOGGER.debug("The prompt could not be prefilled: %s", err.kind)
         finally:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import partial
 from typing import Any, cast
 
 from homeassistant.core import HomeAssistant
@@ -28,6 +29,9 @@ from .tokens import estimate_tokens
 
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
+
+INLINE_ENTITIES = 50
+"""Houses up to this size get their catalogue on the event loop."""
 
 VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
 
@@ -58,15 +62,32 @@ class ContextManager:
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
         self.mode: str = settings[CONF_CONTEXT_MODE]
         self.budget = Budget.for_context(settings[CONF_MAX_CONTEXT_TOKENS])
+        self._stable: tuple[HouseSnapshot, HouseSnapshot, Catalogue] | None = None
         self._providers: Sequence[ContextProvider] = (DirectContextProvider(hass),)
 
     async def async_stable(self) -> tuple[HouseSnapshot, Catalogue]:
         """Return the house that this agent shows to its model, and the catalogue of it."""
-        house = await self._house.async_snapshot()
-        if self._patterns:
-            house = house.derived(("chosen", self._patterns), lambda whole: chosen(whole, self._patterns))
-        catalogue = build_catalogue(house, token_budget=self.budget.home, include_labels=self._include_labels)
-        return house, catalogue
+        whole = await self._house.async_snapshot()
+        if self._stable is None or self._stable[0] is not whole:
+            house = whole
+            if self._patterns:
+                house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
+            build = partial(
+                build_catalogue,
+                house,
+                token_budget=self.budget.home,
+                include_labels=self._include_labels,
+            )
+            large = len(house.entities) > INLINE_ENTITIES
+            catalogue = await self._hass.async_add_executor_job(build) if large else build()
+            self._stable = (whole, house, catalogue)
+        return self._stable[1:]
+
+    async def async_prepare(self) -> None:
+        """Build what the first sentence would have to wait for."""
+        house, _catalogue = await self.async_stable()
+        for provider in self._providers:
+            await provider.async_prepare(house)
 
     async def async_assemble(
         self, *, sentence: str, speaker: Speaker, conversation_id: str

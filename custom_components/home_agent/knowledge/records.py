@@ -102,6 +102,10 @@ class HouseSnapshot:
         self._derived[key] = value
         return value
 
+    def has_derived(self, key: Hashable) -> bool:
+        """Return whether a derived value is there already."""
+        return key in self._derived
+
     def same_content(self, other: HouseSnapshot) -> bool:
         """Return whether the other snapshot differs in its version at most."""
         return self.entities == other.entities and self.areas == other.areas and self.floors == other.floors

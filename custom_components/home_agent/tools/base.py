@@ -65,6 +65,9 @@ class HomeAgentTool(llm.Tool):
 
     integration = DOMAIN
 
+    async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
+        """Build what the first call would have to wait for."""
+
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do the work of one call."""

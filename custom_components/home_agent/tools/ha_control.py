@@ -22,7 +22,7 @@ from .actions import GATED_DOMAINS, domains_of
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .candidates import protected
 from .control_args import ControlSchema, asks_about_state, read_args
-from .matching import name_index
+from .matching import NAMES, name_index
 from .planning import Plan, plan
 from .readback import Settling
 from .resolver import resolve
@@ -71,6 +71,11 @@ class ControlTool(HomeAgentTool):
         """Offer scripts and scenes too if `gated`."""
         self._gated = gated
         self.parameters = ControlSchema()
+
+    @override
+    async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
+        """Build the index of names."""
+        await async_prepare_names(hass, house)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -146,7 +151,7 @@ class ControlTool(HomeAgentTool):
 
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
     """Have the index of names built, off the event loop where that takes long."""
-    if len(house.entities) > INLINE_ENTITIES:
+    if len(house.entities) > INLINE_ENTITIES and not house.has_derived(NAMES):
         await hass.async_add_executor_job(name_index, house)
 
 

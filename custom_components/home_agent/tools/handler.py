@@ -54,6 +54,13 @@ class ToolHandler:
         self._emitter = emitter
         self.tools: dict[str, llm.Tool] = {tool.name: tool for tool in tools}
 
+    async def async_prepare(self) -> None:
+        """Let the tools build what their first call would have to wait for."""
+        house = await self._house.async_snapshot()
+        for tool in self.tools.values():
+            if isinstance(tool, HomeAgentTool):
+                await tool.async_prepare(self._hass, house)
+
     async def async_execute(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Run one call and return its envelope, whatever happens."""
         try:

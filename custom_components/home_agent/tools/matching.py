@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nsmallest
 import re
+from typing import Final
 import unicodedata
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
@@ -314,6 +315,9 @@ def _spellings(
                 yield "qualified", prefix + own
 
 
+NAMES: Final = "names"
+
+
 def name_index(house: HouseSnapshot) -> NameIndex:
     """Return the index of a snapshot, built once."""
-    return house.derived("names", build_name_index)
+    return house.derived(NAMES, build_name_index)

@@ -39,6 +39,10 @@ class ContextProvider(Protocol):
 
     name: str
 
+    async def async_prepare(self, house: HouseSnapshot) -> None:
+        """Build what the first sentence would have to wait for."""
+        ...
+
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the slot for a sentence; it may raise, which costs the slot and nothing else."""
         ...

@@ -37,6 +37,11 @@ class DirectContextProvider(ContextProvider):
         self._hass = hass
 
     @override
+    async def async_prepare(self, house: HouseSnapshot) -> None:
+        """Build the index of words."""
+        await async_retrieve(self._hass, house, "", 1)
+
+    @override
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the states that matter, within the budget."""
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue_complete else FOUND_IN_LARGE_HOUSE
