@@ -127,10 +127,20 @@ async def test_exposure_is_followed_with_and_without_registry_entry(
     assert after.version == before.version + 2
 
 
-async def test_the_setting_for_new_entities_is_followed(house: HomeAssistant, known: House) -> None:
-    await known.async_snapshot()
-    house.data[DATA_EXPOSED_ENTITIES].async_set_expose_new_entities("conversation", False)
+async def test_the_setting_for_new_entities_is_followed(
+    house: HomeAssistant, known: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = house.data[DATA_EXPOSED_ENTITIES]
+    # As in releases whose check stores nothing: entities without a setting follow the default.
+    monkeypatch.setattr(
+        settings,
+        "async_get_should_expose",
+        lambda assistant, _: settings.async_get_expose_new_entities(assistant),
+        raising=False,
+    )
     house.states.async_set("light.new", "on")
+    assert "light.new" in (await known.async_snapshot()).entities
+    settings.async_set_expose_new_entities("conversation", False)
     assert "light.new" not in (await known.async_snapshot()).entities
 
 
