@@ -122,12 +122,15 @@ async def beating[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator
     reader = asyncio.create_task(read(), name="home_agent model stream")
     try:
         while True:
-            try:
-                async with asyncio.timeout(seconds):
-                    item = await queue.get()
-            except TimeoutError:
-                yield None
-                continue
+            if queue.empty():
+                try:
+                    async with asyncio.timeout(seconds):
+                        item = await queue.get()
+                except TimeoutError:
+                    yield None
+                    continue
+            else:
+                item = queue.get_nowait()
             if item is None:
                 return
             if isinstance(item, BaseException):
