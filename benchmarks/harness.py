@@ -96,7 +96,7 @@ async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, Bui
             resolver.start()
             hass.data.pop(loader.DATA_CUSTOM_COMPONENTS, None)
             (Path(folder) / "custom_components").symlink_to(ROOT / "custom_components")
-            for component in ("homeassistant", "intent", "conversation"):
+            for component in ("homeassistant", "intent", "conversation", "ai_task"):
                 assert await async_setup_component(hass, component, {})
             home = build_home(hass, entities)
             _register_light_services(hass)
@@ -131,8 +131,8 @@ async def bench(entities: int, url: str, options: dict[str, Any] | None = None) 
         yield Bench(hass, home, ours=await add_ours(hass, url, options or {}), core=await add_core(hass, url))
 
 
-async def add_ours(hass: HomeAssistant, url: str, options: dict[str, Any]) -> str:
-    """Set up Home Agent and return its entity id."""
+def our_entry(hass: HomeAssistant, url: str, options: dict[str, Any]) -> MockConfigEntry:
+    """Return an entry of Home Agent that is not set up yet."""
     entry = MockConfigEntry(
         domain="home_agent",
         title="Home Agent",
@@ -140,9 +140,15 @@ async def add_ours(hass: HomeAssistant, url: str, options: dict[str, Any]) -> st
         options=options,
     )
     entry.add_to_hass(hass)
+    return entry
+
+
+async def add_ours(hass: HomeAssistant, url: str, options: dict[str, Any]) -> str:
+    """Set up Home Agent and return its entity id."""
+    entry = our_entry(hass, url, options)
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
-    return _entity_id(hass, "home_agent", entry.entry_id)
+    return agent_entity_id(hass, "home_agent", entry.entry_id)
 
 
 async def add_core(hass: HomeAssistant, url: str) -> str:
@@ -162,10 +168,10 @@ async def add_core(hass: HomeAssistant, url: str) -> str:
     entry.add_to_hass(hass)
     assert await hass.config_entries.async_setup(entry.entry_id)
     await hass.async_block_till_done()
-    return _entity_id(hass, "llama_cpp", next(iter(entry.subentries)))
+    return agent_entity_id(hass, "llama_cpp", next(iter(entry.subentries)))
 
 
-def _entity_id(hass: HomeAssistant, domain: str, unique_id: str) -> str:
+def agent_entity_id(hass: HomeAssistant, domain: str, unique_id: str) -> str:
     """Return the entity id of an agent."""
     found = er.async_get(hass).async_get_entity_id("conversation", domain, unique_id)
     assert found is not None

@@ -14,7 +14,6 @@ TRANSLATIONS = Path(errors.__file__).parent / "translations"
 LANGUAGES = sorted(path.stem for path in TRANSLATIONS.glob("*.json"))
 SPOKEN = (
     "done",
-    "interrupted",
     "no_answer",
     "not_understood",
     "one_moment",

@@ -1,11 +1,27 @@
-"""HACS shows the README: it has to be there and say something."""
+"""The README: HACS shows it, and most people read nothing else."""
 
 from pathlib import Path
+import re
 
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+WRITTEN = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
 def test_readme() -> None:
-    written = README.read_text(encoding="utf-8")
-    assert written.startswith("# Home Agent")
-    assert len(written) > 500
+    assert WRITTEN.startswith("# Home Agent\n")
+    assert 500 < len(WRITTEN) < 6000
+
+
+def test_commands_exist() -> None:
+    """What is to be typed is there and can be run."""
+    commands = re.findall(r"home-agent/(scripts/\w+)", WRITTEN)
+    assert commands
+    for command in commands:
+        assert (ROOT / command).stat().st_mode & 0o111
+
+
+def test_every_page_can_be_reached() -> None:
+    for page in (ROOT / "docs").glob("*.md"):
+        index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+        assert page.name == "README.md" or f"({page.name})" in index
+        assert page.name == "README.md" or f"(docs/{page.name}" in WRITTEN

@@ -1,8 +1,8 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from homeassistant.const import Platform
+from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
 from homeassistant.helpers import config_validation as cv, issue_registry as ir
@@ -15,6 +15,7 @@ from .const import (
     CONF_HISTORY_RETENTION_DAYS,
     CONF_MODEL,
     CONF_SESSION_PERSISTENCE,
+    CONF_SESSION_TIMEOUT,
     DOMAIN,
 )
 from .errors import AuthenticationError
@@ -72,10 +73,18 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     prune()
     entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
 
+    @callback
+    def expire(now: datetime) -> None:
+        timeout = data.settings[CONF_SESSION_TIMEOUT]
+        data.shared.sessions.expire(entry.entry_id, timeout_minutes=timeout, now=now)
+
+    entry.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
+
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
 
     entry.async_on_unload(async_at_started(hass, warm))
+    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
     return True
 
 
@@ -128,6 +137,7 @@ def _setup_error(err: ModelServerError) -> ConfigEntryError | ConfigEntryNotRead
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Stop an agent; what it remembers is written."""
     set_debug_logging(entry.entry_id, wanted=False)
+    entry.runtime_data.turns.stop()
     if unloaded := await hass.config_entries.async_unload_platforms(entry, PLATFORMS):
         await entry.runtime_data.shared.history.async_flush()
         await entry.runtime_data.shared.sessions.async_flush()

@@ -1,5 +1,6 @@
 """Platform: the model of an entry for AI Task, as text or as structured data."""
 
+import re
 from typing import override
 
 import probatio
@@ -28,6 +29,10 @@ MAX_CALLS = 50
 
 MIN_ANSWER_TOKENS = 4096
 """Data is longer than what is spoken."""
+
+THOUGHT = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+FENCED = re.compile(r"\A[^{\[\"]*```\w*\s*\n(.*?)\n?```", re.DOTALL)
+"""What stands before a fence is prose; a fence inside the data belongs to it."""
 
 
 async def async_setup_entry(
@@ -112,11 +117,12 @@ def _schema(structure: probatio.Schema, api: llm.APIInstance | None) -> dict[str
 def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
     """Return the structured answer.
 
-    Models without schema support wrap JSON in a code fence. Raises HomeAssistantError for what is no JSON.
+    Models without schema support think aloud and wrap JSON in a code fence. Raises HomeAssistantError for
+    what is no JSON.
     """
-    body = text.strip()
-    if body.startswith("```"):
-        body = body.split("\n", 1)[-1].rsplit("```", 1)[0]
+    body = THOUGHT.sub("", text).strip()
+    if fenced := FENCED.search(body):
+        body = fenced[1]
     try:
         return json_loads(body)
     except ValueError as err:

@@ -21,8 +21,9 @@ class HomeAgentBaseEntity(Entity):
     _attr_name: str | None = None
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
-        """Take the parts that the entry was set up with."""
+        """Take the parts that the entry was set up with; a turn still needs them while the entry unloads."""
         self.entry = entry
+        self.data: HomeAgentData = entry.runtime_data
         self._attr_unique_id = entry.entry_id
         self._attr_device_info = dr.DeviceInfo(
             identifiers={(DOMAIN, entry.entry_id)},
@@ -33,21 +34,16 @@ class HomeAgentBaseEntity(Entity):
         )
 
     @property
-    def data(self) -> HomeAgentData:
-        """Return the parts of the entry."""
-        return self.entry.runtime_data
-
-    @property
     def settings(self) -> Mapping[str, Any]:
         """Return connection and options, with defaults filled in."""
-        return self.entry.runtime_data.settings
+        return self.data.settings
 
     @property
     def router(self) -> Router:
         """Return the way to the model server."""
-        return self.entry.runtime_data.router
+        return self.data.router
 
     @property
     def emitter(self) -> EventEmitter:
         """Return where events are fired."""
-        return self.entry.runtime_data.emitter
+        return self.data.emitter

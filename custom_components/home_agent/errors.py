@@ -97,3 +97,9 @@ class LLMUnavailable(LLMError):
     """The model server cannot be reached."""
 
     key = "llm_unavailable"
+
+
+class TurnInterrupted(HomeAgentError):
+    """The agent was unloaded, or Home Assistant stops, while the turn was under way."""
+
+    key = "interrupted"

@@ -1,10 +1,9 @@
 """The parts that an entry is made of, put together once at its setup."""
 
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, override
+from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
@@ -12,6 +11,8 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.util.hass_dict import HassKey
 
 from .agent.prompt import PromptBuilder
+from .agent.recent import RecentConversations
+from .agent.running import RunningTurns
 from .agent.tool_schemas import function_tools
 from .agent.warm import Warmer
 from .config.connection import endpoint, fallback_endpoint
@@ -65,30 +66,15 @@ class HomeAgentData:
     prompt: PromptBuilder
     tool_schemas: list[dict[str, Any]]
     warmer: Warmer
-    recent_calls: BoundedDict[list[dict[str, Any]]] = field(default_factory=lambda: BoundedDict(50))
-    """Tool calls of the last turns by conversation, for the response of `home_agent.process`."""
+    memory: RecentConversations = field(default_factory=RecentConversations)
+    turns: RunningTurns = field(default_factory=RunningTurns)
+    thoughtful: set[str] = field(default_factory=set)
+    """Which of the router's models begin their replies inside a thought, as far as they showed it."""
 
     async def async_prepare(self) -> None:
         """Build the indexes, then let the model server read the prompt ahead."""
         await self.handler.async_prepare()
         await self.warmer.async_warm()
-
-
-class BoundedDict[T](OrderedDict[str, T]):
-    """A mapping that drops its oldest entry when it is full."""
-
-    def __init__(self, limit: int) -> None:
-        """Hold so many entries."""
-        super().__init__()
-        self._limit = limit
-
-    @override
-    def __setitem__(self, key: str, value: T) -> None:
-        """Add an entry as the newest one."""
-        super().__setitem__(key, value)
-        self.move_to_end(key)
-        while len(self) > self._limit:
-            self.popitem(last=False)
 
 
 def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:

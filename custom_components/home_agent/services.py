@@ -20,6 +20,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError,
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm
 from homeassistant.util.ulid import ulid_now
 
+from .agent.asked import asked_about
 from .const import ASSISTANT, DOMAIN
 from .knowledge.speaker import Speaker
 from .runtime import DATA_SHARED, HomeAgentConfigEntry
@@ -97,41 +98,48 @@ def _entry(call: ServiceCall) -> HomeAgentConfigEntry:
     raise ServiceValidationError(
         translation_domain=DOMAIN,
         translation_key=key,
-        translation_placeholders={"entry_id": str(entry_id), "entries": ", ".join(e.title for e in loaded)},
+        translation_placeholders={
+            "entry_id": str(entry_id),
+            "entries": ", ".join(f"{e.title} ({e.entry_id})" for e in loaded),
+        },
     )
 
 
 async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Answer a sentence."""
-    hass = call.hass
+    hass, data = call.hass, entry.runtime_data
     entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
-    shown = call.data.get("context_entities")
-    result = await conversation.async_converse(
-        hass,
-        text=call.data["text"],
-        conversation_id=call.data.get("conversation_id"),
-        context=call.context,
-        language=call.data.get("language"),
-        agent_id=entity_id,
-        device_id=call.data.get("device_id"),
-        extra_system_prompt=f"This request is about: {', '.join(shown)}" if shown else None,
-    )
+    token = asked_about.set(tuple(call.data.get("context_entities", ())))
+    try:
+        result = await conversation.async_converse(
+            hass,
+            text=call.data["text"],
+            conversation_id=call.data.get("conversation_id"),
+            context=call.context,
+            language=call.data.get("language"),
+            agent_id=entity_id,
+            device_id=call.data.get("device_id"),
+        )
+    finally:
+        asked_about.reset(token)
     speech = result.response.speech.get("plain", {}).get("speech", "")
     return {
         "response": speech,
         "conversation_id": result.conversation_id,
-        "tool_calls": entry.runtime_data.recent_calls.get(result.conversation_id or "", []),
+        "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
         "continue_conversation": result.continue_conversation,
     }
 
 
 async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Forget one conversation, or all of them."""
-    shared = call.hass.data[DATA_SHARED]
+    shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
     conversation_id = call.data.get("conversation_id")
     if conversation_id is None:
         await _async_require_admin(call)
-    cleared = shared.history.clear(entry.entry_id, conversation_id)
+    history_id = None if conversation_id is None else memory.history_id(conversation_id)
+    memory.note_cleared(conversation_id)
+    cleared = shared.history.clear(entry.entry_id, history_id)
     await shared.history.async_flush()
     return {"cleared": cleared}
 

@@ -34,7 +34,8 @@ from ..errors import AuthenticationError, HomeAgentError, LLMError
 from ..tools.guarded_api import own_instance
 from ..tools.turn_calls import TurnCalls
 from . import local
-from .closing import close_turn, finished_event
+from .asked import describe_asked
+from .closing import answer_open_calls, async_say, close_turn, finished_event
 from .llm import LLMMixin
 from .messages import from_contents
 from .phrases import async_error_sentence, async_phrase
@@ -71,15 +72,26 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         """Answer one sentence."""
         turn = await self._async_begin(user_input, chat_log)
         try:
-            if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
-                return self._finish(turn)
-            await self._async_gather(turn)
-            await self._async_answer(turn)
-            await self._async_ensure_words(turn)
+            await self._async_respond(turn)
         except HomeAgentError as err:
-            if not await self._async_recover(turn, err):
-                return await self._async_fail(turn, err)
+            return await self._async_fail(turn, err)
+        except Exception as err:  # noqa: BLE001 - a person is always answered
+            LOGGER.exception("The turn failed unexpectedly")
+            return await self._async_fail(turn, HomeAgentError(type(err).__name__))
         return self._finish(turn)
+
+    async def _async_respond(self, turn: Turn) -> None:
+        """Bring an answer into the chat log."""
+        if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
+            return
+        await self._async_gather(turn)
+        try:
+            await self._async_answer(turn)
+        except LLMError as err:
+            if not await self._async_recover(turn, err):
+                raise
+            return
+        await self._async_ensure_words(turn)
 
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
@@ -112,6 +124,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
             ),
         )
         chat_log.llm_input_provided_index = turn.first + 1
+        self.data.memory.history_ids[chat_log.conversation_id] = session.history_id
         self.emitter.fire(
             EVENT_CONVERSATION_STARTED,
             conversation_id=chat_log.conversation_id,
@@ -138,7 +151,8 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         extra = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
         system = self.data.prompt.system(context, turn.calls.sentence, turn.calls.speaker, history, extra)
         turn.messages = [{"role": "system", "content": system}, *history]
-        turn.volatile = context.volatile
+        asked = describe_asked(self.hass, context.house)
+        turn.volatile = "\n".join(part for part in (context.volatile, asked) if part)
         turn.tools = self.data.tool_schemas
         # Not async_provide_llm_data: since 2026.11 it keeps tools and prompt of the first turn, and these
         # tools belong to this turn. The prompt is set too, so that traces and subscribers show it.
@@ -152,7 +166,12 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
 
     def _history(self, turn: Turn) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""
-        earlier = turn.chat_log.content[1 : turn.first]
+        cleared = self.data.memory.cleared_at(turn.calls.conversation_id)
+        earlier = [
+            content
+            for content in turn.chat_log.content[1 : turn.first]
+            if cleared is None or content.created > cleared
+        ]
         if not self.settings[CONF_HISTORY] or turn.history_id is None:
             return from_contents(earlier)
         history = self.data.shared.history
@@ -172,16 +191,11 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         if isinstance(last, conversation.AssistantContent) and (last.content or "").strip():
             return
         key = "done" if turn.calls.acted else "no_answer"
-        self._say(turn, await async_phrase(self.hass, turn.language, key))
+        await async_say(turn, self.entity_id, await async_phrase(self.hass, turn.language, key))
 
-    def _say(self, turn: Turn, text: str) -> None:
-        """Add a sentence of our own to the chat log."""
-        content = conversation.AssistantContent(agent_id=self.entity_id, content=text)
-        turn.chat_log.async_add_assistant_content_without_tools(content)
-
-    async def _async_recover(self, turn: Turn, err: HomeAgentError) -> bool:
+    async def _async_recover(self, turn: Turn, err: LLMError) -> bool:
         """Let Home Assistant's own sentences answer where the model cannot; False if they cannot either."""
-        if not isinstance(err, LLMError) or turn.calls.started or not self.settings[CONF_LOCAL_FALLBACK]:
+        if turn.calls.started or not self.settings[CONF_LOCAL_FALLBACK]:
             return False
         LOGGER.info(
             "The model cannot be asked (%s); trying Home Assistant's own sentences", type(err).__name__
@@ -200,12 +214,14 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
             context={"rounds": turn.figures.rounds},
         )
         sentence = await async_error_sentence(self.hass, turn.language, err)
-        self._say(turn, sentence)
+        answer_open_calls(turn)
+        await async_say(turn, self.entity_id, sentence)
         response = intent.IntentResponse(language=turn.language)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
         if isinstance(err, AuthenticationError):
             self.entry.async_start_reauth(self.hass)
         self._remember(turn)
+        self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )
@@ -215,7 +231,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         assert turn.user_input is not None
         result = close_turn(turn, turn.user_input)
         self._remember(turn)
-        self.data.recent_calls[turn.calls.conversation_id] = turn.calls.summary()
+        self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
         self.data.warmer.note_used()
         self.emitter.fire(
             EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)
@@ -223,8 +239,8 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         return result
 
     def _remember(self, turn: Turn) -> None:
-        """Keep what was said, without the volatile block."""
-        if not self.settings[CONF_HISTORY] or turn.history_id is None:
+        """Keep what was said, without the volatile block; nothing once the agent is gone."""
+        if not self.settings[CONF_HISTORY] or turn.history_id is None or self.data.turns.stopped:
             return
         self.data.shared.history.append_turn(
             self.entry.entry_id,

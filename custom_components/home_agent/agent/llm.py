@@ -32,14 +32,15 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
     async def _async_answer(self, turn: Turn) -> None:
         """Run the rounds of one turn; the answer stands in the chat log afterwards.
 
-        Raises LLMError if the model cannot be asked.
+        Raises LLMError if the model cannot be asked and TurnInterrupted if the agent is unloaded meanwhile.
         """
         deadline = monotonic() + TURN_SECONDS
-        for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
-            final = turn.calls.exhausted or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
-            await self._async_round(turn, allow_tools=not final)
-            if final or not turn.chat_log.unresponded_tool_results:
-                return
+        async with self.data.turns.interruptible():
+            for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
+                final = turn.calls.exhausted or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
+                await self._async_round(turn, allow_tools=not final)
+                if final or not turn.chat_log.unresponded_tool_results:
+                    return
 
     async def _async_round(self, turn: Turn, *, allow_tools: bool) -> None:
         """Let one answer into the chat log, which runs its tools as they come."""
@@ -47,8 +48,9 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
         request = self._request(turn, allow_tools=allow_tools)
         deltas = self._async_log_deltas(turn, self._async_deltas(request), allow_tools=allow_tools)
         try:
-            async for _content in turn.chat_log.async_add_delta_content_stream(self.entity_id, deltas):
-                pass
+            async with aclosing(deltas):
+                async for _content in turn.chat_log.async_add_delta_content_stream(self.entity_id, deltas):
+                    pass
         except ModelServerError as err:
             raise as_agent_error(err) from err
         finally:
@@ -58,28 +60,32 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
         """Yield one answer, streamed if the option says so.
 
         A stream that breaks after a call came is taken as complete: the call runs, and it must not run twice.
-        One that breaks before is asked for again as a whole, less what has been said.
+        One that breaks before is asked for again as a whole, less what has been said; so is one that cannot
+        be read. Who does not answer at all, or not in time, is not asked again.
 
         Raises ModelServerError.
         """
         if not self.settings[CONF_STREAMING]:
             yield await self._async_whole(request)
             return
-        said: list[str] = []
-        called = False
+        said = Delta()
+        begun = False
         try:
             async with aclosing(self.router.stream(request)) as deltas:
                 async for delta in deltas:
-                    said.append(delta.content)
-                    called = called or bool(delta.tool_calls)
+                    begun = True
+                    said.content += delta.content
+                    said.thinking += delta.thinking
+                    said.tool_calls += delta.tool_calls
                     yield delta
         except ModelServerError as err:
-            if not called and not said and err.kind is not ErrorKind.MALFORMED:
+            again = err.kind is ErrorKind.MALFORMED or (begun and err.kind is ErrorKind.UNAVAILABLE)
+            if not again and not said.tool_calls:
                 raise
-            self._report_broken_stream(err, asking_again=not called)
-            if called:
+            self._report_broken_stream(err, asking_again=not said.tool_calls)
+            if said.tool_calls:
                 return
-            yield _less(await self._async_whole(request), "".join(said))
+            yield _less(await self._async_whole(request), said)
 
     async def _async_whole(self, request: ChatRequest) -> Delta:
         """Return a whole answer as one delta."""
@@ -119,10 +125,12 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
         )
 
 
-def _less(answer: Delta, said: str) -> Delta:
+def _less(answer: Delta, said: Delta) -> Delta:
     """Return an answer without the beginning that has been said already."""
-    if answer.content.startswith(said):
-        answer.content = answer.content[len(said) :]
-    elif said:
+    if answer.content.startswith(said.content):
+        answer.content = answer.content[len(said.content) :]
+    elif said.content:
         answer.content = f"\n{answer.content}"
+    if said.thinking:
+        answer.thinking = ""
     return answer

@@ -9,6 +9,7 @@ from homeassistant.helpers import intent
 from ..errors import PermissionDenied
 from ..tools.handler import ToolHandler
 from ..tools.intents import predicted_calls
+from .closing import async_say
 from .phrases import async_phrase
 from .turn import Turn
 
@@ -48,7 +49,5 @@ async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, ag
         turn.calls.touched.clear()
         return False
     speech = response.speech.get("plain", {}).get("speech") or await async_phrase(hass, turn.language, "done")
-    turn.chat_log.async_add_assistant_content_without_tools(
-        conversation.AssistantContent(agent_id=agent_id, content=speech)
-    )
+    await async_say(turn, agent_id, speech)
     return True

@@ -4,20 +4,20 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from homeassistant.components import conversation
 from homeassistant.helpers import llm
 
 from ..const import HEARTBEAT_SECONDS
+from ..entity import HomeAgentBaseEntity
 from ..inference.models import Delta, ToolCall
-from ..tools.handler import UNPARSED
+from ..tools.redaction import UNPARSED
+from ..tools.results import plain_json
 from .phrases import async_phrase
-from .speech import SpeechFilter
+from .reply import Reply
+from .speech import Spoken
 from .turn import Turn
-
-if TYPE_CHECKING:
-    from homeassistant.core import HomeAssistant
 
 type LogDelta = conversation.AssistantContentDeltaDict
 
@@ -27,31 +27,29 @@ HEARTBEAT: LogDelta = {"thinking_content": ""}
 QUEUE_SIZE = 1000
 
 
-class StreamingMixin:
+class StreamingMixin(HomeAgentBaseEntity):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
-
-    hass: HomeAssistant
 
     async def _async_log_deltas(
         self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool
     ) -> AsyncGenerator[LogDelta]:
         """Yield the chat-log deltas of one model answer."""
-        speech = SpeechFilter(voice=turn.voice, tool_names=turn.calls.tools.keys())
+        reply: Reply | None = None
         yield {"role": "assistant"}
-        async for delta in beating(stream, HEARTBEAT_SECONDS):
-            if delta is None:
-                yield HEARTBEAT
-                continue
-            self._note(turn, delta)
-            spoken = speech.feed(delta.content)
-            if out := _log_delta(spoken.text, delta.thinking + spoken.thinking):
-                turn.said = turn.said or bool(spoken.text)
-                yield out
-            if delta.tool_calls and allow_tools:
-                turn.calls.announce(len(delta.tool_calls))
-                yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
-        spoken = speech.flush()
-        if out := _log_delta(spoken.text, spoken.thinking):
+        async with aclosing(beating(stream, HEARTBEAT_SECONDS)) as deltas:
+            async for delta in deltas:
+                if delta is None:
+                    yield HEARTBEAT
+                    continue
+                # Which model answers is known once it has begun.
+                reply = reply or Reply(turn, self.data.thoughtful, self.router.last_used)
+                self._note(turn, delta)
+                if out := _log_delta(turn, reply.take(delta)):
+                    yield out
+                if delta.tool_calls and allow_tools:
+                    turn.calls.announce(len(delta.tool_calls))
+                    yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
+        if reply is not None and (out := _log_delta(turn, reply.end())):
             yield out
         async for waiting in self._async_while_tools_run(turn):
             yield waiting
@@ -81,21 +79,22 @@ class StreamingMixin:
             turn.figures.cached_tokens += delta.usage.cached
 
 
-def _log_delta(text: str, thinking: str) -> LogDelta:
+def _log_delta(turn: Turn, spoken: Spoken) -> LogDelta:
     """Return what there is to say and to think, and nothing where there is neither."""
     delta: LogDelta = {}
-    if text:
-        delta["content"] = text
-    if thinking:
-        delta["thinking_content"] = thinking
+    if spoken.text:
+        turn.said = True
+        delta["content"] = spoken.text
+    if spoken.thinking:
+        delta["thinking_content"] = spoken.thinking
     return delta
 
 
 def as_tool_input(call: ToolCall) -> llm.ToolInput:
     """Return a call for the chat log; arguments that are no JSON object go to the guard as they are."""
     try:
-        args: Any = json.loads(call.arguments or "{}")
-    except ValueError:
+        args: Any = plain_json(json.loads(call.arguments or "{}"))
+    except ValueError, RecursionError:
         args = None
     if not isinstance(args, dict):
         args = {UNPARSED: call.arguments}

@@ -9,6 +9,7 @@ from homeassistant.helpers import llm
 
 from ..const import DOMAIN
 from .handler import ToolHandler
+from .redaction import redacted
 from .turn_calls import TurnCalls
 
 
@@ -26,7 +27,7 @@ class GuardedAPIInstance(llm.APIInstance):
         assert self.turn is not None
         async_conversation_trace_append(
             ConversationTraceEventType.TOOL_CALL,
-            {"tool_name": tool_input.tool_name, "tool_args": tool_input.tool_args},
+            {"tool_name": tool_input.tool_name, "tool_args": redacted(tool_input.tool_args)},
         )
         return await self.handler.async_execute(tool_input, self.turn)
 

@@ -25,11 +25,9 @@ from ..knowledge.house import House, is_exposed
 from ..knowledge.speaker import Speaker
 from .actions import is_vetted
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .redaction import UNPARSED, redacted, without_secrets
 from .results import failed, succeeded
 from .turn_calls import CallRecord, TurnCalls, call_key
-
-UNPARSED = "_unparsed"
-"""Where arguments stand that were not JSON, so that the guard can answer them."""
 
 TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
 MAX_EVENT_CHARS = 500
@@ -143,22 +141,26 @@ class ToolHandler:
 
     async def _async_run_safely(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Run a call and turn whatever it raises into an envelope."""
+        limit = asyncio.timeout(self._timeout)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with limit:
                 return await self._async_run(call, turn)
-        except PartlyFailed as err:
-            return failed(str(err), err.result)
-        except TimeoutError:
-            return failed(
-                f"{call.tool_name} did not finish within {self._timeout:g} s; whether it acted is unknown."
-            )
         except HomeAgentError as err:
-            return failed(str(err))
+            return failed(str(err), err.result if isinstance(err, PartlyFailed) else None)
+        except TimeoutError:
+            late = f"{call.tool_name} did not finish within {self._timeout:g} s"
+            problem = late if limit.expired() else "A device did not answer in time"
+            problem = f"{problem}; whether it acted is unknown."
+        except asyncio.CancelledError:
+            if (task := asyncio.current_task()) is None or task.cancelling():
+                raise
+            problem = f"{call.tool_name} was broken off; whether it acted is unknown."
         except (HomeAssistantError, probatio.Invalid) as err:
-            return failed(f"{type(err).__name__}: {err}")
+            problem = f"{type(err).__name__}: {err}"
         except Exception as err:  # noqa: BLE001 - a tool must never end the turn
             LOGGER.exception("Tool %s failed", call.tool_name)
-            return failed(f"{call.tool_name} failed unexpectedly ({type(err).__name__}).")
+            problem = f"{call.tool_name} failed unexpectedly ({type(err).__name__})."
+        return failed(problem)
 
     async def _async_run(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Find the tool, check its arguments and run it."""
@@ -193,14 +195,16 @@ class ToolHandler:
             success=not result.error,
             read_only=tool is not None and tool.annotations.read_only,
             duration_ms=duration_ms,
-            args=call.tool_args,
+            args=redacted(call.tool_args),
         )
 
     def _report_progress(
         self, call: llm.ToolInput, status: str, result: llm.ToolResult | None = None
     ) -> None:
         """Fire the progress event."""
-        error = result.data.get("error") if result else None
+        error = None
+        if result is not None and result.error:
+            error = without_secrets(str(result.data["error"]), call.tool_args)
         self._emitter.fire(
             EVENT_TOOL_PROGRESS,
             tool_name=call.tool_name,
@@ -215,11 +219,12 @@ class ToolHandler:
         self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
     ) -> None:
         """Fire the event of an executed call."""
+        said = str(result.data.get("error") or result.data.get("result"))
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
             tool_name=call.tool_name,
-            parameters=call.tool_args,
-            result=str(result.data.get("error") or result.data.get("result"))[:MAX_EVENT_CHARS],
+            parameters=redacted(call.tool_args),
+            result=without_secrets(said, call.tool_args)[:MAX_EVENT_CHARS],
             success=not result.error,
             duration_ms=round(duration_ms, 1),
             conversation_id=turn.conversation_id,

@@ -1,6 +1,10 @@
 """Results as the model gets them: `{success, result, error}`, always JSON, never too long."""
 
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, time
+from math import inf
+from typing import Any, Final
 
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
@@ -8,7 +12,10 @@ from homeassistant.util.json import json_loads
 
 from ..const import MAX_RESULT_CHARS
 
-MAX_ERROR_CHARS = 600
+MAX_ERROR_CHARS: Final = 600
+MAX_DEPTH: Final = 30
+MAX_NUMBER: Final = 2**53
+"""Beyond it numbers lose digits, or cannot be written at all."""
 
 
 def succeeded(result: Any) -> llm.ToolResult:
@@ -25,28 +32,61 @@ def failed(error: str, result: Any = None) -> llm.ToolResult:
 
 def to_json(value: Any) -> Any:
     """Return a value as JSON can hold it, cut where it is longer than a model should read."""
-    try:
-        text = json_dumps(value)
-    except TypeError, ValueError, RecursionError:
-        value = _plain(value)
-        text = json_dumps(value)
-    if len(text) <= MAX_RESULT_CHARS:
+    room = _Room(MAX_RESULT_CHARS)
+    short = _shortened(value, room)
+    text = json_dumps(short)
+    if room.left >= 0 and len(text) <= MAX_RESULT_CHARS:
         return json_loads(text)
-    return f"{text[:MAX_RESULT_CHARS]} … (cut, {len(text)} characters in all)"
+    return f"{text[:MAX_RESULT_CHARS]} … (cut)"
 
 
-def _plain(value: Any, depth: int = 6) -> Any:
-    """Return a value with everything that JSON cannot hold as text."""
-    match value:
-        case None | bool() | int() | str():
-            return value
-        case float():
-            return value if value - value == 0 else str(value)
-        case _ if depth == 0:
-            return "…"
-        case dict():
-            return {str(key): _plain(item, depth - 1) for key, item in value.items()}
-        case list() | tuple() | set() | frozenset():
-            return [_plain(item, depth - 1) for item in value]
-        case _:
-            return str(value)[:MAX_RESULT_CHARS]
+def plain_json(value: Any) -> Any:
+    """Return a value as JSON can hold it, whole."""
+    return _shortened(value, _Room(inf))
+
+
+@dataclass(slots=True)
+class _Room:
+    """How many characters may still be taken."""
+
+    left: float
+
+    def take(self, text: str) -> str:
+        """Return what of a text there is room for."""
+        taken = text if len(text) <= self.left else text[: max(0, int(self.left)) + 1]
+        self.left -= len(text)
+        return taken
+
+
+def _shortened(value: Any, room: _Room, depth: int = MAX_DEPTH) -> Any:
+    """Return a value with everything that JSON cannot hold as text; nothing behind the room's end is read."""
+    room.left -= 1
+    if isinstance(value, Mapping) and depth:
+        return {
+            room.take(_as_text(key)): _shortened(item, room, depth - 1)
+            for key, item in _within(value.items(), room)
+        }
+    if isinstance(value, (list, tuple, set, frozenset)) and depth:
+        return [_shortened(item, room, depth - 1) for item in _within(value, room)]
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, (int, float)) and abs(value) <= MAX_NUMBER:
+        return value + 0
+    return room.take(_as_text(value) if depth else "…")
+
+
+def _within[T](items: Iterable[T], room: _Room) -> Iterator[T]:
+    """Yield items while there is room."""
+    for item in items:
+        if room.left < 0:
+            return
+        yield item
+
+
+def _as_text(value: Any) -> str:
+    """Return anything as text that can be sent, whatever its own idea of that is."""
+    try:
+        text = value.isoformat() if isinstance(value, (date, time)) else str(value)
+    except Exception:  # noqa: BLE001 - the result of somebody else's tool
+        return type(value).__name__
+    return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")

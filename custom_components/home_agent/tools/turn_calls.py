@@ -23,6 +23,7 @@ class CallRecord:
     read_only: bool
     duration_ms: float
     args: dict[str, Any]
+    """Without codes and keys."""
 
 
 @dataclass(slots=True, kw_only=True)

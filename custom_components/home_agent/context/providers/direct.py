@@ -16,7 +16,7 @@ from ..states import describe_state
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, Slot
 
-STATES_BESIDE_FULL_CATALOGUE = 7
+STATES_BESIDE_FULL_CATALOGUE = 6
 FOUND_IN_LARGE_HOUSE = 20
 NAME_CHARS = 60
 MAX_ABILITIES = 6
