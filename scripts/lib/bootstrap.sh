@@ -10,6 +10,7 @@ export UV_CACHE_DIR=${UV_CACHE_DIR:-$cache/uv}
 export UV_PYTHON_INSTALL_DIR=$cache/python
 if [[ -s /etc/ssl/certs/ca-certificates.crt ]]; then # trust whom the system trusts, a company's proxy for one
   export UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-1}
+  export NODE_EXTRA_CA_CERTS=${NODE_EXTRA_CA_CERTS:-/etc/ssl/certs/ca-certificates.crt}
 fi
 unset PYTHONDONTWRITEBYTECODE PYTHONHOME VIRTUAL_ENV
 

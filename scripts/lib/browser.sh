@@ -19,7 +19,10 @@ ensure_browser() {
   if [[ ! -d $playwright/node_modules/playwright-core ]]; then
     say "fetching playwright-core $playwright_version"
     mkdir -p "$playwright"
-    npm install --silent --no-audit --no-fund --prefix "$playwright" "playwright-core@$playwright_version" >/dev/null || return
+    npm install --silent --no-audit --no-fund --prefix "$playwright" "playwright-core@$playwright_version" >/dev/null || {
+      say "playwright-core could not be fetched"
+      return 1
+    }
   fi
 }
 
