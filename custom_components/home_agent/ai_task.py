@@ -1,5 +1,6 @@
 """Platform: the model of an entry for AI Task, as text or as structured data."""
 
+from contextlib import suppress
 import re
 from typing import override
 
@@ -120,14 +121,18 @@ def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
     Models without schema support think aloud and wrap JSON in a code fence. Raises HomeAssistantError for
     what is no JSON.
     """
-    body = THOUGHT.sub("", text).strip()
-    if fenced := FENCED.search(body):
-        body = fenced[1]
-    try:
-        return json_loads(body)
-    except ValueError as err:
-        raise HomeAssistantError(
-            translation_domain=DOMAIN,
-            translation_key="not_json",
-            translation_placeholders={"task": task.name},
-        ) from err
+    for body in (text, _unwrapped(text)):
+        with suppress(ValueError):
+            return json_loads(body)
+    raise HomeAssistantError(
+        translation_domain=DOMAIN,
+        translation_key="not_json",
+        translation_placeholders={"task": task.name},
+    )
+
+
+def _unwrapped(text: str) -> str:
+    """Return what stands behind the thoughts, or in the first fence behind them."""
+    body = THOUGHT.sub("", text)
+    fenced = FENCED.search(body)
+    return fenced[1] if fenced else body

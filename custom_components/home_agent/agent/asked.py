@@ -1,0 +1,29 @@
+"""Entities that the caller of a service names with a sentence."""
+
+from collections.abc import Iterable
+from contextvars import ContextVar
+from typing import Final
+
+from homeassistant.core import HomeAssistant
+
+from ..context.states import describe_state
+from ..knowledge.house import HouseSnapshot
+
+HEADING: Final = "This request is about:"
+
+asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", default=())
+"""They belong to one sentence; the conversation goes on without them."""
+
+
+def describe_asked(hass: HomeAssistant, house: HouseSnapshot) -> str:
+    """Return the states of the named entities; what the agent may not see is left out."""
+    lines = list(_lines(hass, house, asked_about.get()))
+    return "\n".join((HEADING, *lines)) if lines else ""
+
+
+def _lines(hass: HomeAssistant, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[str]:
+    """Yield a line for each entity."""
+    for entity_id in entity_ids:
+        record, state = house.entities.get(entity_id), hass.states.get(entity_id)
+        if record is not None and state is not None:
+            yield f"{entity_id}: {describe_state(state, record)}"
