@@ -99,7 +99,7 @@ class ContextManager:
             speaker=speaker,
             house=house,
             budget=self.budget,
-            catalogue_complete=catalogue.complete,
+            catalogue=catalogue,
         )
         slots = await asyncio.gather(*(self._async_slot(provider, request) for provider in self._providers))
         volatile = self._volatile(request, slots)

@@ -103,8 +103,8 @@ class HouseIndex:
     places: Mapping[str, PlaceNames]
     """Per area and floor: what it is called."""
 
-    def search(self, query: str, limit: int, area_id: str | None = None) -> list[str]:
-        """Return entity ids, best first."""
+    def search(self, query: str, limit: int, area_id: str | None = None, *, cut: float = 0.0) -> list[str]:
+        """Return entity ids, best first; `cut` is the share of the best score that a hit needs."""
         hits = self.index.search(query, limit * RERANKED)
         meant = self.index.covered(query)
         covered = {word for word, similarity in meant.items() if similarity > NAMED}
@@ -124,7 +124,8 @@ class HouseIndex:
             if area_id is not None and record.area_id == area_id:
                 factor *= HERE_FACTOR
             scored.append((-score * factor, entity_id))
-        return [entity_id for _, entity_id in sorted(scored)[:limit]]
+        best = sorted(scored)[:limit]
+        return [entity_id for score, entity_id in best if score <= cut * best[0][0]]
 
     def _named_places(self, covered: AbstractSet[str]) -> dict[str, list[frozenset[str]]]:
         """Return the places that a sentence names and by which words.
@@ -202,16 +203,18 @@ async def async_retrieve(
     area_id: str | None = None,
     *,
     language: str | None = None,
+    cut: float = 0.0,
 ) -> list[EntityRecord]:
     """Return the entities that a sentence is about, best first; exposed ones only.
 
     `area_id` is where the speaker is, it breaks ties. The words of the house's language, of English
-    and of the speaker's `language` are understood.
+    and of the speaker's `language` are understood. `cut` leaves out what scores less than this share of
+    the best.
     """
     languages = tuple(dict.fromkeys((_known(hass.config.language), "en", _known(language or "en"))))
     cache = house.carried.setdefault(IndexCache, IndexCache())
     index = await cast(IndexCache, cache).async_get(hass, house, languages)
-    found = (house.entities.get(entity_id) for entity_id in index.search(query, limit, area_id))
+    found = (house.entities.get(entity_id) for entity_id in index.search(query, limit, area_id, cut=cut))
     return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
 
 

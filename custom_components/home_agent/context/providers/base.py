@@ -6,6 +6,7 @@ from typing import Protocol
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.speaker import Speaker
 from ..budget import Budget
+from ..catalogue import Catalogue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,8 +17,8 @@ class ContextRequest:
     speaker: Speaker
     house: HouseSnapshot
     budget: Budget
-    catalogue_complete: bool
-    """Whether the model already sees every entity in the catalogue."""
+    catalogue: Catalogue
+    """What the model sees anyway."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

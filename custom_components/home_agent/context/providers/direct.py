@@ -16,7 +16,12 @@ from ..states import describe_state
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, Slot
 
-STATES_BESIDE_FULL_CATALOGUE = 6
+STATES_BESIDE_FULL_CATALOGUE = 8
+CUT_BESIDE_FULL_CATALOGUE = 0.7
+"""Where the model sees every entity anyway, only the states that the sentence is clearly about are shown."""
+STATES_TOKENS, STATES_SHARE = 40, 0.1
+"""Tokens for those states: some, and a share of the catalogue. What changes from turn to turn stays small
+beside what a server keeps in its cache."""
 FOUND_IN_LARGE_HOUSE = 20
 NAME_CHARS = 60
 MAX_ABILITIES = 6
@@ -44,7 +49,7 @@ class DirectContextProvider(ContextProvider):
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the states that matter, within the budget."""
-        limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue_complete else FOUND_IN_LARGE_HOUSE
+        limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
         found = await async_retrieve(
             self._hass,
             request.house,
@@ -52,6 +57,7 @@ class DirectContextProvider(ContextProvider):
             limit,
             area_id=request.speaker.area_id,
             language=request.speaker.language,
+            cut=CUT_BESIDE_FULL_CATALOGUE if request.catalogue.complete else 0.0,
         )
         records = {record.entity_id: record for record in found}
         for record in self._lively(request):
@@ -59,7 +65,7 @@ class DirectContextProvider(ContextProvider):
                 break
             records.setdefault(record.entity_id, record)
         lines, entity_ids = self._lines(records.values(), request)
-        return Slot(heading="States:", lines=tuple(lines), entity_ids=tuple(entity_ids))
+        return Slot(heading="States, others by ha_query:", lines=tuple(lines), entity_ids=tuple(entity_ids))
 
     def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
         """Yield what is on or open where the person is."""
@@ -75,11 +81,13 @@ class DirectContextProvider(ContextProvider):
         lines: list[str] = []
         entity_ids: list[str] = []
         left = request.budget.retrieved
+        if request.catalogue.complete:
+            left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
         for record in records:
             state = self._hass.states.get(record.entity_id)
             if state is None:
                 continue
-            shown = record.entity_id if request.catalogue_complete else introduced(record, request.house)
+            shown = record.entity_id if request.catalogue.complete else introduced(record, request.house)
             line = f"{shown}: {describe_state(state, record)}"
             left -= estimate_tokens(line)
             if left < 0:
