@@ -66,6 +66,15 @@ class Household:
         """Say something to the agent."""
         return await say(self.client, text, pipeline=self.pipeline, conversation_id=conversation_id)
 
+    def teach(self, words: str, reply: Reply, then: str = "Done.") -> None:
+        """Let the model answer a sentence with these words, and a tool's result with a text."""
+        self.model.default = text(then)
+        self.model.on(heard(words), reply)
+
+    def requests(self, words: str) -> list[Captured]:
+        """Return the model's requests about these words; the warming-up ones have none."""
+        return [chat for chat in self.model.chats if words in chat.raw.decode()]
+
     async def state(self, entity_id: str) -> str:
         """Return the state of an entity."""
         return str((await self.client.state(entity_id))["state"])

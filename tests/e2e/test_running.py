@@ -58,19 +58,19 @@ async def test_every_options_page_opens_and_saves(household: Household) -> None:
 async def test_option_reaches_the_next_request(household: Household) -> None:
     await set_options(household.client, household.entry_id, {"llm_max_tokens": 321})
     await household.say("Good morning")
-    assert household.model.chats[-1].json["max_tokens"] == 321
+    assert household.requests("Good morning")[-1].json["max_tokens"] == 321
     await set_options(household.client, household.entry_id, {"llm_max_tokens": 500})
 
 
 async def test_sentence_switches_the_light(household: Household) -> None:
     await household.client.call("light.turn_off", {"entity_id": LAMP})
-    household.model.script([switch(LAMP), text("The reading lamp is on.")])
+    household.teach("Turn on the reading lamp", switch(LAMP), "The reading lamp is on.")
     answer = await household.say("Turn on the reading lamp")
     assert await household.state(LAMP) == "on"
     assert answer.text == "The reading lamp is on."
     assert len(answer.tool_calls) == 1
     assert answer.tool_calls[0].endswith("ha_control")
-    first, second = household.model.chats
+    first, second = household.requests("Turn on the reading lamp")
     assert first.headers["authorization"] == f"Bearer {KEY}"
     assert LAMP in json.dumps(first.messages)
     assert second.messages[-1]["role"] == "tool"
@@ -78,7 +78,7 @@ async def test_sentence_switches_the_light(household: Household) -> None:
 
 async def test_answer_is_streamed_as_it_comes(household: Household) -> None:
     words = ["It ", "is ", "warm ", "in ", "here."]
-    household.model.script([Reply(chunks=words)])
+    household.teach("How is it?", Reply(chunks=words))
     answer = await household.say("How is it?")
     assert answer.text == "".join(words)
     assert len([delta for delta in answer.deltas if delta.get("content")]) > 1
@@ -87,18 +87,18 @@ async def test_answer_is_streamed_as_it_comes(household: Household) -> None:
 async def test_conversation_goes_on(household: Household) -> None:
     first = await household.say("My name is Anna")
     await household.say("What is my name?", first.conversation_id)
-    assert "My name is Anna" in json.dumps(household.model.chats[-1].messages)
+    assert "My name is Anna" in json.dumps(household.requests("What is my name?")[-1].messages)
 
 
 async def test_what_is_not_exposed_stays_shut(household: Household) -> None:
-    household.model.script([switch("lock.tool_cabinet", "unlock"), text("I cannot do that.")])
+    household.teach("tool cabinet", switch("lock.tool_cabinet", "unlock"), "I cannot do that.")
     await household.say("Unlock the tool cabinet")
     assert await household.state("lock.tool_cabinet") == "locked"
-    assert "lock.tool_cabinet" not in json.dumps(household.model.chats[0].messages)
+    assert "lock.tool_cabinet" not in json.dumps(household.requests("Unlock the tool cabinet")[0].messages)
 
 
 async def test_process_service_answers(household: Household) -> None:
-    household.model.script([text("Hello.")])
+    household.teach("Say hello", text("Hello."))
     response = await household.client.call("home_agent.process", {"text": "Say hello"}, response=True)
     assert response["response"] == "Hello."
     assert response["conversation_id"]
@@ -123,7 +123,7 @@ async def test_diagnostics_hold_no_key(household: Household) -> None:
 async def test_entry_reloads(household: Household) -> None:
     await reload(household.client, household.entry_id)
     assert (await entries(household.client))[0]["state"] == "loaded"
-    household.model.script([text("Still here.")])
+    household.teach("Are you there?", text("Still here."))
     assert (await household.say("Are you there?")).text == "Still here."
 
 
@@ -140,7 +140,7 @@ async def test_history_survives_a_restart(household: Household) -> None:
     first = await household.say("Remember the number 4711")
     await household.restart()
     await household.say("Which number was it?", first.conversation_id)
-    assert "Remember the number 4711" in json.dumps(household.model.chats[-1].messages)
+    assert "Remember the number 4711" in json.dumps(household.requests("Which number")[-1].messages)
 
 
 async def test_log_has_no_complaints(household: Household) -> None:
