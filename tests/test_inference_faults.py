@@ -199,7 +199,7 @@ async def test_retry_after_is_honoured(
     assert naps.taken == taken
 
 
-@pytest.mark.parametrize("value", ["11", _http_date(3600)])
+@pytest.mark.parametrize("value", ["11", _http_date(3600)], ids=["seconds", "date"])
 async def test_long_waits_are_not_waited(hass: HomeAssistant, model_server: ModelServer, value: str) -> None:
     naps = Naps()
     model_server.script([status(503, "busy", headers={"Retry-After": value})])

@@ -40,10 +40,7 @@ CONF_LOCAL_FALLBACK: Final = "local_fallback_enabled"
 CONF_LOCAL_FIRST: Final = "local_first_enabled"
 
 # Context
-CONF_CONTEXT_MODE: Final = "context_mode"
-CONF_CONTEXT_FORMAT: Final = "context_format"
 CONF_DIRECT_ENTITIES: Final = "direct_entities"
-CONF_DIRECT_ATTRIBUTES: Final = "direct_attributes"
 CONF_MAX_CONTEXT_TOKENS: Final = "max_context_tokens"
 
 # History
@@ -84,10 +81,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_STREAMING: True,
     CONF_LOCAL_FALLBACK: True,
     CONF_LOCAL_FIRST: False,
-    CONF_CONTEXT_MODE: "direct",
-    CONF_CONTEXT_FORMAT: "compact",
     CONF_DIRECT_ENTITIES: [],
-    CONF_DIRECT_ATTRIBUTES: [],
     CONF_MAX_CONTEXT_TOKENS: 8000,
     CONF_HISTORY: True,
     CONF_HISTORY_MAX_MESSAGES: 10,

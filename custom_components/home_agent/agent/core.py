@@ -30,7 +30,8 @@ from ..const import (
     EVENT_ERROR,
     LOGGER,
 )
-from ..errors import AuthenticationError, HomeAgentError, LLMError
+from ..context.manager import AssembledContext
+from ..errors import AuthenticationError, HomeAgentError, LLMError, TokenLimitExceeded
 from ..tools.guarded_api import own_instance
 from ..tools.turn_calls import TurnCalls
 from . import local
@@ -46,6 +47,7 @@ from .turn import Turn
 class HomeAgent(LLMMixin, conversation.ConversationEntity):
     """The agent that a household talks to."""
 
+    _attr_name = None
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
     def __init__(self, entry: ConfigEntry[Any]) -> None:
@@ -84,9 +86,9 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         """Bring an answer into the chat log."""
         if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
             return
-        await self._async_gather(turn)
+        context = await self._async_gather(turn)
         try:
-            await self._async_answer(turn)
+            await self._async_answer_within_limits(turn, context)
         except LLMError as err:
             if not await self._async_recover(turn, err):
                 raise
@@ -138,16 +140,21 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         """Let Home Assistant's own sentences answer, through the same guard."""
         return await local.async_answer(self.hass, turn, self.data.handler, self.entity_id)
 
-    async def _async_gather(self, turn: Turn) -> None:
+    async def _async_gather(self, turn: Turn) -> AssembledContext:
         """Assemble what the model is told: rules and catalogue, history, and what is true now."""
         started = monotonic()
-        assert turn.user_input is not None
-        history = self._history(turn)
         context = await self.data.context.async_assemble(
             sentence=turn.calls.sentence,
             speaker=turn.calls.speaker,
             conversation_id=turn.calls.conversation_id,
         )
+        self._compose(turn, context, self._history(turn))
+        turn.figures.context_ms = (monotonic() - started) * 1000
+        return context
+
+    def _compose(self, turn: Turn, context: AssembledContext, history: list[dict[str, Any]]) -> None:
+        """Put the request of a turn together, and show it in the chat log."""
+        assert turn.user_input is not None
         extra = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
         system = self.data.prompt.system(context, turn.calls.sentence, turn.calls.speaker, history, extra)
         turn.messages = [{"role": "system", "content": system}, *history]
@@ -162,7 +169,16 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         turn.chat_log.async_trace(
             {"messages": list(turn.chat_log.content), "tools": turn.chat_log.llm_api.tools}
         )
-        turn.figures.context_ms = (monotonic() - started) * 1000
+
+    async def _async_answer_within_limits(self, turn: Turn, context: AssembledContext) -> None:
+        """Ask the model; where the request is too long for it, once more with the least it needs."""
+        try:
+            await self._async_answer(turn)
+        except TokenLimitExceeded:
+            if turn.calls.started:
+                raise
+            self._compose(turn, await self.data.context.async_shrink(context), [])
+            await self._async_answer(turn)
 
     def _history(self, turn: Turn) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""

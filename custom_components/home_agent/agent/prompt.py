@@ -76,6 +76,7 @@ class PromptBuilder:
                     head = render(self._hass, self._custom, variables)
                 additions = render(self._hass, self._additions, variables)
                 shows_house = bool(VARIABLES_OF_THE_HOUSE.search(self._custom + self._additions))
+                ir.async_delete_issue(self._hass, DOMAIN, "prompt_template_invalid")
             except TemplateError as err:
                 self._report(err)
         catalogue = "" if shows_house else context.catalogue.text

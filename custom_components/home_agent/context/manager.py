@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any, cast
@@ -11,11 +11,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..const import (
-    CONF_CONTEXT_MODE,
     CONF_DIRECT_ENTITIES,
     CONF_MAX_CONTEXT_TOKENS,
     CONF_PROMPT_LABELS,
     EVENT_CONTEXT_INJECTED,
+    EVENT_CONTEXT_OPTIMIZED,
     LOGGER,
 )
 from ..events import EventEmitter
@@ -30,6 +30,9 @@ from .tokens import estimate_tokens
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
 
+SHRUNK_HOME = 200
+"""Tokens of the catalogue where a request was too long for the model."""
+SHRUNK_LINES = 8
 INLINE_ENTITIES = 50
 """Houses up to this size get their catalogue on the event loop."""
 
@@ -60,7 +63,7 @@ class ContextManager:
         self._emitter = emitter
         self._patterns = tuple(settings[CONF_DIRECT_ENTITIES])
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
-        self.mode: str = settings[CONF_CONTEXT_MODE]
+        self.mode = "direct"
         self.budget = Budget.for_context(settings[CONF_MAX_CONTEXT_TOKENS])
         self._stable: tuple[HouseSnapshot, HouseSnapshot, Catalogue] | None = None
         self._providers: Sequence[ContextProvider] = (DirectContextProvider(hass),)
@@ -114,6 +117,22 @@ class ContextManager:
             vector_db_query=None,
         )
         return AssembledContext(house=house, catalogue=catalogue, volatile=volatile, entity_ids=entity_ids)
+
+    async def async_shrink(self, context: AssembledContext) -> AssembledContext:
+        """Return the least that a sentence needs: rooms, clock and speaker, and the states found first."""
+        build = partial(build_catalogue, context.house, token_budget=SHRUNK_HOME)
+        catalogue = await self._hass.async_add_executor_job(build)
+        volatile = "\n".join(context.volatile.split("\n")[:SHRUNK_LINES])
+        before = context.catalogue.tokens + estimate_tokens(context.volatile)
+        after = catalogue.tokens + estimate_tokens(volatile)
+        self._emitter.fire(
+            EVENT_CONTEXT_OPTIMIZED,
+            original_tokens=before,
+            optimized_tokens=after,
+            compression_ratio=round(after / max(before, 1), 3),
+            was_truncated=not catalogue.complete,
+        )
+        return replace(context, catalogue=catalogue, volatile=volatile)
 
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
         """Return a provider's slot; an empty one if it fails or is late."""
