@@ -70,7 +70,7 @@ class TestProcess:
         assert "My name is Anna" not in str(model_server.chats[2].messages)
 
     async def test_entities_of_interest(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        """Their states are told with this sentence and no other, hidden ones never; the prompt stays the same."""
+        """Told with this sentence and no other, hidden ones never; the prompt stays the same."""
         await async_agent(hass, model_server)
         hass.states.async_set("sensor.kitchen_temperature", "47.11")
         named = ["sensor.kitchen_temperature", "lock.cellar_door", "light.nowhere"]
@@ -172,7 +172,7 @@ class TestClearHistory:
     async def test_a_conversation_that_went_on_under_another_id(
         self, hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
     ) -> None:
-        """A person's new chat continues the one before: clearing it by the id that was returned clears both."""
+        """A person's new chat continues the one before; the id that was returned clears both."""
         await async_agent(hass, model_server)
         context = user(hass)
         await call(hass, "process", context, text="The word is abracadabra")
@@ -334,7 +334,8 @@ class TestWhichAgent:
             await call(hass, "process", text="Hello")
         assert all(agent.entry.entry_id in str(error.value) for agent in agents)
 
-    async def test_one_that_is_not_there(self, hass: HomeAssistant, agents: tuple[Agent, Agent]) -> None:
+    @pytest.mark.usefixtures("agents")
+    async def test_one_that_is_not_there(self, hass: HomeAssistant) -> None:
         with pytest.raises(ServiceValidationError, match="nonsense"):
             await call(hass, "process", text="Hello", config_entry_id="nonsense")
 
@@ -348,7 +349,7 @@ class TestWhichAgent:
             await call(hass, "process", text="Hello")
 
 
-async def test_an_agent_called_by_its_own_tool_keeps_to_itself(
+async def test_sentences_at_once_keep_their_entities_apart(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:
     """Turns that overlap each have their own entities of interest."""
