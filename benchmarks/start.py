@@ -105,7 +105,12 @@ def _imports() -> Table:
     environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     for run_number in range(RUNS + 1):
         printed = subprocess.run(  # noqa: S603 - our own code
-            [sys.executable, "-c", IMPORT], capture_output=True, text=True, check=True, cwd=ROOT, env=environment
+            [sys.executable, "-c", IMPORT],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+            env=environment,
         ).stdout.split()
         if run_number > 0:  # the first one compiles
             times.append(float(printed[0]))

@@ -619,7 +619,7 @@ async def test_running_entry_takes_over_the_change(hass: HomeAssistant, model_se
     """A set-up entry is reloaded by its listener: once, with the new key."""
     entry = existing(hass, model_server)
     assert await hass.config_entries.async_setup(entry.entry_id)
-    await hass.async_block_till_done()
+    await hass.async_block_till_done(wait_background_tasks=True)  # the prompt is read ahead
     model_server.clear()
     result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": "new-key"})
     assert result["reason"] == "reauth_successful"

@@ -8,6 +8,7 @@ from custom_components.home_agent.inference.capabilities import MAX_MODELS, Capa
 from custom_components.home_agent.inference.dialects import WIRES, address
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
 from custom_components.home_agent.inference.models import Dialect, Endpoint
+from custom_components.home_agent.inference.probing import probe
 from homeassistant.core import HomeAssistant
 
 from .inference_kit import Naps, ask, client_of
@@ -126,10 +127,10 @@ async def test_probe_asks_the_model_for_a_call(
     hass: HomeAssistant, model_server: ModelServer, reply: Any, expected: bool | None
 ) -> None:
     model_server.default = reply
-    probe = await client_of(hass, model_server.url, dialect="auto").probe()
-    assert probe.tool_calling is expected
-    assert probe.models == ["test-model"]
-    assert probe.dialect is Dialect.OPENAI
+    found = await probe(client_of(hass, model_server.url, dialect="auto"))
+    assert found.tool_calling is expected
+    assert found.models == ["test-model"]
+    assert found.dialect is Dialect.OPENAI
     assert model_server.chats[0].json["tools"]
 
 
@@ -146,7 +147,7 @@ async def test_probe_does_not_trust_a_public_list(
 ) -> None:
     model_server.default = reply
     with pytest.raises(ModelServerError) as caught:
-        await client_of(hass, model_server.url).probe()
+        await probe(client_of(hass, model_server.url))
     assert caught.value.kind is kind
 
 
@@ -169,35 +170,35 @@ async def test_probe_finds_the_context_size(
     )
     if props is not None:
         model_server.on(on_path("/props"), status(200, props))
-    assert (await client_of(hass, model_server.url).probe()).context_size == size
+    assert (await probe(client_of(hass, model_server.url))).context_size == size
 
 
 async def test_probe_of_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
-    probe = await client_of(hass, model_server.ollama_url, dialect="auto").probe()
-    assert (probe.dialect, probe.tool_calling, probe.context_size) == (Dialect.OLLAMA, True, 32768)
+    found = await probe(client_of(hass, model_server.ollama_url, dialect="auto"))
+    assert (found.dialect, found.tool_calling, found.context_size) == (Dialect.OLLAMA, True, 32768)
     model_server.capabilities = ["completion"]
-    assert (await client_of(hass, model_server.ollama_url, dialect="auto").probe()).tool_calling is False
+    assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is False
     model_server.on(on_path("/api/show"), status(200, {}))
-    assert (await client_of(hass, model_server.ollama_url, dialect="auto").probe()).tool_calling is None
+    assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is None
 
 
 @pytest.mark.parametrize("base", ["url", "ollama_url"])
 async def test_probe_before_a_model_is_chosen(
     hass: HomeAssistant, model_server: ModelServer, base: str
 ) -> None:
-    probe = await client_of(hass, getattr(model_server, base), model="", dialect="auto").probe()
-    assert (probe.models, probe.tool_calling, probe.context_size) == (["test-model"], None, None)
+    found = await probe(client_of(hass, getattr(model_server, base), model="", dialect="auto"))
+    assert (found.models, found.tool_calling, found.context_size) == (["test-model"], None, None)
     assert model_server.chats == []
 
 
 async def test_probe_without_a_list_of_models(hass: HomeAssistant, model_server: ModelServer) -> None:
     model_server.on(on_path("/models"), status(404, "none here"))
-    assert (await client_of(hass, model_server.url).probe()).models == []
+    assert (await probe(client_of(hass, model_server.url))).models == []
     with pytest.raises(ModelServerError):
-        await client_of(hass, model_server.url, model="").probe()
+        await probe(client_of(hass, model_server.url, model=""))
     model_server.on(on_path("/models"), status(401, "no"))
     with pytest.raises(ModelServerError):
-        await client_of(hass, model_server.url).probe()
+        await probe(client_of(hass, model_server.url))
 
 
 async def test_probe_of_a_service_asks_nothing_beside_its_api(
@@ -205,7 +206,7 @@ async def test_probe_of_a_service_asks_nothing_beside_its_api(
 ) -> None:
     monkeypatch.setattr(address, "is_cloud", lambda _: True)
     model_server.on(on_path("/models"), status(200, {"data": [{"id": "test-model", "context_window": 8000}]}))
-    assert (await client_of(hass, model_server.url).probe()).context_size == 8000
+    assert (await probe(client_of(hass, model_server.url))).context_size == 8000
     assert not [
         request
         for request in model_server.requests

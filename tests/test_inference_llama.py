@@ -7,6 +7,7 @@ import pytest
 
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
 from custom_components.home_agent.inference.models import Dialect
+from custom_components.home_agent.inference.probing import probe
 from homeassistant.core import HomeAssistant
 
 from .inference_kit import TOOL, ask, client_of, collect, spoken
@@ -59,8 +60,8 @@ async def test_too_long(hass: HomeAssistant) -> None:
 
 
 async def test_probe(hass: HomeAssistant) -> None:
-    probe = await client_of(hass, URL, dialect="auto").probe()
-    assert probe.dialect is Dialect.OPENAI
-    assert probe.models
-    assert probe.context_size == 8192
-    assert probe.tool_calling is not None
+    found = await probe(client_of(hass, URL, dialect="auto"))
+    assert found.dialect is Dialect.OPENAI
+    assert found.models
+    assert found.context_size == 8192
+    assert found.tool_calling is not None

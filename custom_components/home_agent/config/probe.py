@@ -18,6 +18,7 @@ from ..inference.client import ModelClient
 from ..inference.dialects import address
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Dialect, Endpoint, Probe
+from ..inference.probing import probe
 from .connection import endpoint
 from .validators import InvalidInput
 
@@ -112,7 +113,7 @@ async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> list[str]:
 async def async_probe_model(hass: HomeAssistant, chosen: Endpoint) -> Probe:
     """Ask a model to call a tool; raise InvalidInput when it cannot be asked at all."""
     async with _explained(chosen, _PROBE_ERROR_KEYS, PROBE_SECONDS):
-        return await ModelClient(async_get_clientsession(hass), chosen).probe()
+        return await probe(ModelClient(async_get_clientsession(hass), chosen))
 
 
 @asynccontextmanager

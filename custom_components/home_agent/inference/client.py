@@ -18,8 +18,7 @@ from .dialects import WIRES
 from .dialects.base import Answer, Call, Wire, malformed
 from .dialects.ollama import OllamaWire
 from .errors import ErrorKind, ModelServerError, shorten
-from .models import ChatRequest, Completion, Delta, Dialect, Endpoint, Probe
-from .probing import probe
+from .models import ChatRequest, Completion, Delta, Dialect, Endpoint
 from .sse import DONE, JSONReader
 from .transport import Transport
 
@@ -112,10 +111,6 @@ class ModelClient:
         if len(vectors) != len(texts) or len(sizes) != 1 or 0 in sizes or not sound:
             raise malformed(f"{len(vectors)} usable embeddings for {len(texts)} texts")
         return vectors
-
-    async def probe(self) -> Probe:
-        """Return what the server and its model can do; needs a working key."""
-        return await probe(self)
 
     async def wire(self) -> Wire:
         """Return the dialect of the server, found out once."""
