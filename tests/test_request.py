@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from freezegun.api import FrozenDateTimeFactory
-from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events, async_fire_time_changed
 
 from custom_components.home_agent.const import EVENT_CONTEXT_OPTIMIZED
 from homeassistant.components import conversation
@@ -179,3 +179,23 @@ async def test_a_request_that_is_too_long(hass: HomeAssistant, model_server: Mod
     assert "light.kitchen_ceiling" in smaller.messages[-1]["content"]
     assert optimized[0].data["optimized_tokens"] <= optimized[0].data["original_tokens"]
     assert optimized[0].data["was_truncated"] is False, "so few entities are listed all the same"
+
+
+async def test_the_prompt_is_read_ahead(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """A server at home reads the stable part before a sentence comes, and again after the house changed."""
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello")
+    er.async_get(hass).async_update_entity("light.bed_light", name="Moonbeam")
+    await hass.async_block_till_done()
+    freezer.tick(21)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    said, ahead = model_server.chats
+    assert "Moonbeam" not in str(said.messages)
+    assert "Moonbeam" in ahead.messages[0]["content"]
+    assert ahead.json["max_tokens"] == 1
+    await agent.say("Hello again")
+    assert model_server.chats[2].messages[0] == ahead.messages[0]
+    assert model_server.chats[2].json["tools"] == ahead.json["tools"]

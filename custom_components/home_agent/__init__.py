@@ -3,10 +3,10 @@
 from datetime import datetime, timedelta
 
 from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
 from homeassistant.helpers import config_validation as cv, issue_registry as ir
-from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.event import async_call_later, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
@@ -30,6 +30,9 @@ from .sessions import ConversationSessionManager
 
 CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
 PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION)
+
+CALM_SECONDS = 20
+"""How long registries have to be quiet before the prompt is read ahead again."""
 
 LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
 """Answers of servers that are there but keep no list of models."""
@@ -82,10 +85,44 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
+        entry.async_on_unload(_warm_after_changes(hass, entry))
 
     entry.async_on_unload(async_at_started(hass, warm))
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
     return True
+
+
+@callback
+def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLBACK_TYPE:
+    """Prepare again once the house has been left alone for a while; return how to stop that."""
+    data = entry.runtime_data
+    timer: list[CALLBACK_TYPE] = []
+
+    @callback
+    def prepare(_now: datetime) -> None:
+        timer.clear()
+        entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
+
+    job = HassJob(prepare, cancel_on_shutdown=True)
+
+    @callback
+    def wait() -> None:
+        stop()
+        timer.append(async_call_later(hass, CALM_SECONDS, job))
+
+    @callback
+    def stop() -> None:
+        while timer:
+            timer.pop()()
+
+    unsubscribe = data.shared.house.async_listen(wait)
+
+    @callback
+    def end() -> None:
+        unsubscribe()
+        stop()
+
+    return end
 
 
 async def _async_models(data: HomeAgentData) -> list[str]:

@@ -64,6 +64,7 @@ class House:
         self._expose_new: bool | None = None
         self._rebuild: asyncio.Task[None] | None = None
         self._unsubscribe: list[CALLBACK_TYPE] = []
+        self._listeners: list[CALLBACK_TYPE] = []
 
     async def async_start(self) -> None:
         """Listen for changes; nothing is read before somebody asks for a snapshot."""
@@ -112,6 +113,19 @@ class House:
     def async_invalidate(self) -> None:
         """Have everything read again when somebody asks for a snapshot."""
         self._dirty_all = self._dirty_places = True
+        self._tell()
+
+    @callback
+    def async_listen(self, listener: CALLBACK_TYPE) -> CALLBACK_TYPE:
+        """Call a listener whenever a snapshot may have become old; return how to stop that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @callback
+    def _tell(self) -> None:
+        """Call the listeners."""
+        for listener in self._listeners:
+            listener()
 
     @callback
     def _is_dirty(self) -> bool:
@@ -171,6 +185,7 @@ class House:
         if len(self._dirty) > MAX_DIRTY:
             self._dirty.clear()
             self._dirty_all = True
+        self._tell()
 
     @callback
     def _on_state(self, event: Event[EventStateChangedData]) -> None:
@@ -202,6 +217,7 @@ class House:
     def _on_place(self, _event: Event[Any]) -> None:
         """An area or a floor changed."""
         self._dirty_places = True
+        self._tell()
 
     @callback
     def _on_label(self, event: Event[lr.EventLabelRegistryUpdatedData]) -> None:
