@@ -7,9 +7,9 @@ from hypothesis import given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.agent.speech import SpeechFilter, Spoken
-from custom_components.home_agent.agent.speech_blocks import BlockFilter
-from custom_components.home_agent.agent.speech_openers import MAX_BLOCK
-from custom_components.home_agent.agent.speech_plain import PlainText
+from custom_components.home_agent.agent.speech.blocks import BlockFilter
+from custom_components.home_agent.agent.speech.openers import MAX_BLOCK
+from custom_components.home_agent.agent.speech.plain import PlainText
 
 TOOLS = ("ha_control", "ha_query", "store_memory", "weather", "my-tool")
 

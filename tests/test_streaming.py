@@ -21,11 +21,14 @@ from .servers.replies import (
     error_in_stream,
     hang,
     html,
+    huge_text,
     reset,
+    split_characters,
     status,
     text,
     thinking,
     tool_calls,
+    without_done,
 )
 
 LIGHT = "light.kitchen_ceiling"
@@ -390,3 +393,34 @@ async def test_a_service_is_called_once_although_the_stream_breaks(
     listener, result = await hear(agent, "Toggle the kitchen ceiling", **VOICE)
     assert len([event for event in services if event.data["domain"] == "light"]) == 1
     assert speech(result) == listener.text == "The light is on."
+
+
+async def test_half_characters_and_a_missing_end(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither bytes cut in half nor a stream without its end change what is heard."""
+    agent = await async_agent(hass, model_server)
+    sentence = "Grüße aus Zürich, 二十一度 🎉."
+    for reply in (split_characters(sentence), without_done(sentence)):
+        model_server.script([reply])
+        listener, result = await hear(agent, "Where are you?")
+        assert speech(result) == listener.text == sentence
+
+
+async def test_a_model_that_talks_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is stopped, and its server is not asked again."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([huge_text(50)])
+    _listener, result = await hear(agent, "Talk", **VOICE)
+    assert 0 < len(speech(result)) <= 1_000_000
+    assert len(model_server.chats) == 1
+    assert speech(await agent.say("Hello")) == "Done."
+
+
+async def test_a_server_that_is_not_there(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Refused connections end in one sentence of the speaker's language, and in no traceback."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    model_server.stop()
+    listener, result = await hear(agent, "Hallo", language="de", **VOICE)
+    assert speech(result) == listener.text == await async_phrase(hass, "de", "llm_unavailable")
+    assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]

@@ -24,7 +24,8 @@ type LogDelta = conversation.AssistantContentDeltaDict
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
 
-QUEUE_SIZE = 1000
+QUEUE_SIZE = 32
+"""Deltas read ahead. What waits is handled in one go, so that many would hold up the event loop."""
 
 
 class StreamingMixin(HomeAgentBaseEntity):

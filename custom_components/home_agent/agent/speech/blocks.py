@@ -4,8 +4,8 @@ from collections.abc import Collection
 import re
 from typing import Final
 
-from . import speech_dialects as dialects
-from .speech_openers import MAX_BLOCK, Block, Openers, Place, thought
+from . import dialects
+from .openers import MAX_BLOCK, Block, Openers, Place, thought
 
 REMOVED: Final = ""
 """Stands in the text for something that was taken out."""

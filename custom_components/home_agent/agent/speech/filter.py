@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 import re
 from typing import Final
 
-from .speech_blocks import REMOVED, BlockFilter
-from .speech_flow import Flow
-from .speech_plain import PlainText
+from .blocks import REMOVED, BlockFilter
+from .flow import Flow
+from .plain import PlainText
 
 _WORD: Final = re.compile(" ?([A-Za-z]+)")
 

@@ -5,10 +5,10 @@ import html
 import re
 from typing import ClassVar, Final
 
-from . import speech_markup as markup
-from .speech_emphasis import Emphasis, is_word
-from .speech_flow import Flow
-from .speech_scan import end_of
+from . import markup
+from .emphasis import Emphasis, is_word
+from .flow import Flow
+from .scan import end_of
 
 _HOLD: Final = -1
 """The text does not tell yet."""

@@ -6,9 +6,9 @@ import json
 import re
 from typing import ClassVar, Final, NamedTuple
 
-from . import speech_dialects as dialects
-from .speech_dialects import Mark, ToolNames
-from .speech_scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
+from . import dialects
+from .dialects import Mark, ToolNames
+from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
 
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
