@@ -18,7 +18,8 @@ from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import trace
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, HomeAssistant, ServiceCall as ServiceCallOfHass
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_agent, speech
@@ -257,6 +258,24 @@ class TestCodes:
         assert self.CODE not in str(agent.entry.runtime_data.memory.calls)
         assert self.CODE not in str([item.as_dict() for item in trace.async_get_traces()][-1:])
         assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
+
+    async def test_no_code_in_what_a_door_complains_about(
+        self, hass: HomeAssistant, model_server: ModelServer
+    ) -> None:
+        """Integrations quote what they were given."""
+        agent = await async_agent(hass, model_server)
+
+        async def unlock(call: ServiceCallOfHass) -> None:
+            raise HomeAssistantError(f"{call.data['code']} is not the code")
+
+        hass.services.async_register("lock", "unlock", unlock)
+        fired = [async_capture_events(hass, event) for event in EVENTS]
+        arguments = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": self.CODE}}
+        model_server.script([tool_calls([("ha_control", arguments)]), text("Hm.")])
+        await agent.say("Unlock the front door")
+        seen = str([event.data for events in fired for event in events])
+        assert "is not the code" in seen
+        assert self.CODE not in seen
 
     async def test_the_door_gets_it(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         agent = await async_agent(hass, model_server)

@@ -6,7 +6,6 @@ from typing import Any
 
 from homeassistant.components import conversation
 
-from ..tools.results import failed
 from .turn import Turn
 
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
@@ -20,27 +19,6 @@ async def async_say(turn: Turn, agent_id: str, text: str) -> None:
 
     async for _content in turn.chat_log.async_add_delta_content_stream(agent_id, words()):
         pass
-
-
-def answer_open_calls(turn: Turn) -> None:
-    """Give every call of a turn that was broken off a result: servers refuse a call that has none."""
-    contents = turn.chat_log.content[turn.first :]
-    answered = {
-        content.tool_call_id for content in contents if isinstance(content, conversation.ToolResultContent)
-    }
-    for content in contents:
-        if not isinstance(content, conversation.AssistantContent):
-            continue
-        for call in content.tool_calls or ():
-            if call.id not in answered:
-                turn.chat_log.async_add_assistant_content_without_tools(
-                    conversation.ToolResultContent(
-                        agent_id=content.agent_id,
-                        tool_call_id=call.id,
-                        tool_name=call.tool_name,
-                        result=failed("The turn was broken off; whether this call acted is unknown."),
-                    )
-                )
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:

@@ -36,7 +36,7 @@ from ..tools.guarded_api import own_instance
 from ..tools.turn_calls import TurnCalls
 from . import local
 from .asked import describe_asked
-from .closing import answer_open_calls, async_say, close_turn, finished_event
+from .closing import async_say, close_turn, finished_event
 from .llm import LLMMixin
 from .messages import from_contents
 from .phrases import async_error_sentence, async_phrase
@@ -230,7 +230,6 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
             context={"rounds": turn.figures.rounds},
         )
         sentence = await async_error_sentence(self.hass, turn.language, err)
-        answer_open_calls(turn)
         await async_say(turn, self.entity_id, sentence)
         response = intent.IntentResponse(language=turn.language)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
