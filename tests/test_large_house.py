@@ -1,0 +1,48 @@
+"""A house too large for the prompt still answers with default settings."""
+
+import json
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import device_registry as dr
+from homeassistant.setup import async_setup_component
+
+from .agent import async_add_agent, speech
+from .homes import build_home
+from .servers.model_server import ModelServer
+from .servers.replies import text, tool_calls
+
+
+async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Rooms stand in the prompt with counts; the entities meant stand beside the sentence, with all it takes."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 1200)
+    agent = await async_add_agent(hass, model_server)
+    model_server.script([tool_calls([("ha_query", {"name": "Kitchen Light"})]), text("Half bright.")])
+    assert speech(await agent.say("How bright is the kitchen light?")) == "Half bright."
+    system, newest = (model_server.chats[0].messages[index]["content"] for index in (0, -1))
+    assert "Kitchen" in system
+    assert "light.kitchen_light" not in system
+    assert 'light.kitchen_light "Kitchen Light" in "Kitchen" [brightness]: on, 50%' in newest
+    assert len(model_server.chats[0].raw) < 16_000
+    assert len(home.entities) == 1200
+    answer = json.loads(model_server.chats[1].messages[-1]["content"])
+    assert answer["success"] is True
+
+
+async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Beside what the sentence names, the model sees what is on in the speaker's room."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 40)
+    agent = await async_add_agent(hass, model_server)
+    satellite = dr.async_get(hass).async_get_or_create(
+        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}, name="Satellite"
+    )
+    dr.async_get(hass).async_update_device(satellite.id, area_id=home.areas[0])
+    hass.states.async_set("light.living_room_light", "on", {"friendly_name": "Living Room Light"})
+    await hass.async_block_till_done()
+    await agent.say("Hm", device_id=satellite.id)
+    newest = model_server.chats[0].messages[-1]["content"]
+    assert "light.living_room_light: on" in newest
+    assert "kitchen" not in newest
