@@ -13,7 +13,7 @@ from .servers.replies import text, tool_calls
 
 
 async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Rooms stand in the prompt with counts; the entities meant stand beside the sentence, with all it takes."""
+    """Rooms stand in the prompt with counts; the entities meant stand beside the sentence."""
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "conversation", {})
     home = build_home(hass, 1200)
