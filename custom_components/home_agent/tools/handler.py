@@ -6,8 +6,8 @@ else in this integration calls a service for the model's sake.
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from time import monotonic
-from typing import Any
 
 import probatio
 
@@ -25,6 +25,7 @@ from ..knowledge.house import House, is_exposed
 from ..knowledge.speaker import Speaker
 from .actions import is_vetted
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .repair import fit
 from .results import failed, succeeded
 from .turn_calls import CallRecord, TurnCalls, call_key
 
@@ -165,7 +166,9 @@ class ToolHandler:
         tool = turn.tools.get(call.tool_name)
         if tool is None:
             raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {', '.join(sorted(turn.tools))}")
-        args = _checked_args(tool, call.tool_args)
+        if UNPARSED in call.tool_args:
+            raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
+        fitted = fit(tool, call.tool_args, turn.sentence)
         if isinstance(tool, HomeAgentTool):
             run = ToolRun(
                 hass=self._hass,
@@ -175,8 +178,8 @@ class ToolHandler:
                 sentence=turn.sentence,
                 touched=turn.touched,
             )
-            return succeeded(await tool.async_run(args, run))
-        result = await tool.async_call(self._hass, call, turn.llm_context)
+            return succeeded(await tool.async_run(fitted.checked, run))
+        result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)
         if not isinstance(result, llm.ToolResult):
             result = llm.ToolResult(data=result)
         if result.error:
@@ -224,23 +227,3 @@ class ToolHandler:
             duration_ms=round(duration_ms, 1),
             conversation_id=turn.conversation_id,
         )
-
-
-def _checked_args(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the tool's schema wants them.
-
-    Raises ValidationError naming every slot that does not fit.
-    """
-    if UNPARSED in args:
-        raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
-    args = {key: value for key, value in args.items() if value is not None}
-    try:
-        checked: dict[str, Any] = tool.parameters(args)
-    except probatio.MultipleInvalid as err:
-        problems = "; ".join(
-            f"{'.'.join(map(str, part.path)) or 'arguments'}: {part.msg}" for part in err.errors
-        )
-        raise ValidationError(f"{tool.name}: {problems}"[:300]) from err
-    except probatio.Invalid as err:
-        raise ValidationError(f"{tool.name}: {err}"[:300]) from err
-    return checked
