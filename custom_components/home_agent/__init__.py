@@ -28,7 +28,7 @@ from .services import async_setup_services
 from .sessions import ConversationSessionManager
 
 CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
-PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION)
+PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
 
 LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
 """Answers of servers that are there but keep no list of models."""

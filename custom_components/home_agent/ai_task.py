@@ -41,6 +41,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
     """Generates data with the model of the entry."""
 
     _attr_supported_features = ai_task.AITaskEntityFeature.GENERATE_DATA
+    _attr_name: str | None = None
     _attr_translation_key = "task"
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:

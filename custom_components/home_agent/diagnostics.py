@@ -54,8 +54,15 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
             {"domain": registered.domain, "disabled": registered.disabled}
             for registered in er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)
         ],
+        "tool_quality": _quality(entry),
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
+
+
+def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
+    """Return how well tool calls fitted; nothing where the entry does not run."""
+    data = getattr(entry, "runtime_data", None)
+    return data.quality.as_dict() if data else None
 
 
 def _server(address: str) -> dict[str, Any]:

@@ -18,7 +18,6 @@ class HomeAgentBaseEntity(Entity):
     """An entity on the service device of one agent."""
 
     _attr_has_entity_name = True
-    _attr_name: str | None = None
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
         """Take the parts that the entry was set up with."""

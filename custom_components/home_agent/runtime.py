@@ -1,22 +1,26 @@
 """The parts that an entry is made of, put together once at its setup."""
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, override
 
 from homeassistant.config_entries import ConfigEntry
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
+from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util.hass_dict import HassKey
 
 from .agent.prompt import PromptBuilder
 from .agent.tool_schemas import function_tools
+from .agent.turn import Figures
 from .agent.warm import Warmer
 from .config.connection import endpoint, fallback_endpoint
 from .const import (
     CONF_EMIT_EVENTS,
+    CONF_FALLBACK_MODEL,
+    CONF_MODEL,
     CONF_TOOLS_DISABLED,
     CONF_TOOLS_NATIVE,
     CONF_TOOLS_TIMEOUT,
@@ -27,13 +31,14 @@ from .context.manager import ContextManager
 from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .inference.client import ModelClient
-from .inference.router import Router
+from .inference.router import FALLBACK, Router
 from .knowledge.house import House
 from .sessions import ConversationSessionManager
 from .tools.base import HomeAgentTool
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
+from .tools.quality import Quality, Verdict
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
 
@@ -67,6 +72,21 @@ class HomeAgentData:
     warmer: Warmer
     recent_calls: BoundedDict[list[dict[str, Any]]] = field(default_factory=lambda: BoundedDict(50))
     """Tool calls of the last turns by conversation, for the response of `home_agent.process`."""
+    figures: Figures | None = None
+    """What the last turn cost."""
+    quality: Quality = field(default_factory=Quality)
+    """How well the calls fitted since the entry was set up."""
+    entry_id: str = ""
+
+    @callback
+    def note_turn(self, hass: HomeAssistant, figures: Figures, verdicts: Iterable[Verdict]) -> None:
+        """Count a turn, and tell the sensors."""
+        fallback = self.router.last_used == FALLBACK
+        model = self.settings.get(CONF_FALLBACK_MODEL) if fallback else self.settings[CONF_MODEL]
+        figures.total_ms = figures.elapsed_ms
+        self.figures = figures
+        self.quality.add(str(model), verdicts)
+        async_dispatcher_send(hass, turn_signal(self.entry_id))
 
     async def async_prepare(self) -> None:
         """Build the indexes, then let the model server read the prompt ahead."""
@@ -89,6 +109,11 @@ class BoundedDict[T](OrderedDict[str, T]):
         self.move_to_end(key)
         while len(self) > self._limit:
             self.popitem(last=False)
+
+
+def turn_signal(entry_id: str) -> str:
+    """Return the signal that a turn of this entry has ended."""
+    return f"{DOMAIN}_turn_{entry_id}"
 
 
 def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
@@ -119,5 +144,6 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         context=context,
         prompt=prompt,
         tool_schemas=schemas,
+        entry_id=entry.entry_id,
         warmer=Warmer(hass, settings, router, context, prompt, schemas),
     )

@@ -5,6 +5,7 @@ from typing import Any
 
 from homeassistant.components import conversation
 
+from ..tools.quality import turn_quality
 from .turn import Turn
 
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
@@ -52,4 +53,5 @@ def finished_event(turn: Turn, user_id: str | None) -> dict[str, Any]:
             "ttft_ms": None if figures.ttft_ms is None else round(figures.ttft_ms, 1),
         },
         "used_external_llm": False,
+        "tool_quality": turn_quality(turn.calls.verdicts),
     }

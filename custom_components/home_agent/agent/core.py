@@ -45,6 +45,7 @@ from .turn import Turn
 class HomeAgent(LLMMixin, conversation.ConversationEntity):
     """The agent that a household talks to."""
 
+    _attr_name: str | None = None
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
     def __init__(self, entry: ConfigEntry[Any]) -> None:
@@ -171,8 +172,12 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         last = turn.chat_log.content[-1]
         if isinstance(last, conversation.AssistantContent) and (last.content or "").strip():
             return
-        key = "done" if turn.calls.acted else "no_answer"
-        self._say(turn, await async_phrase(self.hass, turn.language, key))
+        if turn.calls.gave_up:
+            key = "ask_which" if turn.calls.likely else "ask_again"
+        else:
+            key = "done" if turn.calls.acted else "no_answer"
+        names = ", ".join(turn.calls.likely)
+        self._say(turn, await async_phrase(self.hass, turn.language, key, names=names))
 
     def _say(self, turn: Turn, text: str) -> None:
         """Add a sentence of our own to the chat log."""
@@ -206,6 +211,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         if isinstance(err, AuthenticationError):
             self.entry.async_start_reauth(self.hass)
         self._remember(turn)
+        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )
@@ -216,6 +222,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         result = close_turn(turn, turn.user_input)
         self._remember(turn)
         self.data.recent_calls[turn.calls.conversation_id] = turn.calls.summary()
+        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         self.data.warmer.note_used()
         self.emitter.fire(
             EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)

@@ -36,7 +36,9 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
         """
         deadline = monotonic() + TURN_SECONDS
         for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
-            final = turn.calls.exhausted or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
+            turn.calls.round = turn.figures.rounds
+            spent = turn.calls.exhausted or turn.calls.gave_up
+            final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
             await self._async_round(turn, allow_tools=not final)
             if final or not turn.chat_log.unresponded_tool_results:
                 return

@@ -11,10 +11,11 @@ from homeassistant.helpers import llm
 
 from ..const import HEARTBEAT_SECONDS
 from ..inference.models import Delta, ToolCall
-from ..tools.handler import UNPARSED
+from ..tools.dialect_calls import TEXT_NAMES, UNPARSED
 from .phrases import async_phrase
 from .speech import SpeechFilter
 from .turn import Turn
+from .written_calls import WrittenCalls
 
 if TYPE_CHECKING:
     from homeassistant.core import HomeAssistant
@@ -36,7 +37,9 @@ class StreamingMixin:
         self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool
     ) -> AsyncGenerator[LogDelta]:
         """Yield the chat-log deltas of one model answer."""
-        speech = SpeechFilter(voice=turn.voice, tool_names=turn.calls.tools.keys())
+        speech = SpeechFilter(voice=turn.voice, tool_names=(*turn.calls.tools, *TEXT_NAMES))
+        written = WrittenCalls(turn.calls.tools)
+        called = False
         yield {"role": "assistant"}
         async for delta in beating(stream, HEARTBEAT_SECONDS):
             if delta is None:
@@ -44,15 +47,21 @@ class StreamingMixin:
                 continue
             self._note(turn, delta)
             spoken = speech.feed(delta.content)
+            written.add(delta.content, spoken.calls)
             if out := _log_delta(spoken.text, delta.thinking + spoken.thinking):
                 turn.said = turn.said or bool(spoken.text)
                 yield out
             if delta.tool_calls and allow_tools:
+                called = True
                 turn.calls.announce(len(delta.tool_calls))
                 yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
         spoken = speech.flush()
+        written.add("", spoken.calls)
         if out := _log_delta(spoken.text, spoken.thinking):
             yield out
+        if allow_tools and not called and (inputs := written.inputs()):
+            turn.calls.announce(len(inputs))
+            yield {"tool_calls": inputs}
         async for waiting in self._async_while_tools_run(turn):
             yield waiting
 

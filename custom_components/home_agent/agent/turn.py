@@ -17,6 +17,7 @@ class Figures:
     llm_ms: float = 0.0
     context_ms: float = 0.0
     ttft_ms: float | None = None
+    total_ms: float | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0

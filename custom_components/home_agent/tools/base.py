@@ -42,6 +42,8 @@ class ToolRun:
     """What the person said, as the model saw it."""
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity, asked now."""

@@ -22,6 +22,7 @@ from .actions import GATED_DOMAINS, domains_of
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .candidates import protected
 from .control_args import ControlSchema, asks_about_state, read_args
+from .direction import contradicts
 from .matching import NAMES, name_index
 from .planning import Plan, plan
 from .readback import Settling
@@ -86,7 +87,7 @@ class ControlTool(HomeAgentTool):
                 "The person only asks how things are. Read it with ha_query and change nothing"
             )
         await async_prepare_names(run.hass, run.house)
-        domains = domains_of(verb)
+        domains = domains_of(verb) | run.meanings.keys()
         records = resolve(
             run.house,
             target,
@@ -118,7 +119,8 @@ class ControlTool(HomeAgentTool):
         finally:
             settling.stop()
         for entity_id, made in plans.items():
-            _report(run, made, before[entity_id], verb=verb, error=errors.get(entity_id), outcome=outcome)
+            said = run.meanings.get(made.domain, verb)
+            _report(run, made, before[entity_id], verb=said, error=errors.get(entity_id), outcome=outcome)
         return outcome.result()
 
     def _plans(
@@ -140,9 +142,13 @@ class ControlTool(HomeAgentTool):
                 outcome.failed[entity_id] = "does not exist or is not exposed"
             elif state.state == STATE_UNAVAILABLE:
                 outcome.failed[entity_id] = "is unavailable (offline)"
+            elif protected(record) and contradicts(run.meanings.get(state.domain, verb), run.sentence):
+                outcome.failed[entity_id] = "is not moved: the person asked for the opposite"
             else:
                 try:
-                    plans[entity_id] = plan(state, verb, given, units, gated=self._gated)
+                    plans[entity_id] = plan(
+                        state, run.meanings.get(state.domain, verb), given, units, gated=self._gated
+                    )
                     before[entity_id] = state
                 except ValidationError as err:
                     outcome.failed[entity_id] = str(err)

@@ -25,12 +25,10 @@ from ..knowledge.house import House, is_exposed
 from ..knowledge.speaker import Speaker
 from .actions import is_vetted
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .dialect_calls import UNPARSED, Adapted, adapt
 from .repair import fit
-from .results import failed, succeeded
-from .turn_calls import CallRecord, TurnCalls, call_key
-
-UNPARSED = "_unparsed"
-"""Where arguments stand that were not JSON, so that the guard can answer them."""
+from .results import failed, succeeded, together
+from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
 
 TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
 MAX_EVENT_CHARS = 500
@@ -65,27 +63,34 @@ class ToolHandler:
     async def async_execute(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Run one call and return its envelope, whatever happens."""
         try:
-            return await self._async_execute_once(call, turn)
+            parts = adapt(call, turn.tools)
+            results = [await self._async_execute_once(part, turn) for part in parts]
+            return results[0] if len(results) == 1 else together(results)
         finally:
             turn.answer()
 
-    async def _async_execute_once(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+    async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
         """Run a call unless the budget is spent or the same call was made before."""
-        key = call_key(call.tool_name, call.tool_args)
+        call = adapted.call
+        key = call_key(call.tool_name, call.tool_args, adapted.meanings)
         if (twin := turn.twin(key)) is not None:
             return await asyncio.shield(twin)
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
+        if turn.gave_up:
+            return failed(turn.surrender())
         if turn.failed_too_often(key):
             return failed("This call failed before with the same arguments. Change them or ask the person.")
+        attempt = Attempt(call.tool_name, [adapted.rule] if adapted.rule else [])
         turn.begin(key)
         started = monotonic()
         self._report_progress(call, "started")
         result = failed("The call was interrupted.")
         try:
-            result = await self._async_run_safely(call, turn)
+            result = await self._async_run_safely(adapted, turn, attempt)
         finally:
             duration_ms = (monotonic() - started) * 1000
+            turn.judge(attempt)
             turn.end(key, self._record(call, turn, result, duration_ms), result)
         self._report_progress(call, "failed" if result.error else "completed", result)
         self._report_executed(call, turn, result, duration_ms)
@@ -142,11 +147,12 @@ class ToolHandler:
             if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
                 raise PermissionDenied(f"The user may not control {entity_id}")
 
-    async def _async_run_safely(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+    async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
         """Run a call and turn whatever it raises into an envelope."""
+        call = adapted.call
         try:
             async with asyncio.timeout(self._timeout):
-                return await self._async_run(call, turn)
+                return await self._async_run(adapted, turn, attempt)
         except PartlyFailed as err:
             return failed(str(err), err.result)
         except TimeoutError:
@@ -154,21 +160,24 @@ class ToolHandler:
                 f"{call.tool_name} did not finish within {self._timeout:g} s; whether it acted is unknown."
             )
         except HomeAgentError as err:
-            return failed(str(err))
+            misfit = isinstance(err, (ValidationError, ToolNotFound))
+            return failed(turn.refuse(attempt, err) if misfit else str(err))
         except (HomeAssistantError, probatio.Invalid) as err:
             return failed(f"{type(err).__name__}: {err}")
         except Exception as err:  # noqa: BLE001 - a tool must never end the turn
             LOGGER.exception("Tool %s failed", call.tool_name)
             return failed(f"{call.tool_name} failed unexpectedly ({type(err).__name__}).")
 
-    async def _async_run(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+    async def _async_run(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
         """Find the tool, check its arguments and run it."""
+        call = adapted.call
         tool = turn.tools.get(call.tool_name)
         if tool is None:
             raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {', '.join(sorted(turn.tools))}")
         if UNPARSED in call.tool_args:
             raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
-        fitted = fit(tool, call.tool_args, turn.sentence)
+        fitted = fit(tool, call.tool_args)
+        attempt.rules += fitted.rules
         if isinstance(tool, HomeAgentTool):
             run = ToolRun(
                 hass=self._hass,
@@ -177,6 +186,7 @@ class ToolHandler:
                 speaker=turn.speaker,
                 sentence=turn.sentence,
                 touched=turn.touched,
+                meanings=adapted.meanings,
             )
             return succeeded(await tool.async_run(fitted.checked, run))
         result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)

@@ -1,5 +1,6 @@
 """Results as the model gets them: `{success, result, error}`, always JSON, never too long."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from homeassistant.helpers import llm
@@ -21,6 +22,13 @@ def failed(error: str, result: Any = None) -> llm.ToolResult:
     return llm.ToolResult(
         data={"success": False, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]}, error=True
     )
+
+
+def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
+    """Return one envelope for the parts of a call, in their order."""
+    done = [result.data["result"] for result in results]
+    errors = [str(result.data["error"]) for result in results if result.error]
+    return failed("; ".join(errors), done) if errors else succeeded(done)
 
 
 def to_json(value: Any) -> Any:
