@@ -13,11 +13,14 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util.hass_dict import HassKey
 
 from .agent.prompt import PromptBuilder
+from .agent.questions import async_question
 from .agent.tool_schemas import function_tools
 from .agent.turn import Figures
 from .agent.warm import Warmer
 from .config.connection import endpoint, fallback_endpoint
 from .const import (
+    CONF_ALLOW_SCRIPTS,
+    CONF_AUTOMATION_TURNS,
     CONF_EMIT_EVENTS,
     CONF_FALLBACK_MODEL,
     CONF_MODEL,
@@ -33,7 +36,14 @@ from .history import ConversationHistoryManager
 from .inference.client import ModelClient
 from .inference.router import FALLBACK, Router
 from .knowledge.house import House
+from .safety.audit_channel import AuditChannel
+from .safety.confirmation import Confirmations, PendingAction
+from .safety.confirmation_store import ConfirmationStore
+from .safety.journal import JournalStore
+from .safety.policy import Policy
+from .safety.throttle import Throttle
 from .sessions import ConversationSessionManager
+from .tools.activity import ActivityTool
 from .tools.base import HomeAgentTool
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
@@ -41,8 +51,6 @@ from .tools.handler import ToolHandler
 from .tools.quality import Quality, Verdict
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
-
-NATIVE_TOOLS: tuple[type[HomeAgentTool], ...] = (ControlTool, QueryTool)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,6 +60,8 @@ class SharedData:
     house: House
     history: ConversationHistoryManager
     sessions: ConversationSessionManager
+    journals: JournalStore
+    confirmations: ConfirmationStore
 
 
 DATA_SHARED: HassKey[SharedData] = HassKey(DOMAIN)
@@ -66,6 +76,9 @@ class HomeAgentData:
     emitter: EventEmitter
     router: Router
     handler: ToolHandler
+    policy: Policy
+    confirmations: Confirmations
+    throttle: Throttle
     context: ContextManager
     prompt: PromptBuilder
     tool_schemas: list[dict[str, Any]]
@@ -111,6 +124,14 @@ class BoundedDict[T](OrderedDict[str, T]):
             self.popitem(last=False)
 
 
+def native_tools(settings: Mapping[str, Any]) -> list[HomeAgentTool]:
+    """Return the agent's own tools as the options want them."""
+    if not settings[CONF_TOOLS_NATIVE]:
+        return []
+    tools = (ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]), QueryTool(), ActivityTool())
+    return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
+
+
 def turn_signal(entry_id: str) -> str:
     """Return the signal that a turn of this entry has ended."""
     return f"{DOMAIN}_turn_{entry_id}"
@@ -126,12 +147,33 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     router = Router(
         ModelClient(session, endpoint(hass, settings)), ModelClient(session, fallback) if fallback else None
     )
-    tools = [
-        tool()
-        for tool in NATIVE_TOOLS
-        if settings[CONF_TOOLS_NATIVE] and tool.name not in settings[CONF_TOOLS_DISABLED]
-    ]
-    handler = ToolHandler(hass, shared.house, tools, timeout=settings[CONF_TOOLS_TIMEOUT], emitter=emitter)
+    policy = Policy(hass, settings)
+    journal = shared.journals.of(entry.entry_id)
+
+    async def run_approved(action: PendingAction) -> None:
+        await handler.async_run_approved(action)
+
+    confirmations = Confirmations(
+        hass,
+        entry.entry_id,
+        settings,
+        emitter=emitter,
+        store=shared.confirmations,
+        describe=async_question,
+        run=run_approved,
+    )
+    confirmations.channels.append(AuditChannel(journal))
+    handler = ToolHandler(
+        hass,
+        shared.house,
+        native_tools(settings),
+        timeout=settings[CONF_TOOLS_TIMEOUT],
+        emitter=emitter,
+        journal=journal,
+        policy=policy,
+        confirmations=confirmations,
+        gated=settings[CONF_ALLOW_SCRIPTS],
+    )
     context = ContextManager(hass, shared.house, settings, emitter)
     prompt = PromptBuilder(hass, settings)
     schemas = function_tools(handler.tools.values())
@@ -141,6 +183,9 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         emitter=emitter,
         router=router,
         handler=handler,
+        policy=policy,
+        confirmations=confirmations,
+        throttle=Throttle(settings[CONF_AUTOMATION_TURNS]),
         context=context,
         prompt=prompt,
         tool_schemas=schemas,

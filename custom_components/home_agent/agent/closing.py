@@ -23,6 +23,8 @@ def listens_on(turn: Turn) -> bool:
 
     A question opens it. What models like to ask behind a command that worked ("Anything else?") does not.
     """
+    if turn.asks:
+        return True
     last = turn.chat_log.content[-1]
     text = (last.content or "").strip() if isinstance(last, conversation.AssistantContent) else ""
     greek = turn.language.startswith("el") and text.endswith(";")

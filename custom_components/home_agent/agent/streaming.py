@@ -14,6 +14,7 @@ from ..inference.models import Delta, ToolCall
 from ..tools.dialect_calls import TEXT_NAMES, UNPARSED
 from .phrases import async_phrase
 from .speech import SpeechFilter
+from .truth import ClaimGate
 from .turn import Turn
 from .written_calls import WrittenCalls
 
@@ -34,9 +35,9 @@ class StreamingMixin:
     hass: HomeAssistant
 
     async def _async_log_deltas(
-        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool
+        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: ClaimGate | None = None
     ) -> AsyncGenerator[LogDelta]:
-        """Yield the chat-log deltas of one model answer."""
+        """Yield the chat-log deltas of one model answer; `gate` keeps back what is not true."""
         speech = SpeechFilter(voice=turn.voice, tool_names=(*turn.calls.tools, *TEXT_NAMES))
         written = WrittenCalls(turn.calls.tools)
         called = False
@@ -48,18 +49,27 @@ class StreamingMixin:
             self._note(turn, delta)
             spoken = speech.feed(delta.content)
             written.add(delta.content, spoken.calls)
-            if out := _log_delta(spoken.text, delta.thinking + spoken.thinking):
-                turn.said = turn.said or bool(spoken.text)
+            text = gate.feed(spoken.text) if gate else spoken.text
+            if out := _log_delta(text, delta.thinking + spoken.thinking):
+                turn.said = turn.said or bool(text)
                 yield out
+            elif spoken.text:
+                yield HEARTBEAT
             if delta.tool_calls and allow_tools:
                 called = True
                 turn.calls.announce(len(delta.tool_calls))
                 yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
         spoken = speech.flush()
         written.add("", spoken.calls)
-        if out := _log_delta(spoken.text, spoken.thinking):
+        inputs = written.inputs() if allow_tools and not called else []
+        text = spoken.text
+        if gate:
+            gate.has_calls = called or bool(inputs)
+            text = gate.feed(text) + gate.finish()
+        if out := _log_delta(text, spoken.thinking):
+            turn.said = turn.said or bool(text)
             yield out
-        if allow_tools and not called and (inputs := written.inputs()):
+        if inputs:
             turn.calls.announce(len(inputs))
             yield {"tool_calls": inputs}
         async for waiting in self._async_while_tools_run(turn):

@@ -1,13 +1,14 @@
 """Ledger and audit log of each agent, in one store."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
 
 from ..const import DOMAIN
-from ..errors import HomeAgentError, PermissionDenied
+from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..store import Content, KeptStore
 from .audit import AuditKind, AuditLog
@@ -17,7 +18,7 @@ STORE_KEY: Final = f"{DOMAIN}.journal"
 STORE_VERSION: Final = 1
 
 
-class _Call(Protocol):
+class Call(Protocol):
     """A service call on resolved targets."""
 
     @property
@@ -47,7 +48,7 @@ class Journal:
         self._on_change = on_change
 
     @contextmanager
-    def judging(self, call: _Call, speaker: Speaker) -> Iterator[None]:
+    def judging(self, call: Call, speaker: Speaker) -> Iterator[None]:
         """Keep a refusal that is raised meanwhile."""
         try:
             yield
@@ -56,21 +57,28 @@ class Journal:
             raise
 
     @contextmanager
-    def acting(self, call: _Call, speaker: Speaker) -> Iterator[None]:
+    def acting(self, call: Call, speaker: Speaker) -> Iterator[None]:
         """Keep a call that is made meanwhile, whether it works, fails or is cut off."""
-        deed = self.begin(call, speaker)
+        with self.acting_all((call,), speaker):
+            yield
+
+    @contextmanager
+    def acting_all(self, calls: Iterable[Call], speaker: Speaker) -> Iterator[None]:
+        """Keep several calls that are made meanwhile."""
+        deeds = [self.begin(call, speaker) for call in calls]
         error: str | None = "interrupted"
         try:
             yield
             error = None
-        except HomeAgentError as err:
-            error = str(err)
+        except HomeAssistantError as err:
+            error = str(err) or type(err).__name__
             raise
         finally:
-            self.end(deed, error)
+            for deed in deeds:
+                self.end(deed, error)
 
     @callback
-    def begin(self, call: _Call, speaker: Speaker) -> Deed:
+    def begin(self, call: Call, speaker: Speaker) -> Deed:
         """Look at the targets before a call; nothing is kept until it ends."""
         return Deed(
             at=now(),
@@ -106,7 +114,7 @@ class Journal:
         self._on_change()
 
     @callback
-    def deny(self, call: _Call, speaker: Speaker, reason: str) -> None:
+    def deny(self, call: Call, speaker: Speaker, reason: str) -> None:
         """Keep a call that was refused."""
         self.audit.note(
             AuditKind.DENIAL,

@@ -8,6 +8,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import json_loads
 
 from ..const import MAX_RESULT_CHARS
+from ..errors import ToolExecutionError
 
 MAX_ERROR_CHARS = 600
 
@@ -29,6 +30,21 @@ def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
     done = [result.data["result"] for result in results]
     errors = [str(result.data["error"]) for result in results if result.error]
     return failed("; ".join(errors), done) if errors else succeeded(done)
+
+
+def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:
+    """Return what a tool that is not ours gave, as an envelope.
+
+    Raises ToolExecutionError for a failure if `strict`.
+    """
+    if not isinstance(result, llm.ToolResult):
+        result = llm.ToolResult(data=result)
+    if not result.error:
+        return succeeded(result.data)
+    text = str(result.data.get("error_text") or result.data.get("error") or result.data)
+    if strict:
+        raise ToolExecutionError(text)
+    return failed(text)
 
 
 def to_json(value: Any) -> Any:

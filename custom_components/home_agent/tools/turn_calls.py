@@ -10,6 +10,7 @@ from homeassistant.helpers import llm
 
 from ..errors import HomeAgentError, ValidationError
 from ..knowledge.speaker import Speaker
+from ..safety.frozen import Draft
 from .quality import Fit, Verdict
 from .validation import MAX_ERROR, with_request
 
@@ -38,6 +39,8 @@ class CallRecord:
     read_only: bool
     duration_ms: float
     args: dict[str, Any]
+    done: bool = False
+    """Whether it changed something, be it only in part."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -68,10 +71,18 @@ class TurnCalls:
     """How well each call fitted."""
     likely: tuple[str, ...] = ()
     """What the person may have meant by what could not be resolved."""
+    unattended: bool = True
+    """Nobody hears what the agent says, so that questions go to the channels at once."""
+    draft: Draft = field(init=False)
+    """What waits for a person's word."""
 
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
     _attempts: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing that waits."""
+        self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
 
     @property
     def exhausted(self) -> bool:
@@ -115,6 +126,11 @@ class TurnCalls:
     def acted(self) -> bool:
         """Return whether something was changed, and nothing failed."""
         return bool(self.touched) and all(record.success for record in self.records)
+
+    @property
+    def done(self) -> bool:
+        """Return whether anything at all was changed as asked."""
+        return any(record.done for record in self.records)
 
     def summary(self) -> list[dict[str, Any]]:
         """Return what was called, for the caller of a service."""
