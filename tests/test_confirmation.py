@@ -214,6 +214,7 @@ async def test_reload_and_restart(
     # What a crash leaves behind: the file as it was, and nothing in memory.
     left = written["data"][agent.entry.entry_id]
     await hass.config_entries.async_unload(agent.entry.entry_id)
+    await hass.async_block_till_done()
     hass_storage["home_agent.confirmations"]["data"] = {agent.entry.entry_id: left}
     await hass.data[DATA_SHARED].confirmations.async_load()
     resolved.clear()
