@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.truth import ClaimGate, Kind, kind_of
+from custom_components.home_agent.agent.sentence_kind import Kind, kind_of
+from custom_components.home_agent.agent.truth import ClaimGate
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import chat_session
@@ -135,7 +136,9 @@ def test_holding_is_bounded() -> None:
         ("Kannst du mir sagen, ob das Licht an ist?", "de", Kind.QUESTION),
         ("Kannst du das Licht anmachen?", "de", Kind.ORDER),
         ("Write a poem", "en", Kind.STORY),
-        ("", "en", Kind.ORDER),
+        ("Status of the house", "en", Kind.REMARK),
+        ("Kitchen light off", "en", Kind.ORDER),
+        ("", "en", Kind.REMARK),
     ],
 )
 def test_what_a_sentence_wants(sentence: str, language: str, kind: Kind) -> None:

@@ -10,9 +10,9 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         sets={
             "did": "turned switched set dimmed brightened opened closed shut locked unlocked started "
             "stopped paused resumed activated deactivated enabled disabled adjusted changed raised "
-            "lowered increased decreased reduced muted unmuted armed disarmed played toggled added "
-            "removed deleted created scheduled sent cancelled canceled updated triggered launched "
-            "restored reverted docked",
+            "lowered increased decreased reduced muted unmuted armed disarmed played toggled "
+            "bumped nudged skipped cranked added removed deleted created scheduled sent cancelled "
+            "canceled updated triggered launched restored reverted docked",
             "doing": "turning switching setting dimming brightening opening closing locking unlocking "
             "starting stopping pausing resuming activating deactivating enabling disabling adjusting "
             "raising lowering increasing decreasing muting arming disarming",
@@ -35,7 +35,12 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "^<doing>",
             "*6 is|are|it's|they're|that's now *2 <res>",
             "*6 is|are|it's|they're|that's <res> now",
-            "*6 is|are|it's|they're *1 set|dimmed|turned|switched",
+            "*6 is|are|it's|they're now? <doing>|cleaning",
+            "*6 is|are|it's|they're now *4 .",
+            "^*4 set to *4 .",
+            "^*3 turned|switched on|off",
+            "^*3 <did> .",
+            "*6 is|are|it's|they're *1 set|dimmed|turned|switched *6 .",
             "*6 is|are|it's|they're on|off|open|closed|locked|unlocked|done|armed|disarmed .",
             "*6 has|have now? <adv>? been <adv>? <did>",
             "^*3 <thing> on|off $",
@@ -51,10 +56,13 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         past="yesterday earlier ago last previously before morning already night when whenever failed fails",
         fillers="ok okay sure yes yep alright certainly absolutely of course great perfect right away well",
         joins="and then so",
-        asks="what what's which who who's whose when where where's why how is isn't are aren't was were "
-        "do does did has have am",
+        asks="any anything anyone what what's which who who's whose when where where's why how is "
+        "isn't are aren't was were do does did has have am",
         orders="can you|could you|would you|will you|can we|let us|if|then|otherwise|else|please|how "
         "about|why don't|what about|do it|do that|do the|have the",
+        verbs="kill turn switch set open close shut lock unlock start stop dim make put activate deactivate "
+        "enable disable raise lower increase decrease play pause mute unmute arm disarm power cut run vacuum",
+        last="on off up down",
         wonders="tell me|check|see if|find out|look|know",
         tells="tell me|tell us|tell a|explain|describe|write|sing|say|repeat|translate|read|spell|imagine|"
         "summarize|give me|thanks|thank you|good|who|hello|hi",
@@ -88,7 +96,10 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         ),
         result=(
             "*6 ist|sind jetzt|nun *4 <did>|<res>",
-            "*6 ist|sind *3 <did>",
+            "*4 ist|sind *4 jetzt|nun *2 <did>|<res>",
+            "*6 ist|sind|leuchtet|leuchten|spielt jetzt|nun *4 .",
+            "*4 fahren|fahrt jetzt|nun *2 hoch|runter|herunter|rauf|auf|zu",
+            "*6 ist|sind *3 <did> .",
             "*6 ist|sind an|aus|offen|zu|geoffnet|geschlossen|verriegelt|entriegelt .",
             "*6 wurde|wurden *6 <did>",
             "*6 wird|werden jetzt|nun? *5 <did>",
@@ -110,6 +121,9 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         "sind war waren hat haben hast habe brennt steht stehen lauft gibt wurde",
         orders="kannst du|kannst|konntest du|wurdest du|konnen sie|machst du|schaltest du|wenn|falls|dann|"
         "sonst|bitte|wie ware|warum machst|ansonsten",
+        verbs="~schalt ~mach ~stell ~dreh ~fahr ~dimm ~schliess ~sperr offne offnen start~ stopp~ "
+        "aktivier~ deaktivier~ erhoh~ senk~ spiel~ verriegel~ entriegel~ zieh~ setz~ knips~ lass~ bitte",
+        last="an aus ein auf zu hoch runter lauter leiser heller",
         wonders="sag mir|sagen|prufen|pruf|prufe|schau|nachsehen|weisst|wissen",
         tells="erzahl|erzahle|erklar|erklare|beschreib|schreib|schreibe|sing|sag|sage|wiederhol|ubersetz|"
         "lies|buchstabier|nenn|danke|guten|hallo|fass",
@@ -135,7 +149,8 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         ),
         result=(
             "*6 is|zijn nu *3 <did>|<res>",
-            "*6 is|zijn *1 <did>",
+            "*6 is|zijn *1 <did> .",
+            "*6 is|zijn nu *4 .",
             "*6 staat|staan nu *2 aan|uit|op|open",
             "*6 staat|staan aan|uit|open .",
             "*6 is|zijn aan|uit|open|dicht .",
@@ -154,6 +169,9 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         asks="wat wie wanneer waar waarom hoe hoeveel welke is zijn was waren staat staan heeft heb "
         "brandt zit",
         orders="kun je|kan je|kunt u|wil je|zou je|als|anders|dan|alsjeblieft|waarom doe",
+        verbs="zet zetten doe doen schakel~ open sluit sluiten dim dimmen start stop activeer deactiveer "
+        "vergrendel ontgrendel verhoog verlaag draai maak speel inschakelen uitschakelen aanzetten uitzetten",
+        last="aan uit open dicht harder zachter",
         wonders="vertellen|zeggen|controleren|controleer|kijken|kijk|weet",
         tells="vertel|leg uit|beschrijf|schrijf|zing|zeg|herhaal|vertaal|lees|geef me|dank|bedankt|hallo|"
         "goede|vat",
@@ -183,6 +201,9 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         joins="och sedan",
         asks="vad vem nar var varfor hur vilken vilket vilka ar finns har star",
         orders="kan du|skulle du|vill du|om|da|annars|snalla",
+        verbs="tand tanda slack slacka satt satta stang stanga oppna las starta stoppa hoj hoja sank sanka "
+        "dimra aktivera stall vrid dra",
+        last="pa av",
         wonders="saga|kolla|vet",
         tells="beratta|forklara|beskriv|skriv|sjung|sag|upprepa|oversatt|las|ge mig|tack|hej|god",
     ),
@@ -211,6 +232,9 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         joins="og sa",
         asks="hvad hva hvem hvornar nar hvor hvorfor hvordan hvilken hvilket hvilke er har star",
         orders="kan du|vil du|gider du|hvis|sa|ellers|venligst",
+        verbs="taend taende sluk slukke abn abne luk lukke las start stop skru saet saenk haev tenn slukk "
+        "apne sett",
+        last="pa av til fra",
         wonders="fortaelle|fortelle|sige|si|tjekke|sjekke|ved du",
         tells="fortael|fortell|forklar|beskriv|skriv|syng|sig|si|gentag|oversaet|laes|tak|takk|hej|hei|god",
     ),

@@ -31,7 +31,9 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "*6 est|sont <did> <now>",
             "*6 est|sont <did> .",
             "*6 a|ont <now>? ete *1 <did>",
-            "*6 est|sont <did> a",
+            "*6 est|sont <did> a|sur *3 .",
+            "*6 est|sont en train",
+            "*6 est|sont <now> *4 .",
             "c'est fait|bon|<did> $",
             "voila c'est fait",
             "fait|termine $",
@@ -45,6 +47,8 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
         "sont y a-t-il as-tu avez-vous",
         orders="peux-tu|tu peux|pouvez-vous|vous pouvez|pourrais-tu|tu pourrais|pourriez-vous|veux-tu|si|"
         "sinon|alors|s'il te|s'il vous|pourquoi ne|et si",
+        verbs="allum~ etein~ ouvre~ ouvrir ferme fermer fermez mets mettre mettez regle regler reglez "
+        "baiss~ augment~ mont~ activ~ desactiv~ lanc~ arret~ demarr~ coup~ verrouill~ deverrouill~ tamis~",
         wonders="me dire|dis-moi|verifier|verifie|savoir|sais",
         tells="raconte|racontez|explique|expliquez|decris|ecris|chante|dis|repete|traduis|lis|donne-moi|"
         "merci|bonjour|bonsoir|salut|resume",
@@ -73,7 +77,9 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "*6 esta|estan ahora <res>",
             "*6 esta|estan <res> ahora|.",
             "ahora *5 esta|estan <res>",
+            "*6 ahora esta|estan *3 .",
             "*6 se ha|han <did>",
+            "*6 esta|estan bajando|subiendo|abriendo|cerrando|encendiendo|apagando",
             "*6 ha|han sido <res>",
             "^todo? listo|hecho $",
             "^<res> $",
@@ -87,6 +93,9 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
         asks="que cual cuales quien cuando donde por cuanto cuanta cuantos cuantas como esta estan hay es "
         "son tienes has sigue",
         orders="puedes|podrias|puede|quieres|si|sino|entonces|por favor|por que no",
+        verbs="enciend~ encender apaga apagar apague apagues abre abrir abra cierra cerrar cierre pon "
+        "poner ponga ajusta ajustar activa activar desactiva desactivar sube subir baja bajar aumenta "
+        "reduce prende conecta desconecta bloquea desbloquea inicia deten",
         wonders="decirme|dime|comprobar|comprueba|sabes|verificar|revisa",
         tells="cuenta|cuentame|explica|explicame|describe|escribe|canta|di|dime|repite|traduce|lee|dame|"
         "gracias|hola|buenos|buenas|resume",
@@ -123,6 +132,9 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
         asks="che cosa cos'e chi quando dove perche quanto quanta quanti quante come quale quali e c'e "
         "sono ci hai sta",
         orders="puoi|potresti|puo|vuoi|se|altrimenti|allora|per favore|perche non",
+        verbs="accendi accendere spegni spegnere apri aprire chiudi chiudere imposta impostare regola "
+        "metti mettere attiva disattiva alza alzare abbassa abbassare aumenta riduci blocca sblocca avvia "
+        "ferma",
         wonders="dirmi|controllare|controlla|verificare|sapere|sai",
         tells="racconta|raccontami|spiega|spiegami|descrivi|scrivi|canta|di|dimmi|ripeti|traduci|leggi|"
         "dammi|grazie|ciao|buongiorno|buonasera|riassumi",
@@ -160,6 +172,9 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
         asks="o que qual quais quem quando onde por quanto quanta quantos quantas como esta estao ha tem "
         "sera",
         orders="pode|podes|podia|poderia|consegue|consegues|se|senao|entao|por favor|por que nao",
+        verbs="liga ligar ligue desliga desligar desligue apaga apagar acende acender abre abrir abra "
+        "fecha fechar feche ajusta ajustar define definir coloca ativa ativar desativa aumenta diminui "
+        "baixa sobe tranca destranca inicia para",
         wonders="dizer|verificar|verifica|sabe|sabes",
         tells="conte|conta|explique|explica|descreva|escreva|escreve|cante|diga|diz|repita|traduza|leia|"
         "me de|obrigado|obrigada|ola|oi|bom|boa|resuma",

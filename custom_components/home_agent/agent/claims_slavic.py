@@ -34,6 +34,8 @@ SLAVIC: Final[Mapping[str, Tongue]] = {
         joins="i oraz",
         asks="co kto kiedy gdzie dlaczego ile jak jaka jaki jakie ktory ktora czy jest sa",
         orders="mozesz|moglbys|moglabys|jesli|wtedy|prosze|inaczej",
+        verbs="wlacz~ wylacz~ zapal~ zgas~ otworz~ zamkn~ ustaw~ przyciemn~ uruchom~ zatrzym~ zwieksz~ "
+        "zmniejsz~ podnies~ opusc~",
         wonders="powiedziec|powiedz|sprawdzic|sprawdz|wiesz",
         tells="opowiedz|wyjasnij|opisz|napisz|zaspiewaj|powiedz|powtorz|przetlumacz|przeczytaj|daj mi|"
         "dziekuje|czesc|dzien",
@@ -54,6 +56,7 @@ SLAVIC: Final[Mapping[str, Tongue]] = {
         joins="и",
         asks="что кто когда где почему как какой какая какие сколько есть",
         orders="можешь|можете|если|тогда|пожалуйста",
+        verbs="включ~ выключ~ открой закрой открыть закрыть установи~ запусти~ останови~ зажги погаси",
         wonders="сказать|проверить|проверь|знаешь",
         tells="расскажи|объясни|опиши|напиши|спой|скажи|повтори|переведи|прочитай|спасибо|привет",
     ),

@@ -23,8 +23,9 @@ from ..inference.models import ChatRequest, Delta
 from .messages import correction, from_contents, with_volatile
 from .model_errors import as_agent_error
 from .phrases import async_phrase
+from .sentence_kind import Kind
 from .streaming import LogDelta, StreamingMixin
-from .truth import ClaimGate, Kind
+from .truth import ClaimGate
 from .turn import Turn
 
 

@@ -18,7 +18,10 @@ class Tongue:
     agent: tuple[str, ...]
     """The speaker says what the speaker did: a claim whatever was asked."""
     result: tuple[str, ...]
-    """A thing is said to be as it was ordered: a claim only as the answer to an order."""
+    """A thing is said to be as it was ordered: a claim only where no question was asked.
+
+    One that ends with `.` says no more than how things are: it takes a plain order to make it a claim.
+    """
     nots: str
     """Words that make it something else: negations, "already", conditions, questions."""
     past: str = ""
@@ -31,6 +34,10 @@ class Tongue:
     """First words of a question."""
     orders: str = ""
     """Beginnings of a question that is an order, and words that make it one."""
+    verbs: str = ""
+    """Words that make an order of a sentence; `stem~` begins a word, `~part` stands in one."""
+    last: str = ""
+    """Last words of an order without a verb."""
     wonders: str = ""
     """Words that make an order one to find something out."""
     tells: str = ""
