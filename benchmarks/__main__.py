@@ -4,9 +4,10 @@ import argparse
 import asyncio
 from collections.abc import Awaitable, Callable
 import logging
+import os
 from pathlib import Path
 
-from . import cache, requests, start, turns
+from . import cache, replay, requests, start, turns
 from .report import Table, write_json
 
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
@@ -14,6 +15,7 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "requests": requests.run,
     "start": start.run,
     "cache": cache.run,
+    "replay": replay.run,
 }
 
 
@@ -23,7 +25,12 @@ def main() -> None:
     parser.add_argument("suites", nargs="*", choices=[*SUITES, []], help="which tables; all by default")
     parser.add_argument("--verbose", action="store_true", help="show what Home Assistant logs")
     parser.add_argument("--json", type=Path, help="also write the tables to this file")
+    parser.add_argument(
+        "--data", type=Path, help="folder with homes.jsonl, tasks.jsonl and calls.jsonl for replay"
+    )
     options = parser.parse_args()
+    if options.data:
+        os.environ[replay.DATA_VARIABLE] = str(options.data)
     logging.disable(logging.WARNING if not options.verbose else logging.NOTSET)
     tables: list[Table] = []
     for name in options.suites or SUITES:

@@ -84,8 +84,8 @@ class Bench:
 
 
 @asynccontextmanager
-async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, BuiltHome]]:
-    """Return a Home Assistant with a house of so many exposed entities."""
+async def running_hass() -> AsyncGenerator[HomeAssistant]:
+    """Return a Home Assistant that finds the integration, and stop it afterwards."""
     with tempfile.TemporaryDirectory() as folder:
         # No zeroconf: nothing is looked up by name here, and it would listen on the network.
         resolver = patch(
@@ -93,19 +93,25 @@ async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, Bui
         )
         async with async_test_home_assistant(config_dir=folder) as hass:
             frame.async_setup(hass)
-            resolver.start()
             hass.data.pop(loader.DATA_CUSTOM_COMPONENTS, None)
             (Path(folder) / "custom_components").symlink_to(ROOT / "custom_components")
-            for component in ("homeassistant", "intent", "conversation", "ai_task"):
-                assert await async_setup_component(hass, component, {})
-            home = build_home(hass, entities)
-            _register_light_services(hass)
-            await hass.async_block_till_done()
-            try:
-                yield hass, home
-            finally:
-                await hass.async_stop(force=True)
-                resolver.stop()
+            with resolver:
+                for component in ("homeassistant", "intent", "conversation", "ai_task"):
+                    assert await async_setup_component(hass, component, {})
+                try:
+                    yield hass
+                finally:
+                    await hass.async_stop(force=True)
+
+
+@asynccontextmanager
+async def running_home(entities: int) -> AsyncGenerator[tuple[HomeAssistant, BuiltHome]]:
+    """Return a Home Assistant with a house of so many exposed entities."""
+    async with running_hass() as hass:
+        home = build_home(hass, entities)
+        _register_light_services(hass)
+        await hass.async_block_till_done()
+        yield hass, home
 
 
 def _register_light_services(hass: HomeAssistant) -> None:

@@ -7,7 +7,7 @@ from urllib.parse import unquote
 
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 import yaml
 
 from benchmarks.__main__ import SUITES
@@ -20,11 +20,12 @@ from custom_components.home_agent.inference.models import Endpoint
 from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.actions import ACTIONS, GATED_DOMAINS, is_vetted
 from custom_components.home_agent.tools.parameter_table import PARAMETERS, STEPS
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.selector import (
     BooleanSelector,
     EntitySelector,
     NumberSelector,
+    ObjectSelector,
     SelectSelector,
     TemplateSelector,
     TextSelector,
@@ -52,6 +53,7 @@ FORMS = {
 NAMES_OF_SELECTORS = {
     BooleanSelector: "on, off",
     EntitySelector: "entities",
+    ObjectSelector: "profiles",
     SelectSelector: "choice or text",
     TemplateSelector: "template",
 }
@@ -75,6 +77,8 @@ def shown_values(field: schemas.Field) -> str:
             return f"{limits} {config.get('unit_of_measurement', '')}".strip()
         case SelectSelector() if field.key != const.CONF_MODEL:
             listed = [f"`{option}`" for option in config["options"]]
+            if not listed:
+                return several
             return ", ".join([*listed, f"or other {several}"] if config["custom_value"] else listed)
         case TextSelector():
             return "secret" if config.get("type") == "password" else several
@@ -163,16 +167,29 @@ def test_services() -> None:
     assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
 
 
-async def test_responses(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_responses(hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser) -> None:
     """What the actions return is named, and nothing else."""
     agent = await async_agent(hass, model_server)
+    asked = async_capture_events(hass, const.EVENT_CONFIRMATION_REQUESTED)
+    tool_name, parameters = UNLOCK
+    for _ in range(2):
+        data = {"tool_name": tool_name, "parameters": parameters}
+        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True, return_response=True)
+    confirmed, rejected = ({"action_id": event.data["action_id"]} for event in asked)
     given: dict[str, dict[str, Any]] = {
+        "confirm_action": confirmed,
+        "reject_action": rejected,
         "process": {"text": "Hello"},
         "execute_tool": {"tool_name": "ha_query", "parameters": {"domain": "light"}},
     }
     for name in services.SERVICES:
         response = await agent.hass.services.async_call(
-            DOMAIN, name, given.get(name, {}), blocking=True, return_response=True
+            DOMAIN,
+            name,
+            given.get(name, {}),
+            blocking=True,
+            return_response=True,
+            context=Context(user_id=hass_admin_user.id),
         )
         assert set(response) <= set(code(section("docs/services.md", f"{DOMAIN}.{name}")))
 
@@ -181,8 +198,9 @@ async def test_events(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Each event is fired and holds what its table says, no more and no less."""
     captured = {event: async_capture_events(hass, event) for event in EVENTS}
     agent = await async_agent(hass, model_server)
-    model_server.script([tool_calls([UNLOCK]), text("Done.")])
-    await agent.say("Unlock the front door")
+    model_server.script([tool_calls([UNLOCK])])
+    asked = await agent.say("Unlock the front door")
+    await agent.say("No", conversation_id=asked.conversation_id)
     model_server.script([cut(2, chunks=["It is ", "open ", "now."]), text("It is open.")])
     await agent.say("Is the front door open?")
     model_server.default = reset()

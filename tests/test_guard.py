@@ -28,7 +28,7 @@ from .servers.replies import reset, text, tool_calls
 
 INTEGRATION = Path(const.__file__).parent
 LIGHT = "light.kitchen_ceiling"
-GUARD = "tools/handler.py"
+GUARD = "tools/guard.py"
 EVENTS = [value for name, value in vars(const).items() if name.startswith("EVENT_")]
 
 
@@ -86,13 +86,27 @@ class TestOneWay:
     )
     def test_no_other_way_to_the_house(self, way: str) -> None:
         """Where a way is used at all, it is where it belongs."""
-        allowed = {"bus.async_fire": {"events.py"}}.get(way, set())
+        allowed = {"bus.async_fire": {"events.py"}, "intent.async_handle": {GUARD}}.get(way, set())
         using = {
             name
             for name, source in files()
             if any(f".{attribute}".endswith(f".{way}") for attribute in attributes_called(source))
         }
         assert using == allowed
+
+    def test_intents_are_handled_once_and_only_as_they_were_confirmed(self) -> None:
+        """One call, with a context, in the method that runs a frozen intent."""
+        tree = ast.parse((INTEGRATION / GUARD).read_text(encoding="utf-8"))
+        calls = [
+            (function.name, node)
+            for function in ast.walk(tree)
+            if isinstance(function, ast.AsyncFunctionDef | ast.FunctionDef)
+            for node in ast.walk(function)
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "intent.async_handle"
+        ]
+        assert [name for name, _node in calls] == ["_async_run_intent"]
+        given = {keyword.arg: ast.unparse(keyword.value) for keyword in calls[0][1].keywords}
+        assert given["context"] == "speaker.context"
 
     def test_the_imports_run_one_way(self) -> None:
         """The parts that know nothing of Home Assistant still do not."""
@@ -259,11 +273,17 @@ class TestCodes:
         assert self.CODE not in str([item.as_dict() for item in trace.async_get_traces()][-1:])
         assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
 
+    @pytest.mark.parametrize("allowed", [[], ["lock"]], ids=["confirmed", "free"])
     async def test_no_code_in_what_a_door_complains_about(
-        self, hass: HomeAssistant, model_server: ModelServer
+        self,
+        hass: HomeAssistant,
+        model_server: ModelServer,
+        caplog: pytest.LogCaptureFixture,
+        allowed: list[str],
     ) -> None:
-        """Integrations quote what they were given."""
-        agent = await async_agent(hass, model_server)
+        """Integrations quote what they were given, whether the call was free or confirmed."""
+        caplog.set_level("INFO", "custom_components.home_agent")
+        agent = await async_agent(hass, model_server, {"policy_allowed": allowed})
 
         async def unlock(call: ServiceCallOfHass) -> None:
             raise HomeAssistantError(f"{call.data['code']} is not the code")
@@ -272,10 +292,21 @@ class TestCodes:
         fired = [async_capture_events(hass, event) for event in EVENTS]
         arguments = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": self.CODE}}
         model_server.script([tool_calls([("ha_control", arguments)]), text("Hm.")])
-        await agent.say("Unlock the front door")
+        said = await agent.say("Unlock the front door")
+        if not allowed:
+            said = await agent.say("Yes", conversation_id=said.conversation_id)
         seen = str([event.data for events in fired for event in events])
-        assert "is not the code" in seen
-        assert self.CODE not in seen
+        if allowed:
+            assert "is not the code" in seen
+            (envelope,) = results(agent)
+            assert "is not the code" in envelope["error"]
+            assert self.CODE not in envelope["error"]
+        journal = agent.entry.runtime_data.handler.journal
+        kept = str((journal.ledger.stored(), journal.audit.stored()))
+        assert "is not the code" in kept
+        for text_ in (seen, kept, speech(said), str([t.as_dict() for t in trace.async_get_traces()])):
+            assert self.CODE not in text_
+        assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
 
     async def test_the_door_gets_it(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         agent = await async_agent(hass, model_server)
@@ -284,7 +315,9 @@ class TestCodes:
         await hass.async_block_till_done()
         arguments = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": self.CODE}}
         model_server.script([tool_calls([("ha_control", arguments)]), text("Open.")])
-        await agent.say("Unlock the front door")
+        asked = await agent.say("Unlock the front door")
+        assert not [event for event in services if event.data["service"] == "unlock"]
+        await agent.say("Yes", conversation_id=asked.conversation_id)
         assert [e.data["service_data"]["code"] for e in services if e.data["service"] == "unlock"] == [
             self.CODE
         ]
@@ -307,7 +340,8 @@ class TestWhatIsOffered:
         call = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
         model_server.script([tool_calls([call]), text("I cannot.")])
         await agent.say("On")
-        assert [tool["function"]["name"] for tool in model_server.chats[0].json["tools"]] == ["ha_query"]
+        offered = {tool["function"]["name"] for tool in model_server.chats[0].json["tools"]}
+        assert offered == {"activity", "ha_query"}
         assert "ha_query" in results(agent)[0]["error"]
         assert hass.states.get(LIGHT).state == "off"
 

@@ -78,6 +78,9 @@ def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
     ]
 
 
+WORDS = ("Listen to this ", "story.")
+"""Words that cannot begin a claim that something was done: they are let out at once."""
+
 AFTER = pytest.mark.parametrize("after", [-1, 2], ids=["before headers", "in the stream"])
 
 
@@ -116,14 +119,14 @@ async def check_a_turn_ends(
 ) -> None:
     """Check for one sentence, the connection closed, nothing left running."""
     agent = await async_agent(hass, model_server)
-    reply = hang(after)
+    reply = hang(after, chunks=WORDS)
     model_server.script([reply])
     listener = Listener()
-    turn = start_turn(agent, "Hello", listener, language="de")
+    turn = start_turn(agent, "Erzähl mir eine Geschichte", listener, language="de")
     request = await model_server.arrived(1)
     await request.reached_fault.wait()
     if after > 0:
-        await listener.until(lambda: listener.text == "Hello")
+        await listener.until(lambda: listener.text == "Listen to this")
     await change(agent)
     async with asyncio.timeout(LONG):
         result = await turn
@@ -211,9 +214,9 @@ async def test_a_removed_agent_leaves_nothing_behind(
     other = await async_add_agent(hass, model_server)
     await other.say("The word is abracadabra", context=Context(user_id=user.id))
     listener = Listener()
-    model_server.script([hang(2)])
+    model_server.script([hang(2, chunks=WORDS)])
     turn = start_turn(other, "Abracadabra again", listener, context=Context(user_id=user.id))
-    await listener.until(lambda: listener.text == "Hello")
+    await listener.until(lambda: listener.text == "Listen to this")
     await remove(other)
     await turn
     await hass.async_block_till_done(wait_background_tasks=True)
@@ -387,7 +390,10 @@ async def test_two_agents_do_not_mix(
     sent = str(other_model_server.chats[-1].messages)
     assert "I am somebody else" in sent
     assert "My name is Anna" not in sent
-    assert [tool["function"]["name"] for tool in other_model_server.chats[-1].json["tools"]] == ["ha_query"]
+    assert [tool["function"]["name"] for tool in other_model_server.chats[-1].json["tools"]] == [
+        "ha_query",
+        "activity",
+    ]
     await unload(other)
     assert agent.entry.state is ConfigEntryState.LOADED
     await agent.say("Who am I?", context=context)

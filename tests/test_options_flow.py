@@ -61,6 +61,15 @@ FILLED: dict[str, dict[str, Any]] = {
         "tools_max_calls_per_turn": 7.0,
         "tools_timeout": 60.0,
     },
+    "safety": {
+        "policy_blocked": ["siren"],
+        "policy_restricted": ["switch.oven", "light.turn_off"],
+        "policy_allowed": ["cover:garage"],
+        "policy_confirmation_timeout": 30.0,
+        "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
+        "allow_scripts_and_scenes": True,
+        "automation_turns_per_minute": 60.0,
+    },
     "debug": {"debug_logging": True, "emit_events": False},
 }
 

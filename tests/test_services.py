@@ -62,6 +62,7 @@ class TestProcess:
 
     async def test_the_conversation_goes_on(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         await async_agent(hass, model_server)
+        model_server.default = text("Hello.")
         first = await call(hass, "process", text="My name is Anna")
         await call(hass, "process", text="What is my name?", conversation_id=first["conversation_id"])
         assert "My name is Anna" in str(model_server.chats[1].messages)
@@ -308,7 +309,10 @@ class TestExecuteTool:
         await async_agent(hass, model_server, {"tools_disabled": ["ha_control"]})
         with pytest.raises(ServiceValidationError) as error:
             await call(hass, "execute_tool", tool_name="ha_control", parameters=ON[1])
-        assert error.value.translation_placeholders == {"tool": "ha_control", "tools": "ha_query"}
+        assert error.value.translation_placeholders == {
+            "tool": "ha_control",
+            "tools": "activity, ha_query",
+        }
 
 
 class TestWhichAgent:

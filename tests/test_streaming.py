@@ -117,7 +117,9 @@ async def test_calls_written_as_text_are_not_shown(
     half = len(call) // 2
     model_server.script([text(chunks=["One second. ", call[:half], call[half:]])])
     listener, result = await hear(agent, "How warm is it?", **place)
-    assert speech(result) == listener.text == "One second."
+    run = not call.startswith("ha_query(")  # in the middle of a line that is not certain to be a call
+    assert listener.text == ("One second.Done." if run else "One second.")
+    assert speech(result) == ("Done." if run else "One second.")
 
 
 async def test_a_call_starts_while_the_rest_still_streams(

@@ -119,7 +119,10 @@ def test_selector_options_have_labels() -> None:
     for fields in (schemas.CONNECTION, *schemas.PAGES.values()):
         for field in fields:
             if name := field.selector.config.get("translation_key"):
-                for option in field.selector.config["options"]:
+                for part in field.selector.config.get("fields", ()):
+                    assert f"selector.{name}.fields.{part}.name" in ENGLISH
+                    assert f"selector.{name}.fields.{part}.description" in ENGLISH
+                for option in field.selector.config.get("options", ()):
                     assert f"selector.{name}.options.{option}" in ENGLISH
 
 

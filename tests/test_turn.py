@@ -42,7 +42,11 @@ async def test_a_question_is_answered(hass: HomeAssistant, model_server: ModelSe
     assert finished[0].data["tokens"] == {"prompt": 100, "completion": 5, "total": 105, "cached": 60}
     (request,) = model_server.chats
     assert [message["role"] for message in request.messages] == ["system", "user"]
-    assert {tool["function"]["name"] for tool in request.json["tools"]} == {"ha_control", "ha_query"}
+    assert {tool["function"]["name"] for tool in request.json["tools"]} == {
+        "activity",
+        "ha_control",
+        "ha_query",
+    }
     newest = request.messages[-1]["content"]
     assert newest.startswith("How warm is it in the kitchen?")
     assert "21.5" in newest, "the state of the entity that was asked about reaches the model"
@@ -212,7 +216,9 @@ async def test_turn_off_does_not_unlock(hass: HomeAssistant, model_server: Model
     model_server.script(
         [tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})]), text("Open.")]
     )
-    await agent.say("Unlock the front door")
+    asked = await agent.say("Unlock the front door")
+    assert hass.states.get("lock.front_door").state == "locked", "a person is asked first"
+    await agent.say("Yes", conversation_id=asked.conversation_id)
     assert hass.states.get("lock.front_door").state == "unlocked"
 
 

@@ -10,6 +10,7 @@ from homeassistant.helpers.event import async_call_later, async_track_time_inter
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
+from .channels.notify import NotificationChannel
 from .const import (
     CONF_DEBUG_LOGGING,
     CONF_HISTORY_RETENTION_DAYS,
@@ -23,13 +24,17 @@ from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .inference.errors import ErrorKind, ModelServerError
 from .knowledge.house import House
+from .llm_api import async_register_own_api
 from .logs import set_debug_logging
+from .pipelines import async_watch_pipelines
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData, build
+from .safety.confirmation_store import ConfirmationStore
+from .safety.journal import JournalStore
 from .services import async_setup_services
 from .sessions import ConversationSessionManager
 
 CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
-PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION)
+PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
 
 CALM_SECONDS = 20
 """How long registries have to be quiet before the prompt is read ahead again."""
@@ -43,12 +48,18 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     emitter = EventEmitter(hass, enabled=True)
     history = ConversationHistoryManager(hass, on_saved=emitter.fire_history_saved)
     shared = SharedData(
-        house=House(hass), history=history, sessions=ConversationSessionManager(hass, history.has)
+        house=House(hass),
+        history=history,
+        sessions=ConversationSessionManager(hass, history.has),
+        journals=JournalStore(hass),
+        confirmations=ConfirmationStore(hass),
     )
     hass.data[DATA_SHARED] = shared
     await shared.house.async_start()
     await shared.history.async_load()
     await shared.sessions.async_load()
+    await shared.journals.async_load()
+    await shared.confirmations.async_load()
     async_setup_services(hass)
     return True
 
@@ -65,6 +76,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
     data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
     entry.runtime_data = data
+    data.confirmations.async_start()
+    entry.async_on_unload(NotificationChannel(hass, data.confirmations).async_start())
+    async_register_own_api(hass, entry)
     _report_model(hass, entry, models)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     entry.async_on_unload(entry.add_update_listener(_async_reload))
@@ -89,6 +103,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     entry.async_on_unload(async_at_started(hass, warm))
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
+    entry.async_on_unload(async_watch_pipelines(hass, entry))
     return True
 
 
@@ -176,8 +191,11 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     set_debug_logging(entry.entry_id, wanted=False)
     entry.runtime_data.turns.stop()
     if unloaded := await hass.config_entries.async_unload_platforms(entry, PLATFORMS):
+        await entry.runtime_data.confirmations.async_stop()
+        await entry.runtime_data.shared.confirmations.async_flush()
         await entry.runtime_data.shared.history.async_flush()
         await entry.runtime_data.shared.sessions.async_flush()
+        await entry.runtime_data.shared.journals.async_flush()
     return unloaded
 
 
@@ -186,8 +204,10 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     if shared := hass.data.get(DATA_SHARED):
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
+        shared.journals.forget(entry.entry_id)
         await shared.history.async_flush()
         await shared.sessions.async_flush()
+        await shared.journals.async_flush()
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

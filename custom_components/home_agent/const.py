@@ -67,6 +67,21 @@ CONF_TOOLS_DISABLED: Final = "tools_disabled"
 CONF_TOOLS_MAX_CALLS: Final = "tools_max_calls_per_turn"
 CONF_TOOLS_TIMEOUT: Final = "tools_timeout"
 
+CONF_LLM_APIS: Final = "llm_apis"
+"""Ids of other integrations' LLM APIs that the agent may use."""
+
+# Safety
+CONF_POLICY_BLOCKED: Final = "policy_blocked"
+CONF_POLICY_RESTRICTED: Final = "policy_restricted"
+CONF_POLICY_ALLOWED: Final = "policy_allowed"
+CONF_POLICY_TIMEOUT: Final = "policy_confirmation_timeout"
+"""Seconds."""
+CONF_POLICY_PIN: Final = "policy_pin"
+"""A salted hash, never the PIN itself."""
+CONF_POLICY_PROFILES: Final = "policy_profiles"
+CONF_ALLOW_SCRIPTS: Final = "allow_scripts_and_scenes"
+CONF_AUTOMATION_TURNS: Final = "automation_turns_per_minute"
+
 # Debug
 CONF_DEBUG_LOGGING: Final = "debug_logging"
 CONF_EMIT_EVENTS: Final = "emit_events"
@@ -100,6 +115,15 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_TOOLS_DISABLED: [],
     CONF_TOOLS_MAX_CALLS: 5,
     CONF_TOOLS_TIMEOUT: 30,
+    CONF_LLM_APIS: [],
+    CONF_POLICY_BLOCKED: [],
+    CONF_POLICY_RESTRICTED: [],
+    CONF_POLICY_ALLOWED: [],
+    CONF_POLICY_TIMEOUT: 60,
+    CONF_POLICY_PIN: "",
+    CONF_POLICY_PROFILES: [],
+    CONF_ALLOW_SCRIPTS: False,
+    CONF_AUTOMATION_TURNS: 30,
     CONF_DEBUG_LOGGING: False,
     CONF_EMIT_EVENTS: True,
 }
@@ -111,6 +135,8 @@ EVENT_TOOL_EXECUTED: Final = f"{DOMAIN}.tool.executed"
 EVENT_TOOL_PROGRESS: Final = f"{DOMAIN}.tool.progress"
 EVENT_CONTEXT_INJECTED: Final = f"{DOMAIN}.context.injected"
 EVENT_CONTEXT_OPTIMIZED: Final = f"{DOMAIN}.context.optimized"
+EVENT_CONFIRMATION_REQUESTED: Final = f"{DOMAIN}.confirmation.requested"
+EVENT_CONFIRMATION_RESOLVED: Final = f"{DOMAIN}.confirmation.resolved"
 EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
 EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
 EVENT_ERROR: Final = f"{DOMAIN}.error"

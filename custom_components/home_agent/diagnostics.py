@@ -18,6 +18,11 @@ from .const import (
     CONF_FALLBACK_BASE_URL,
     CONF_NAME,
     CONF_PERSONA,
+    CONF_POLICY_ALLOWED,
+    CONF_POLICY_BLOCKED,
+    CONF_POLICY_PIN,
+    CONF_POLICY_PROFILES,
+    CONF_POLICY_RESTRICTED,
     CONF_PROMPT_ADDITIONS,
     CONF_PROMPT_CUSTOM,
     CONF_PROXY_HEADERS,
@@ -31,6 +36,11 @@ TO_REDACT: Final = {
     CONF_FALLBACK_BASE_URL,
     CONF_NAME,
     CONF_PERSONA,
+    CONF_POLICY_ALLOWED,
+    CONF_POLICY_BLOCKED,
+    CONF_POLICY_PIN,
+    CONF_POLICY_PROFILES,
+    CONF_POLICY_RESTRICTED,
     CONF_PROMPT_ADDITIONS,
     CONF_PROMPT_CUSTOM,
     CONF_PROXY_HEADERS,
@@ -54,8 +64,15 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
             {"domain": registered.domain, "disabled": registered.disabled}
             for registered in er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)
         ],
+        "tool_quality": _quality(entry),
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
+
+
+def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
+    """Return how well tool calls fitted; nothing where the entry does not run."""
+    data = getattr(entry, "runtime_data", None)
+    return data.quality.as_dict() if data else None
 
 
 def _server(address: str) -> dict[str, Any]:

@@ -55,12 +55,34 @@ class ValidationError(HomeAgentError):
     """Arguments do not fit; the detail names the slot, the value and what is allowed."""
 
     key = "validation"
+    names: tuple[str, ...] = ()
+    """What the person may have meant, by name."""
 
 
 class PermissionDenied(HomeAgentError):
     """The speaker may not do this, or the entity is not exposed."""
 
     key = "permission_denied"
+
+
+class ConfirmationNeeded(HomeAgentError):
+    """A call waits for a person's word; nothing was done. `action_id` names what waits."""
+
+    key = "confirmation_needed"
+
+    def __init__(self, action_id: str) -> None:
+        """Tell the model that the person is asked, and by whom."""
+        self.action_id = action_id
+        super().__init__(
+            "waits for the person's confirmation; nothing was done yet. "
+            "The person is asked by the system: do not ask and do not call again"
+        )
+
+
+class TooManyRequests(HomeAgentError):
+    """Automations ask more often than the household allows."""
+
+    key = "too_many_requests"
 
 
 class TokenLimitExceeded(HomeAgentError):

@@ -6,6 +6,7 @@ from typing import Any
 
 import probatio
 
+from homeassistant.auth.models import User
 from homeassistant.components import conversation
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import Platform
@@ -18,13 +19,17 @@ from homeassistant.core import (
 )
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import config_validation as cv, entity_registry as er, llm
-from homeassistant.util.ulid import ulid_now
+from homeassistant.util.json import JsonValueType
 
 from .agent.asked import asked_about
 from .const import ASSISTANT, DOMAIN
 from .knowledge.speaker import Speaker
+from .llm_api import one_call
 from .runtime import DATA_SHARED, HomeAgentConfigEntry
-from .tools.turn_calls import TurnCalls
+from .safety.audit import MAX_ENTRIES, AuditKind
+from .safety.confirmation import ConfirmationRefused, Outcome
+from .safety.ledger import Deed, Ledger
+from .tools.activity import ActivityTool
 
 ATTR_CONFIG_ENTRY_ID = "config_entry_id"
 ATTR_ENTRY_ID = "entry_id"
@@ -92,6 +97,9 @@ def _entry(call: ServiceCall) -> HomeAgentConfigEntry:
         if entry.state is ConfigEntryState.LOADED
     ]
     found = [entry for entry in loaded if entry_id in (None, entry.entry_id)]
+    if action_id := call.data.get("action_id"):
+        # Its id says whose it is; where nobody has it, each agent would say the same.
+        found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
     if len(found) == 1:
         return found[0]
     key = "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded")
@@ -176,18 +184,78 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
             translation_key="tool_not_found",
             translation_placeholders={"tool": name, "tools": ", ".join(sorted(handler.tools))},
         )
-    turn = TurnCalls(
-        speaker=Speaker(context=call.context, language=call.hass.config.language),
-        sentence="",
-        conversation_id=f"service-{ulid_now()}",
-        tools=handler.tools,
-        llm_context=llm.LLMContext(DOMAIN, call.context, call.hass.config.language, ASSISTANT, None),
-        max_calls=1,
-    )
+    language = call.hass.config.language
+    turn = one_call(call.hass, handler, llm.LLMContext(DOMAIN, call.context, language, ASSISTANT, None))
     result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)
     if result.error and not call.return_response:
         raise HomeAssistantError(str(result.data["error"]))
     return result.data
+
+
+async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Put back what a turn changed: the last one, or the last one of a conversation.
+
+    A user who is no administrator reaches what was done for this user.
+    """
+    user = await _async_caller(call)
+    conversation_id = call.data.get("conversation_id")
+
+    def deeds(ledger: Ledger, _speaker: Speaker) -> list[Deed]:
+        own = None if user is None or user.is_admin else user.id
+        return [deed for deed in ledger.of_speaker(conversation_id) if own in (None, deed.user_id)]
+
+    handler, language = entry.runtime_data.handler, call.hass.config.language
+    turn = one_call(call.hass, handler, llm.LLMContext(DOMAIN, call.context, language, ASSISTANT, None))
+    tool = ActivityTool(deeds)
+    turn.tools = {tool.name: tool}
+    result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
+    if result["error"] and not call.return_response:
+        raise HomeAssistantError(str(result["error"]))
+    done = result["result"]
+    return {"restored": done["restored"] if isinstance(done, dict) else {}, "error": result["error"]}
+
+
+async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Return what was done, refused, confirmed and searched, the newest first."""
+    audit = entry.runtime_data.handler.journal.audit
+    entries: list[JsonValueType] = [*audit.entries(call.data["limit"], call.data.get("kind"))]
+    return {"entries": entries}
+
+
+async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Take a person's word for an action that waits."""
+    user = await _async_caller(call)
+    confirmations, action_id = entry.runtime_data.confirmations, call.data["action_id"]
+    try:
+        await confirmations.async_approve(action_id, user=user, pin=call.data.get("pin"))
+    except ConfirmationRefused as err:
+        raise _refused(err) from err
+    return {"action_id": action_id, "outcome": Outcome.APPROVED.value}
+
+
+async def _async_reject_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Drop an action that waits."""
+    user = await _async_caller(call)
+    try:
+        await entry.runtime_data.confirmations.async_reject(call.data["action_id"], user=user)
+    except ConfirmationRefused as err:
+        raise _refused(err) from err
+    return {"action_id": call.data["action_id"], "outcome": Outcome.REJECTED.value}
+
+
+async def _async_caller(call: ServiceCall) -> User | None:
+    """Return the user who calls; None for an automation. Raises UnknownUser for one who is gone."""
+    if call.context.user_id is None:
+        return None
+    user = await call.hass.auth.async_get_user(call.context.user_id)
+    if user is None:
+        raise UnknownUser(context=call.context)
+    return user
+
+
+def _refused(err: ConfirmationRefused) -> ServiceValidationError:
+    """Return why a word does not count, in the form of a service."""
+    return ServiceValidationError(translation_domain=DOMAIN, translation_key=err.key)
 
 
 SERVICES: dict[str, Service] = {
@@ -214,4 +282,21 @@ SERVICES: dict[str, Service] = {
             probatio.Optional("parameters", default={}): dict,
         },
     ),
+    "undo": Service(_async_undo, {probatio.Optional("conversation_id"): cv.string}),
+    "audit_log": Service(
+        _async_audit_log,
+        {
+            probatio.Optional("limit", default=50): probatio.All(
+                probatio.Coerce(int), probatio.Range(min=1, max=MAX_ENTRIES)
+            ),
+            probatio.Optional("kind"): probatio.In([kind.value for kind in AuditKind]),
+        },
+        SupportsResponse.ONLY,
+        admin=True,
+    ),
+    "confirm_action": Service(
+        _async_confirm_action,
+        {probatio.Required("action_id"): cv.string, probatio.Optional("pin"): cv.string},
+    ),
+    "reject_action": Service(_async_reject_action, {probatio.Required("action_id"): cv.string}),
 }

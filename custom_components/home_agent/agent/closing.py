@@ -6,6 +6,7 @@ from typing import Any
 
 from homeassistant.components import conversation
 
+from ..tools.quality import turn_quality
 from .turn import Turn
 
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
@@ -33,6 +34,8 @@ def listens_on(turn: Turn) -> bool:
 
     A question opens it. What models like to ask behind a command that worked ("Anything else?") does not.
     """
+    if turn.asks:
+        return True
     last = turn.chat_log.content[-1]
     text = (last.content or "").strip() if isinstance(last, conversation.AssistantContent) else ""
     greek = turn.language.startswith("el") and text.endswith(";")
@@ -63,4 +66,5 @@ def finished_event(turn: Turn, user_id: str | None) -> dict[str, Any]:
             "ttft_ms": None if figures.ttft_ms is None else round(figures.ttft_ms, 1),
         },
         "used_external_llm": False,
+        "tool_quality": turn_quality(turn.calls.verdicts),
     }

@@ -4,6 +4,7 @@
 build the request, ask the model in rounds while the guard runs its tools, answer, remember.
 """
 
+from dataclasses import replace
 from time import monotonic
 from typing import Any, Literal, override
 
@@ -18,6 +19,7 @@ from ..const import (
     CONF_HISTORY_MAX_MESSAGES,
     CONF_HISTORY_MAX_TOKENS,
     CONF_HISTORY_PERSIST,
+    CONF_LLM_APIS,
     CONF_LOCAL_FALLBACK,
     CONF_LOCAL_FIRST,
     CONF_MAX_TOKENS,
@@ -33,18 +35,21 @@ from ..const import (
 from ..context.manager import AssembledContext
 from ..errors import AuthenticationError, HomeAgentError, LLMError, TokenLimitExceeded
 from ..tools.guarded_api import own_instance
+from ..tools.other_apis import async_instances, named_tools, prompts
 from ..tools.turn_calls import TurnCalls
 from . import local
 from .asked import describe_asked
 from .closing import async_say, close_turn, finished_event
+from .confirming import ConfirmingMixin
 from .llm import LLMMixin
 from .messages import from_contents
 from .phrases import async_error_sentence, async_phrase
 from .speaker import async_speaker
+from .tool_schemas import function_tool
 from .turn import Turn
 
 
-class HomeAgent(LLMMixin, conversation.ConversationEntity):
+class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
     """The agent that a household talks to."""
 
     _attr_name = None
@@ -84,6 +89,9 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
 
     async def _async_respond(self, turn: Turn) -> None:
         """Bring an answer into the chat log."""
+        self._check_rate(turn)
+        if await self._async_settle(turn):
+            return
         if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
             return
         context = await self._async_gather(turn)
@@ -93,13 +101,15 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
             if not await self._async_recover(turn, err):
                 raise
             return
-        await self._async_ensure_words(turn)
+        if not await self._async_ask(turn):
+            await self._async_ensure_words(turn)
 
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
     ) -> Turn:
         """Find out who speaks, where, and which conversation this continues."""
         speaker = await async_speaker(self.hass, user_input)
+        speaker = replace(speaker, conversation_id=chat_log.conversation_id)
         session = self.data.shared.sessions.resolve(
             self.entry.entry_id,
             conversation_id=chat_log.conversation_id,
@@ -123,6 +133,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
                 tools=self.data.handler.tools,
                 llm_context=user_input.as_llm_context(DOMAIN),
                 max_calls=self.settings[CONF_TOOLS_MAX_CALLS],
+                unattended=False,
             ),
         )
         chat_log.llm_input_provided_index = turn.first + 1
@@ -138,7 +149,14 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
 
     async def _async_try_locally(self, turn: Turn) -> bool:
         """Let Home Assistant's own sentences answer, through the same guard."""
-        return await local.async_answer(self.hass, turn, self.data.handler, self.entity_id)
+        answered = await local.async_answer(self.hass, turn, self.data.handler, self.entity_id)
+        return answered or await self._async_ask(turn)
+
+    def _check_rate(self, turn: Turn) -> None:
+        """Stop an automation that asks without end. Raises TooManyRequests."""
+        speaker = turn.calls.speaker
+        if speaker.context.user_id is None and not speaker.voice:
+            self.data.throttle.check()
 
     async def _async_gather(self, turn: Turn) -> AssembledContext:
         """Assemble what the model is told: rules and catalogue, history, and what is true now."""
@@ -148,23 +166,26 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
             speaker=turn.calls.speaker,
             conversation_id=turn.calls.conversation_id,
         )
-        self._compose(turn, context, self._history(turn))
+        others = await self._async_other_tools(turn)
+        self._compose(turn, context, self._history(turn), others)
         turn.figures.context_ms = (monotonic() - started) * 1000
         return context
 
-    def _compose(self, turn: Turn, context: AssembledContext, history: list[dict[str, Any]]) -> None:
+    def _compose(
+        self, turn: Turn, context: AssembledContext, history: list[dict[str, Any]], others: str = ""
+    ) -> None:
         """Put the request of a turn together, and show it in the chat log."""
         assert turn.user_input is not None
-        extra = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
+        told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
+        extra = "\n".join(part for part in (others, told) if part) or None
         system = self.data.prompt.system(context, turn.calls.sentence, turn.calls.speaker, history, extra)
         turn.messages = [{"role": "system", "content": system}, *history]
         asked = describe_asked(self.hass, context.house)
         turn.volatile = "\n".join(part for part in (context.volatile, asked) if part)
-        turn.tools = self.data.tool_schemas
         # Not async_provide_llm_data: since 2026.11 it keeps tools and prompt of the first turn, and these
         # tools belong to this turn. The prompt is set too, so that traces and subscribers show it.
         turn.chat_log.llm_api = own_instance(self.hass, self.data.handler, turn.calls)
-        turn.chat_log.extra_system_prompt = extra
+        turn.chat_log.extra_system_prompt = told
         turn.chat_log.content[0] = conversation.SystemContent(content=system)
         turn.chat_log.async_trace(
             {"messages": list(turn.chat_log.content), "tools": turn.chat_log.llm_api.tools}
@@ -179,6 +200,18 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
                 raise
             self._compose(turn, await self.data.context.async_shrink(context), [])
             await self._async_answer(turn)
+
+    async def _async_other_tools(self, turn: Turn) -> str:
+        """Give the turn its tools, those of other integrations too; return what these say about theirs."""
+        turn.tools = self.data.tool_schemas
+        if not (api_ids := self.settings[CONF_LLM_APIS]):
+            return ""
+        instances = await async_instances(self.hass, api_ids, turn.calls.llm_context)
+        others = named_tools(instances, turn.calls.tools)
+        turn.calls.tools = {**turn.calls.tools, **{tool.name: tool for tool, _ in others}}
+        schemas = [function_tool(tool, instance.custom_serializer) for tool, instance in others]
+        turn.tools = [*turn.tools, *schemas]
+        return prompts(instances)
 
     def _history(self, turn: Turn) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""
@@ -206,8 +239,12 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         last = turn.chat_log.content[-1]
         if isinstance(last, conversation.AssistantContent) and (last.content or "").strip():
             return
-        key = "done" if turn.calls.acted else "no_answer"
-        await async_say(turn, self.entity_id, await async_phrase(self.hass, turn.language, key))
+        if turn.calls.gave_up:
+            key = "ask_which" if turn.calls.likely else "ask_again"
+        else:
+            key = "done" if turn.calls.acted else "no_answer"
+        names = ", ".join(turn.calls.likely)
+        await async_say(turn, self.entity_id, await async_phrase(self.hass, turn.language, key, names=names))
 
     async def _async_recover(self, turn: Turn, err: LLMError) -> bool:
         """Let Home Assistant's own sentences answer where the model cannot; False if they cannot either."""
@@ -237,6 +274,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
             self.entry.async_start_reauth(self.hass)
         self._remember(turn)
         self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
+        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )
@@ -247,6 +285,7 @@ class HomeAgent(LLMMixin, conversation.ConversationEntity):
         result = close_turn(turn, turn.user_input)
         self._remember(turn)
         self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
+        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         self.data.warmer.note_used()
         self.emitter.fire(
             EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)

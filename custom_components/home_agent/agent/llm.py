@@ -20,9 +20,12 @@ from ..const import (
 from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
-from .messages import from_contents, with_volatile
+from .messages import correction, from_contents, with_volatile
 from .model_errors import as_agent_error
-from .streaming import StreamingMixin
+from .phrases import async_phrase
+from .sentence_kind import Kind
+from .streaming import LogDelta, StreamingMixin
+from .truth import ClaimGate
 from .turn import Turn
 
 
@@ -37,16 +40,17 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
         deadline = monotonic() + TURN_SECONDS
         async with self.data.turns.interruptible():
             for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
-                final = turn.calls.exhausted or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
+                turn.calls.round = turn.figures.rounds
+                spent = turn.calls.exhausted or turn.calls.gave_up
+                final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
                 await self._async_round(turn, allow_tools=not final)
-                if final or not turn.chat_log.unresponded_tool_results:
+                if final or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
                     return
 
     async def _async_round(self, turn: Turn, *, allow_tools: bool) -> None:
         """Let one answer into the chat log, which runs its tools as they come."""
         started = monotonic()
-        request = self._request(turn, allow_tools=allow_tools)
-        deltas = self._async_log_deltas(turn, self._async_deltas(request), allow_tools=allow_tools)
+        deltas = self._async_truthful_deltas(turn, allow_tools=allow_tools)
         try:
             async with aclosing(deltas):
                 async for _content in turn.chat_log.async_add_delta_content_stream(self.entity_id, deltas):
@@ -55,6 +59,54 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
             raise as_agent_error(err) from err
         finally:
             turn.figures.llm_ms += (monotonic() - started) * 1000
+
+    async def _async_truthful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
+        """Yield one answer; where it claims what was not done, the model gets one chance to make it true."""
+        gate = self._gate(turn)
+        stream = self._async_deltas(self._request(turn, allow_tools=allow_tools))
+        async with aclosing(
+            self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)
+        ) as deltas:
+            async for delta in deltas:
+                yield delta
+        if gate is None or not gate.unbacked:
+            return
+        LOGGER.info("The model claimed something that no call had done; asking again")
+        said, lead = False, " " if turn.said else ""
+        again = self._gate(turn)
+        stream = self._async_deltas(self._request(turn, allow_tools=allow_tools, claim=gate.text))
+        try:
+            async with aclosing(
+                self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=again)
+            ) as deltas:
+                async for delta in deltas:
+                    if "role" in delta:
+                        continue
+                    if not said and delta.get("content"):
+                        delta["content"] = f"{lead}{delta['content']}"
+                    said = said or bool(delta.get("content") or delta.get("tool_calls"))
+                    yield delta
+        except ModelServerError as err:
+            LOGGER.info("The model could not be asked again (%s)", err.kind)
+        if not said or (again is not None and again.unbacked):
+            lead = " " if turn.said else ""
+            yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, 'not_done')}"}
+
+    def _gate(self, turn: Turn) -> ClaimGate | None:
+        """Return what holds claims against the calls of the turn; None where they are backed."""
+        if turn.user_input is None or turn.calls.done:
+            return None
+        speaker = turn.calls.speaker
+
+        def is_backed(kind: Kind) -> bool:
+            if turn.calls.done:
+                return True
+            earlier = self.data.handler.journal.ledger.of_speaker(
+                turn.calls.conversation_id, speaker.context.user_id, speaker.device_id
+            )
+            return kind is Kind.QUESTION and any(deed.success for deed in earlier)
+
+        return ClaimGate(turn.calls.sentence, turn.language, is_backed)
 
     async def _async_deltas(self, request: ChatRequest) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so.
@@ -98,12 +150,12 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
             usage=answer.usage,
         )
 
-    def _request(self, turn: Turn, *, allow_tools: bool) -> ChatRequest:
-        """Return the request of the next round."""
+    def _request(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> ChatRequest:
+        """Return the request of the next round; `claim` was said without being true and is not stored."""
         settings = self.settings
         current = from_contents(turn.chat_log.content[turn.first :])
         return ChatRequest(
-            messages=[*turn.messages, *with_volatile(current, turn.volatile)],
+            messages=[*turn.messages, *with_volatile(current, turn.volatile), *correction(claim)],
             tools=turn.tools,
             tool_choice=None if allow_tools or not turn.tools else "none",
             temperature=settings[CONF_TEMPERATURE],

@@ -7,8 +7,10 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
 from ..errors import PermissionDenied
+from ..safety.frozen import FrozenIntent
+from ..safety.ledger import Deed
+from ..safety.verdict import Verdict
 from ..tools.handler import ToolHandler
-from ..tools.intents import predicted_calls
 from .closing import async_say
 from .phrases import async_phrase
 from .turn import Turn
@@ -20,33 +22,43 @@ if TYPE_CHECKING:
 async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, agent_id: str) -> bool:
     """Answer with Home Assistant's own sentences; False if they do not know this one or may not act.
 
-    The answer stands in the chat log afterwards.
+    The answer stands in the chat log afterwards; what needs a person's word waits in the turn's draft.
     """
     assert turn.user_input is not None
     speaker = turn.calls.speaker
     user = await handler.async_user(speaker)
+    waiting: list[FrozenIntent] = []
+    deeds: list[Deed] = []
 
     def refused(result: RecognizeResult) -> bool:
         slots = {entity.name: entity.value for entity in result.entities_list}
-        calls = predicted_calls(hass, result.intent.name, slots, speaker)
-        if calls is None:
-            return True
         try:
-            for call in calls:
-                handler.check(call, user)
+            judged = handler.check_intent(result.intent.name, slots, user, speaker)
         except PermissionDenied:
             return True
-        turn.calls.touched.extend(entity_id for call in calls for entity_id in call.entity_ids)
+        if judged is None:
+            return True
+        verdict, frozen = judged
+        if verdict is Verdict.CONFIRM:
+            waiting.append(frozen)
+            return True
+        turn.calls.touched.extend(entity_id for call in frozen.calls for entity_id in call.entity_ids)
+        deeds[:] = [handler.journal.begin(call, speaker) for call in frozen.calls]
         return False
 
     before = len(turn.chat_log.content)
     response = await conversation.async_handle_intents(
         hass, turn.user_input, turn.chat_log, intent_filter=refused
     )
+    failed = response is None or response.response_type is intent.IntentResponseType.ERROR
+    for deed in deeds:
+        handler.journal.end(deed, "failed" if failed else None)
     if response is None or response.response_type is intent.IntentResponseType.ERROR:
         # What the sentences noted down about a failed try would reach the model as calls of its own.
         del turn.chat_log.content[before:]
         turn.calls.touched.clear()
+        if waiting:
+            turn.calls.draft.freeze(waiting[0])
         return False
     speech = response.speech.get("plain", {}).get("speech") or await async_phrase(hass, turn.language, "done")
     await async_say(turn, agent_id, speech)

@@ -6,6 +6,11 @@ from typing import Any
 from homeassistant.components import conversation
 from homeassistant.helpers.json import json_dumps
 
+CORRECTION = (
+    "You said that something was done, but no tool call has done it. If it was asked for, call the tool now. "
+    "Otherwise say in one short sentence, in the language used so far, what has not been done and why."
+)
+
 
 def from_content(content: conversation.Content) -> dict[str, Any] | None:
     """Return one entry of the chat log as a chat message; None for what the model need not see."""
@@ -43,6 +48,13 @@ def _from_assistant(content: conversation.AssistantContent) -> dict[str, Any] | 
 def from_contents(contents: Sequence[conversation.Content]) -> list[dict[str, Any]]:
     """Return entries of the chat log as chat messages."""
     return [message for content in contents if (message := from_content(content)) is not None]
+
+
+def correction(claim: str) -> list[dict[str, Any]]:
+    """Return what asks a model to make a claim true or to take it back; nothing where there is none."""
+    if not claim:
+        return []
+    return [{"role": "assistant", "content": claim}, {"role": "user", "content": CORRECTION}]
 
 
 def with_volatile(messages: list[dict[str, Any]], volatile: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import replace
 import json
 from typing import Any
 
@@ -17,7 +18,9 @@ from ..tools.results import plain_json
 from .phrases import async_phrase
 from .reply import Reply
 from .speech import Spoken
+from .truth import ClaimGate
 from .turn import Turn
+from .written_calls import WrittenCalls
 
 type LogDelta = conversation.AssistantContentDeltaDict
 
@@ -32,10 +35,12 @@ class StreamingMixin(HomeAgentBaseEntity):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
 
     async def _async_log_deltas(
-        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool
+        self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: ClaimGate | None = None
     ) -> AsyncGenerator[LogDelta]:
-        """Yield the chat-log deltas of one model answer."""
+        """Yield the chat-log deltas of one model answer; `gate` keeps back what is not true."""
         reply: Reply | None = None
+        written = WrittenCalls(turn.calls.tools)
+        called = False
         yield {"role": "assistant"}
         async with aclosing(beating(stream, HEARTBEAT_SECONDS)) as deltas:
             async for delta in deltas:
@@ -45,13 +50,28 @@ class StreamingMixin(HomeAgentBaseEntity):
                 # Which model answers is known once it has begun.
                 reply = reply or Reply(turn, self.data.thoughtful, self.router.last_used)
                 self._note(turn, delta)
-                if out := _log_delta(turn, reply.take(delta)):
+                spoken = reply.take(delta)
+                written.add(delta.content, spoken.calls)
+                held = gate.feed(spoken.text) if gate else spoken.text
+                if out := _log_delta(turn, replace(spoken, text=held)):
                     yield out
+                elif spoken.text:
+                    yield HEARTBEAT
                 if delta.tool_calls and allow_tools:
+                    called = True
                     turn.calls.announce(len(delta.tool_calls))
                     yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
-        if reply is not None and (out := _log_delta(turn, reply.end())):
+        spoken = reply.end() if reply is not None else Spoken()
+        written.add("", spoken.calls)
+        inputs = written.inputs() if allow_tools and not called else []
+        if gate:
+            gate.has_calls = called or bool(inputs)
+            spoken = replace(spoken, text=gate.feed(spoken.text) + gate.finish())
+        if out := _log_delta(turn, spoken):
             yield out
+        if inputs:
+            turn.calls.announce(len(inputs))
+            yield {"tool_calls": inputs}
         async for waiting in self._async_while_tools_run(turn):
             yield waiting
 

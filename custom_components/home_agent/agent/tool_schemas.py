@@ -1,15 +1,13 @@
 """Tools as a request carries them."""
 
 from collections.abc import Callable, Iterable
-import re
 from typing import Any
 
 import probatio
 
 from homeassistant.helpers import llm
 
-MAX_NAME = 64
-_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
+from ..tools.other_apis import wire_name
 
 
 def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
@@ -26,8 +24,3 @@ def function_tools(
 ) -> list[dict[str, Any]]:
     """Return tools in the form that model servers take."""
     return [function_tool(tool, serializer) for tool in tools]
-
-
-def wire_name(name: str) -> str:
-    """Return a name that every server accepts."""
-    return _NOT_ALLOWED.sub("_", name)[:MAX_NAME]

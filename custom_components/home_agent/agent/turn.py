@@ -17,6 +17,7 @@ class Figures:
     llm_ms: float = 0.0
     context_ms: float = 0.0
     ttft_ms: float | None = None
+    total_ms: float | None = None
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
@@ -52,6 +53,8 @@ class Turn:
     """What is true now, sent with the newest user message and never stored."""
     tools: list[dict[str, Any]] = field(default_factory=list)
     response_schema: dict[str, Any] | None = None
+    asks: bool = False
+    """Whether the last words are a question of ours, so that the microphone opens."""
     said: bool = False
     """Whether anything has been let out; a satellite is speaking then."""
     figures: Figures = field(default_factory=Figures)

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
 
 from ..const import (
     CONF_API_KEY,
@@ -13,12 +15,16 @@ from ..const import (
     CONF_FALLBACK_API_KEY,
     CONF_FALLBACK_BASE_URL,
     CONF_FALLBACK_MODEL,
+    CONF_LLM_APIS,
     CONF_MODEL,
+    CONF_POLICY_PIN,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
+    DOMAIN,
 )
+from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from .probe import async_find_server, async_probe_model, typed_endpoint
-from .schemas import EXAMPLES, PAGES, Checked, check, form, stored_values
+from .schemas import EXAMPLES, PAGES, Checked, Field, check, form, stored_values
 from .validators import InvalidInput
 
 FALLBACK_FIELDS: Final = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_API_KEY, CONF_FALLBACK_MODEL)
@@ -61,10 +67,33 @@ async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: M
         checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
 
 
+async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
+    """Keep a hash of a PIN that was typed, and never the PIN."""
+    pin = checked.values.get(CONF_POLICY_PIN)
+    if not pin or pin == stored.get(CONF_POLICY_PIN):
+        return
+    if not (pin.isascii() and pin.isdigit() and MIN_DIGITS <= len(pin) <= MAX_DIGITS):
+        checked.fail(CONF_POLICY_PIN, InvalidInput("invalid_pin"))
+        return
+    checked.values[CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
+
+
 PAGE_CHECKS: Final[dict[str, Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]]] = {
     "llm": _async_check_fallback,
     "prompt": _async_check_prompt,
+    "safety": _async_check_pin,
 }
+
+
+def with_apis(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields with the LLM APIs that are there to choose from."""
+    options = [
+        SelectOptionDict(value=api.id, label=api.name) for api in llm.async_get_apis(hass) if api.id != DOMAIN
+    ]
+    selector = SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
+    return tuple(
+        replace(field, selector=selector) if field.key == CONF_LLM_APIS else field for field in fields
+    )
 
 
 class HomeAgentOptionsFlow(OptionsFlow):
@@ -94,13 +123,17 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Show or save the page of tools."""
         return await self._async_page("tools", user_input)
 
+    async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of what the agent may do."""
+        return await self._async_page("safety", user_input)
+
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of logs and events."""
         return await self._async_page("debug", user_input)
 
     async def _async_page(self, page: str, user_input: dict[str, Any] | None) -> ConfigFlowResult:
         """Show a page, or save what it gave."""
-        fields, stored = PAGES[page], self.config_entry.options
+        fields, stored = with_apis(self.hass, PAGES[page]), self.config_entry.options
         if user_input is None:
             return self.async_show_form(step_id=page, data_schema=form(fields, stored_values(fields, stored)))
         checked = check(fields, user_input, stored)

@@ -7,12 +7,18 @@ from typing import Any, Final
 import probatio
 
 from homeassistant.helpers.selector import (
+    AreaSelector,
+    AreaSelectorConfig,
     BooleanSelector,
+    DeviceSelector,
+    DeviceSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
     NumberSelector,
     NumberSelectorConfig,
     NumberSelectorMode,
+    ObjectSelector,
+    ObjectSelectorConfig,
     Selector,
     SelectSelector,
     SelectSelectorConfig,
@@ -24,11 +30,14 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
 from .validators import (
     InvalidInput,
     clean_duration,
     clean_names,
     clean_patterns,
+    clean_profiles,
+    clean_rules,
     is_pattern,
     normalise_url,
     shown_secret,
@@ -135,6 +144,34 @@ def _share(key: str, high: float) -> Field:
     return Field(key=key, selector=_number(0, high, 0.05), clean=lambda value: round(value, 3))
 
 
+def _rules(key: str) -> Field:
+    """Return a field for rules of the policy."""
+    return Field(key=key, selector=TextSelector(TextSelectorConfig(multiple=True)), clean=clean_rules)
+
+
+def _profiles() -> ObjectSelector:
+    """Return a selector of profiles: whom each is for, and its rules."""
+    rules: dict[str, Selector[Any]] = {
+        name: TextSelector(TextSelectorConfig(multiple=True)) for name in RULE_FIELDS
+    }
+    whom: dict[str, Selector[Any]] = {
+        PERSONS: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
+        DEVICES: DeviceSelector(DeviceSelectorConfig(multiple=True)),
+        AREAS: AreaSelector(AreaSelectorConfig(multiple=True)),
+    }
+    fields = {"name": TextSelector(), **whom, **rules}
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={
+                key: {"selector": selector, "required": key == "name"} for key, selector in fields.items()
+            },
+            multiple=True,
+            label_field="name",
+            translation_key="policy_profiles",
+        )
+    )
+
+
 CONNECTION: Final = (
     Field(key=const.CONF_NAME, selector=_text(), clean=_stripped),
     Field(
@@ -166,6 +203,11 @@ LLM: Final = (
     _switch(const.CONF_STREAMING),
     _switch(const.CONF_LOCAL_FIRST),
     _switch(const.CONF_LOCAL_FALLBACK),
+    Field(
+        key=const.CONF_LLM_APIS,
+        selector=SelectSelector(SelectSelectorConfig(options=[], multiple=True, custom_value=True)),
+        clean=clean_names,
+    ),
     Field(key=const.CONF_FALLBACK_BASE_URL, selector=_text(), clean=normalise_url),
     Field(key=const.CONF_FALLBACK_API_KEY, selector=_key(), secret=True),
     Field(key=const.CONF_FALLBACK_MODEL, selector=_text(), clean=_stripped),
@@ -215,6 +257,17 @@ TOOLS: Final = (
     _whole(const.CONF_TOOLS_TIMEOUT, 5, 300, "s"),
 )
 
+SAFETY: Final = (
+    _rules(const.CONF_POLICY_BLOCKED),
+    _rules(const.CONF_POLICY_RESTRICTED),
+    _rules(const.CONF_POLICY_ALLOWED),
+    _whole(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
+    Field(key=const.CONF_POLICY_PIN, selector=_key(), secret=True),
+    Field(key=const.CONF_POLICY_PROFILES, selector=_profiles(), clean=clean_profiles),
+    _switch(const.CONF_ALLOW_SCRIPTS),
+    _whole(const.CONF_AUTOMATION_TURNS, 1, 1_000),
+)
+
 DEBUG: Final = (_switch(const.CONF_DEBUG_LOGGING), _switch(const.CONF_EMIT_EVENTS))
 
 PAGES: Final[dict[str, tuple[Field, ...]]] = {
@@ -223,6 +276,7 @@ PAGES: Final[dict[str, tuple[Field, ...]]] = {
     "history": HISTORY,
     "prompt": PROMPT,
     "tools": TOOLS,
+    "safety": SAFETY,
     "debug": DEBUG,
 }
 

@@ -13,6 +13,8 @@ from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
 
 from ..errors import AuthenticationError
+from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from ..safety.rules import RULE
 
 KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is none
 """Shown in a form in place of a stored secret, so that it never travels to the browser."""
@@ -224,6 +226,33 @@ def clean_patterns(values: Iterable[str]) -> list[str]:
         if not _PATTERN.match(pattern):
             raise InvalidInput("invalid_pattern", pattern=pattern[:60])
     return patterns
+
+
+def clean_rules(values: Iterable[str]) -> list[str]:
+    """Return rules of the policy, in lower case, without blanks and doubles."""
+    rules = list(dict.fromkeys(value.strip().lower() for value in values if value.strip()))
+    if len(rules) > MAX_PATTERNS:
+        raise InvalidInput("too_many_rules", limit=str(MAX_PATTERNS))
+    for rule in rules:
+        if not RULE.match(rule):
+            raise InvalidInput("invalid_rule", rule=rule[:60])
+    return rules
+
+
+def clean_profiles(value: object) -> list[dict[str, object]]:
+    """Return the profiles with their rules checked, without what was left empty."""
+    items = value if isinstance(value, list) else [value]
+    return [_clean_profile(item) for item in items if isinstance(item, Mapping)]
+
+
+def _clean_profile(item: Mapping[str, object]) -> dict[str, object]:
+    """Return one profile; it has to be for somebody."""
+    name = str(item.get("name", "")).strip()
+    whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
+    if not any(whom.values()):
+        raise InvalidInput("invalid_profile", profile=name[:60])
+    rules = {key: clean_rules(as_texts(item.get(key))) for key in RULE_FIELDS}
+    return {"name": name, **{key: found for key, found in (whom | rules).items() if found}}
 
 
 def clean_names(values: Iterable[str]) -> list[str]:

@@ -124,11 +124,16 @@ class CallAssembler:
         self.seen += 1
         call_id = call.id
         while _COUNTED.fullmatch(call_id) or call_id in self._ids:
-            call_id = "".join(secrets.choice(_ALPHABET) for _ in range(_ID_CHARS))
+            call_id = new_call_id()
         self._ids.add(call_id)
         if call.extra:
             self.extras[call_id] = call.extra
         return ToolCall(call_id, call.name, call.arguments)
+
+
+def new_call_id() -> str:
+    """Return an id for a call, as every server takes it."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(_ID_CHARS))
 
 
 def is_json(text: str) -> bool:

@@ -1,8 +1,9 @@
 """Who speaks, and from where."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from homeassistant.core import Context
+from homeassistant.util.ulid import ulid_now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,3 +19,8 @@ class Speaker:
     person: str | None = None
     """Name of the Home Assistant user, where there is one."""
     voice: bool = False
+    conversation_id: str = ""
+    turn_id: str = field(default_factory=ulid_now)
+    """What belongs together: the calls of one turn are put back together."""
+    undoes: bool = False
+    """Whether what is called now puts something back."""

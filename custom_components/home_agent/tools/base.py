@@ -12,6 +12,7 @@ from homeassistant.util.json import JsonValueType
 from ..const import DOMAIN
 from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker
+from ..safety.frozen import Draft
 
 __all__ = ["HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
 
@@ -42,6 +43,10 @@ class ToolRun:
     """What the person said, as the model saw it."""
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on."""
+    draft: Draft | None = None
+    """Where calls wait that need a person's word; without one they are refused."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity, asked now."""
@@ -50,9 +55,10 @@ class ToolRun:
     async def call(self, call: ServiceCall) -> None:
         """Call a service through the guard and wait for it.
 
-        Raises PermissionDenied for what is not allowed and ToolExecutionError for what failed.
+        Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits for a person's
+        word, and ToolExecutionError for what failed.
         """
-        await self.handler.async_call_service(call, self.speaker)
+        await self.handler.async_call_service(call, self.speaker, self.draft)
         self.touched.extend(call.entity_ids)
 
 
@@ -67,6 +73,10 @@ class HomeAgentTool(llm.Tool):
 
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build what the first call would have to wait for."""
+
+    def only_reads(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002 - some do both
+        """Return whether a call with these arguments changes nothing."""
+        return self.annotations.read_only
 
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -31,13 +31,17 @@ def plain(name: str) -> str:
 def choose(house: HouseSnapshot, records: Iterable[EntityRecord], problem: str) -> ValidationError:
     """Return an error that lists entities to choose from."""
     text = problem
+    names: dict[str, None] = {}
     for separator, record in zip(_separators(), records, strict=False):
         entry = f"{separator}{describe(house, record)}"
         if len(text) + len(entry) > MAX_ERROR - 2:
             text += " …"
             break
         text += entry
-    return ValidationError(text[:MAX_ERROR])
+        names[plain(record.name)] = None
+    error = ValidationError(text[:MAX_ERROR])
+    error.names = tuple(names)[:MAX_LISTED]
+    return error
 
 
 def describe(house: HouseSnapshot, record: EntityRecord) -> str:

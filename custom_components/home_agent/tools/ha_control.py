@@ -16,12 +16,13 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..context.states import describe_state
-from ..errors import PermissionDenied, ToolExecutionError, ValidationError
+from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from .actions import GATED_DOMAINS, domains_of
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .candidates import protected
 from .control_args import ControlSchema, asks_about_state, read_args
+from .direction import contradicts
 from .matching import NAMES, name_index
 from .planning import Plan, plan
 from .readback import Settling
@@ -86,7 +87,7 @@ class ControlTool(HomeAgentTool):
                 "The person only asks how things are. Read it with ha_query and change nothing"
             )
         await async_prepare_names(run.hass, run.house)
-        domains = domains_of(verb)
+        domains = domains_of(verb) | run.meanings.keys()
         records = resolve(
             run.house,
             target,
@@ -98,7 +99,7 @@ class ControlTool(HomeAgentTool):
         records = _members(run, records)
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
-        async with _entity_locks(run.hass, [record.entity_id for record in records]):
+        async with entity_locks(run.hass, [record.entity_id for record in records]):
             return await self._async_act(verb, given, records, run)
 
     async def _async_act(
@@ -110,15 +111,7 @@ class ControlTool(HomeAgentTool):
         if not plans:
             detail = "; ".join(f"{key} {text}" for key, text in outcome.failed.items())
             raise ValidationError(detail[:MAX_ERROR])
-        settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
-        try:
-            errors = await _async_call_all(plans, run)
-            if len(errors) < len(plans):
-                await settling.async_wait()
-        finally:
-            settling.stop()
-        for entity_id, made in plans.items():
-            _report(run, made, before[entity_id], verb=verb, error=errors.get(entity_id), outcome=outcome)
+        await async_carry_out(plans, before, verb, run, outcome)
         return outcome.result()
 
     def _plans(
@@ -140,13 +133,33 @@ class ControlTool(HomeAgentTool):
                 outcome.failed[entity_id] = "does not exist or is not exposed"
             elif state.state == STATE_UNAVAILABLE:
                 outcome.failed[entity_id] = "is unavailable (offline)"
+            elif protected(record) and contradicts(run.meanings.get(state.domain, verb), run.sentence):
+                outcome.failed[entity_id] = "is not moved: the person asked for the opposite"
             else:
                 try:
-                    plans[entity_id] = plan(state, verb, given, units, gated=self._gated)
+                    plans[entity_id] = plan(
+                        state, run.meanings.get(state.domain, verb), given, units, gated=self._gated
+                    )
                     before[entity_id] = state
                 except ValidationError as err:
                     outcome.failed[entity_id] = str(err)
         return plans, before
+
+
+async def async_carry_out(
+    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: Outcome
+) -> None:
+    """Make the calls of plans, wait for what they should show, and report it in the outcome."""
+    settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
+    try:
+        errors = await _async_call_all(plans, run)
+        if len(errors) < len(plans):
+            await settling.async_wait()
+    finally:
+        settling.stop()
+    for entity_id, made in plans.items():
+        said = run.meanings.get(made.domain, verb)
+        _report(run, made, before[entity_id], verb=said, error=errors.get(entity_id), outcome=outcome)
 
 
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -180,7 +193,7 @@ def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord
 
 
 @asynccontextmanager
-async def _entity_locks(hass: HomeAssistant, entity_ids: Sequence[str]) -> AsyncIterator[None]:
+async def entity_locks(hass: HomeAssistant, entity_ids: Sequence[str]) -> AsyncIterator[None]:
     """Hold the entities, so that calls on one of them follow each other."""
     locks = hass.data.setdefault(LOCKS, WeakValueDictionary())
     async with AsyncExitStack() as stack:
@@ -224,7 +237,7 @@ async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
             for entity_id in call.entity_ids
         )
         return {key: text for one in single for key, text in (await _async_call(one, run)).items()}
-    except ToolExecutionError as err:
+    except (ConfirmationNeeded, ToolExecutionError) as err:
         return dict.fromkeys(call.entity_ids, str(err))
     return {}
 

@@ -1,39 +1,38 @@
 """ToolHandler: the one guard between the model and the house.
 
-Every call of every tool passes `async_execute`; every service call passes `async_call_service`. Nothing
-else in this integration calls a service for the model's sake.
+Every call of every tool passes `async_execute`, every service call `async_call_service` in `guard.py`.
 """
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import replace
 from time import monotonic
-from typing import Any
 
 import probatio
 
-from homeassistant.auth.models import User
-from homeassistant.auth.permissions.const import POLICY_CONTROL
-from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import HomeAssistant, callback
-from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
 from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
-from ..errors import HomeAgentError, PermissionDenied, ToolExecutionError, ToolNotFound, ValidationError
+from ..errors import HomeAgentError, ToolNotFound, ValidationError
 from ..events import EventEmitter
-from ..knowledge.house import House, is_exposed
-from ..knowledge.speaker import Speaker
-from .actions import is_vetted
-from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from ..knowledge.house import House
+from ..safety.confirmation import Confirmations
+from ..safety.journal import Journal
+from ..safety.policy import Policy
+from .base import HomeAgentTool, PartlyFailed, ToolRun
+from .dialect_calls import Adapted, adapt
+from .guard import Guard
 from .redaction import UNPARSED, redacted, without_secrets
-from .results import failed, succeeded
-from .turn_calls import CallRecord, TurnCalls, call_key
+from .repair import fit
+from .results import envelope, failed, succeeded, together
+from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
 
-TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
 MAX_EVENT_CHARS = 500
 
 
-class ToolHandler:
+class ToolHandler(Guard):
     """Runs tools: find, validate, permit, call, report. Never raises from `async_execute`."""
 
     def __init__(
@@ -44,12 +43,16 @@ class ToolHandler:
         *,
         timeout: float,
         emitter: EventEmitter,
+        policy: Policy,
+        confirmations: Confirmations,
+        journal: Journal,
+        gated: bool = False,
     ) -> None:
         """Take the tools of this agent; `timeout` is in seconds and bounds one call."""
-        self._hass = hass
+        super().__init__(hass, policy, journal=journal, timeout=timeout, gated=gated)
         self._house = house
-        self._timeout = timeout
         self._emitter = emitter
+        self._confirmations = confirmations
         self.tools: dict[str, llm.Tool] = {tool.name: tool for tool in tools}
 
     async def async_prepare(self) -> None:
@@ -62,91 +65,65 @@ class ToolHandler:
     async def async_execute(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Run one call and return its envelope, whatever happens."""
         try:
-            return await self._async_execute_once(call, turn)
+            parts = adapt(call, turn.tools)
+            results = [await self._async_execute_once(part, turn) for part in parts]
+            result = results[0] if len(results) == 1 else together(results)
+            if turn.draft and turn.unattended:
+                await self._async_ask_elsewhere(turn, result)
+            return result
         finally:
             turn.answer()
 
-    async def _async_execute_once(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+    async def _async_ask_elsewhere(self, turn: TurnCalls, result: llm.ToolResult) -> None:
+        """Ask by the channels, since nobody hears this turn, and let the caller know how to answer."""
+        action = await self._confirmations.async_open(turn.draft, unattended=True)
+        result.data["confirmation"] = {
+            "action_id": action.id,
+            "question": action.question,
+            "expires_at": action.expires_at.isoformat(),
+        }
+
+    async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
         """Run a call unless the budget is spent or the same call was made before."""
-        key = call_key(call.tool_name, call.tool_args)
+        call = adapted.call
+        key = call_key(call.tool_name, call.tool_args, adapted.meanings)
         if (twin := turn.twin(key)) is not None:
             return await asyncio.shield(twin)
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
+        if turn.gave_up:
+            return failed(turn.surrender())
         if turn.failed_too_often(key):
             return failed("This call failed before with the same arguments. Change them or ask the person.")
+        attempt = Attempt(call.tool_name, [adapted.rule] if adapted.rule else [])
         turn.begin(key)
         started = monotonic()
         self._report_progress(call, "started")
         result = failed("The call was interrupted.")
         try:
-            result = await self._async_run_safely(call, turn)
+            result = await self._async_run_safely(adapted, turn, attempt)
+            if result.error and UNPARSED not in call.tool_args:
+                result.data["error"] = without_secrets(str(result.data["error"]), call.tool_args)
         finally:
             duration_ms = (monotonic() - started) * 1000
+            turn.judge(attempt)
+            self.journal.settle(turn.speaker.turn_id)
             turn.end(key, self._record(call, turn, result, duration_ms), result)
         self._report_progress(call, "failed" if result.error else "completed", result)
         self._report_executed(call, turn, result, duration_ms)
         return result
 
-    @callback
-    def is_exposed(self, entity_id: str) -> bool:
-        """Return whether the agent may see this entity now."""
-        return self._hass.states.get(entity_id) is not None and is_exposed(self._hass, entity_id)
-
-    async def async_call_service(self, call: ServiceCall, speaker: Speaker) -> None:
-        """Call a service on resolved targets and wait for it.
-
-        Raises PermissionDenied for what is not allowed and ToolExecutionError for what failed.
-        """
-        self.check(call, await self.async_user(speaker))
-        try:
-            await self._hass.services.async_call(
-                call.domain,
-                call.service,
-                {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
-                blocking=True,
-                context=speaker.context,
-            )
-        except (Unauthorized, UnknownUser) as err:
-            raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
-        except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
-            raise ToolExecutionError(f"{call.domain}.{call.service} failed: {err}") from err
-
-    async def async_user(self, speaker: Speaker) -> User | None:
-        """Return the Home Assistant user who speaks; None for a satellite or an automation.
-
-        Raises PermissionDenied for a user who is gone or switched off.
-        """
-        if speaker.context.user_id is None:
-            return None
-        user = await self._hass.auth.async_get_user(speaker.context.user_id)
-        if user is None or not user.is_active:
-            raise PermissionDenied("The user is unknown or not active")
-        return user
-
-    @callback
-    def check(self, call: ServiceCall, user: User | None) -> None:
-        """Raise PermissionDenied unless this very call is allowed now."""
-        if not is_vetted(call.domain, call.service):
-            raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
-        if wrong := TARGET_KEYS & call.data.keys():
-            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
-        if not call.entity_ids:
-            raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
-        for entity_id in call.entity_ids:
-            if not self.is_exposed(entity_id):
-                raise PermissionDenied("A target does not exist or is not exposed to the assistant")
-            if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
-                raise PermissionDenied(f"The user may not control {entity_id}")
-
-    async def _async_run_safely(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+    async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
         """Run a call and turn whatever it raises into an envelope."""
+        call = adapted.call
         limit = asyncio.timeout(self._timeout)
         try:
             async with limit:
-                return await self._async_run(call, turn)
+                return await self._async_run(adapted, turn, attempt)
         except HomeAgentError as err:
-            return failed(str(err), err.result if isinstance(err, PartlyFailed) else None)
+            misfit = isinstance(err, (ValidationError, ToolNotFound))
+            detail = turn.refuse(attempt, err) if misfit else str(err)
+            return failed(detail, err.result if isinstance(err, PartlyFailed) else None)
         except TimeoutError:
             late = f"{call.tool_name} did not finish within {self._timeout:g} s"
             problem = late if limit.expired() else "A device did not answer in time"
@@ -162,12 +139,16 @@ class ToolHandler:
             problem = f"{call.tool_name} failed unexpectedly ({type(err).__name__})."
         return failed(problem)
 
-    async def _async_run(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
+    async def _async_run(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
         """Find the tool, check its arguments and run it."""
+        call = adapted.call
         tool = turn.tools.get(call.tool_name)
         if tool is None:
             raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {', '.join(sorted(turn.tools))}")
-        args = _checked_args(tool, call.tool_args)
+        if UNPARSED in call.tool_args:
+            raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
+        fitted = fit(tool, call.tool_args)
+        attempt.rules += fitted.rules
         if isinstance(tool, HomeAgentTool):
             run = ToolRun(
                 hass=self._hass,
@@ -176,24 +157,29 @@ class ToolHandler:
                 speaker=turn.speaker,
                 sentence=turn.sentence,
                 touched=turn.touched,
+                meanings=adapted.meanings,
+                draft=turn.draft,
             )
-            return succeeded(await tool.async_run(args, run))
-        result = await tool.async_call(self._hass, call, turn.llm_context)
-        if not isinstance(result, llm.ToolResult):
-            result = llm.ToolResult(data=result)
-        if result.error:
-            return failed(str(result.data.get("error_text") or result.data.get("error") or result.data))
-        return succeeded(result.data)
+            return succeeded(await tool.async_run(fitted.checked, run))
+        await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, turn.draft)
+        calls = self.calls_of(tool, fitted.args, turn.speaker)
+        with self.journal.acting_all(calls, turn.speaker, fitted.args):
+            result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)
+        return envelope(result)
 
     def _record(
         self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
     ) -> CallRecord:
         """Return what is kept of a call."""
         tool = turn.tools.get(call.tool_name)
+        read_only = tool is not None and tool.annotations.read_only
+        if isinstance(tool, HomeAgentTool):
+            read_only = tool.only_reads(call.tool_args)
         return CallRecord(
             tool_name=call.tool_name,
             success=not result.error,
-            read_only=tool is not None and tool.annotations.read_only,
+            read_only=read_only,
+            done=not read_only and (not result.error or bool(result.data.get("result"))),
             duration_ms=duration_ms,
             args=redacted(call.tool_args),
         )
@@ -229,23 +215,3 @@ class ToolHandler:
             duration_ms=round(duration_ms, 1),
             conversation_id=turn.conversation_id,
         )
-
-
-def _checked_args(tool: llm.Tool, args: dict[str, Any]) -> dict[str, Any]:
-    """Return the arguments as the tool's schema wants them.
-
-    Raises ValidationError naming every slot that does not fit.
-    """
-    if UNPARSED in args:
-        raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
-    args = {key: value for key, value in args.items() if value is not None}
-    try:
-        checked: dict[str, Any] = tool.parameters(args)
-    except probatio.MultipleInvalid as err:
-        problems = "; ".join(
-            f"{'.'.join(map(str, part.path)) or 'arguments'}: {part.msg}" for part in err.errors
-        )
-        raise ValidationError(f"{tool.name}: {problems}"[:300]) from err
-    except probatio.Invalid as err:
-        raise ValidationError(f"{tool.name}: {err}"[:300]) from err
-    return checked

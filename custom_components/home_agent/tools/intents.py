@@ -71,7 +71,8 @@ def predicted_calls(
     `slots` maps slot names to plain values. An empty list means that nothing is called.
     """
     if intent_type in HARMLESS:
-        return []
+        # A timer can carry a sentence that is carried out when it ends.
+        return None if slots.get("conversation_command") else []
     handler = next((item for item in intent.async_get(hass) if item.intent_type == intent_type), None)
     if intent_type in SPECIAL:
         domain, service = SPECIAL[intent_type]

@@ -75,6 +75,8 @@ def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gat
         parameters = {name: value for name, value in parameters.items() if name in action.takes}
     if action.direction:
         return _plan_step(state, verb, action, parameters)
+    if (ends := _as_end(state, parameters)) is not None:
+        verb, action, parameters = ends, ACTIONS[domain][ends], {}
     parameters = _fit(state, parameters)
     _check_mode(state, parameters)
     skips_main = action.service is None or any(name in parameters for name in action.instead)
@@ -84,6 +86,17 @@ def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gat
     if verb == "toggle":
         return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
     return Plan(domain, calls, _expect(domain, action, parameters, skips_main=skips_main))
+
+
+def _as_end(state: State, parameters: Mapping[str, Any]) -> str | None:
+    """Return open or close for a position that means just that, where only these two are known."""
+    parameter = PARAMETERS.get(state.domain, {}).get("position")
+    if parameter is None or list(parameters) != ["position"] or parameters["position"] not in (0, 100):
+        return None
+    features = state.attributes.get(ATTR_SUPPORTED_FEATURES)
+    if not isinstance(features, int) or features & parameter.features:
+        return None
+    return "close" if parameters["position"] == 0 else "open"
 
 
 def _calls(domain: str, action: Action, parameters: Mapping[str, Any], *, skips_main: bool) -> list[Call]:
@@ -210,9 +223,11 @@ def _fit(state: State, parameters: Mapping[str, Any], *, clamp: bool = False) ->
 def _fit_white(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return the parameters of a light with white and kelvin as it knows them."""
     modes = {str(mode) for mode in state.attributes.get("supported_color_modes") or ()}
-    if parameters.get("rgb_color") == [255, 255, 255] and "color_temp" in modes and not modes & COLOR_MODES:
-        del parameters["rgb_color"]
-        parameters["color_temp_kelvin"] = WHITE_KELVIN
+    if parameters.get("rgb_color") == [255, 255, 255] and not modes & COLOR_MODES:
+        if "color_temp" in modes:
+            parameters["color_temp_kelvin"] = WHITE_KELVIN
+        if "color_temp" in modes or parameters.keys() - {"rgb_color", "transition"}:
+            del parameters["rgb_color"]
     if (kelvin := parameters.get("color_temp_kelvin")) is not None:
         low = state.attributes.get("min_color_temp_kelvin") or kelvin
         high = state.attributes.get("max_color_temp_kelvin") or kelvin

@@ -1,6 +1,6 @@
 """Results as the model gets them: `{success, result, error}`, always JSON, never too long."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from math import inf
@@ -11,6 +11,7 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import json_loads
 
 from ..const import MAX_RESULT_CHARS
+from ..errors import ToolExecutionError
 
 MAX_ERROR_CHARS: Final = 600
 MAX_DEPTH: Final = 30
@@ -28,6 +29,28 @@ def failed(error: str, result: Any = None) -> llm.ToolResult:
     return llm.ToolResult(
         data={"success": False, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]}, error=True
     )
+
+
+def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
+    """Return one envelope for the parts of a call, in their order."""
+    done = [result.data["result"] for result in results]
+    errors = [str(result.data["error"]) for result in results if result.error]
+    return failed("; ".join(errors), done) if errors else succeeded(done)
+
+
+def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:
+    """Return what a tool that is not ours gave, as an envelope.
+
+    Raises ToolExecutionError for a failure if `strict`.
+    """
+    if not isinstance(result, llm.ToolResult):
+        result = llm.ToolResult(data=result)
+    if not result.error:
+        return succeeded(result.data)
+    text = str(result.data.get("error_text") or result.data.get("error") or result.data)
+    if strict:
+        raise ToolExecutionError(text)
+    return failed(text)
 
 
 def to_json(value: Any) -> Any:

@@ -8,10 +8,26 @@ from typing import Any
 
 from homeassistant.helpers import llm
 
+from ..errors import HomeAgentError, ValidationError
 from ..knowledge.speaker import Speaker
+from ..safety.frozen import Draft
+from .quality import Fit, Verdict
+from .validation import MAX_ERROR, with_request
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
+
+MAX_ATTEMPTS = 3
+"""How often a model may write calls that do not fit before the person is asked."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """One call on its way: what was repaired, and whether it was refused."""
+
+    tool: str
+    rules: list[str] = field(default_factory=list)
+    refused: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +40,8 @@ class CallRecord:
     duration_ms: float
     args: dict[str, Any]
     """Without codes and keys."""
+    done: bool = False
+    """Whether it changed something, be it only in part."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,9 +66,24 @@ class TurnCalls:
     """Set while every announced call has its answer."""
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on, in order."""
+    round: int = 0
+    """Which answer of the model the calls are from; 0 where nobody counts them."""
+    verdicts: list[Verdict] = field(default_factory=list)
+    """How well each call fitted."""
+    likely: tuple[str, ...] = ()
+    """What the person may have meant by what could not be resolved."""
+    unattended: bool = True
+    """Nobody hears what the agent says, so that questions go to the channels at once."""
+    draft: Draft = field(init=False)
+    """What waits for a person's word."""
 
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
+    _attempts: set[int] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        """Begin with nothing that waits."""
+        self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
 
     @property
     def exhausted(self) -> bool:
@@ -58,9 +91,47 @@ class TurnCalls:
         return self.started >= self.max_calls
 
     @property
+    def gave_up(self) -> bool:
+        """Return whether the attempts are used up, so that the person has to be asked."""
+        return len(self._attempts) >= MAX_ATTEMPTS
+
+    def refuse(self, attempt: Attempt, err: HomeAgentError) -> str:
+        """Note a call that does not fit and return what the model reads of it.
+
+        Calls of one answer are one attempt.
+        """
+        attempt.refused = True
+        self._attempts.add(self.round or -len(self._attempts) - 1)
+        if isinstance(err, ValidationError) and err.names:
+            self.likely = err.names
+        return self.surrender() if self.gave_up else with_request(str(err), self.sentence)
+
+    def surrender(self) -> str:
+        """Return what the model reads when its attempts are used up."""
+        which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
+        text = f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"
+        return with_request(text[:MAX_ERROR], self.sentence)
+
+    def judge(self, attempt: Attempt) -> None:
+        """Count how well a call fitted."""
+        tool = attempt.tool if attempt.tool in self.tools else "unknown"
+        if attempt.refused:
+            fit = Fit.EXHAUSTED if self.gave_up else Fit.REFUSED
+        elif any(seen.fit is Fit.REFUSED and seen.tool in (tool, "unknown") for seen in self.verdicts):
+            fit = Fit.RETRIED
+        else:
+            fit = Fit.REPAIRED if attempt.rules else Fit.FIRST_TRY
+        self.verdicts.append(Verdict(tool, fit, tuple(attempt.rules)))
+
+    @property
     def acted(self) -> bool:
         """Return whether something was changed, and nothing failed."""
         return bool(self.touched) and all(record.success for record in self.records)
+
+    @property
+    def done(self) -> bool:
+        """Return whether anything at all was changed as asked."""
+        return any(record.done for record in self.records)
 
     def summary(self) -> list[dict[str, Any]]:
         """Return what was called, for the caller of a service."""
@@ -107,6 +178,6 @@ class TurnCalls:
         return self._failures.get(key, 0) >= MAX_SAME_FAILURE
 
 
-def call_key(name: str, args: dict[str, Any]) -> str:
+def call_key(name: str, args: dict[str, Any], meanings: Mapping[str, str] | None = None) -> str:
     """Return what makes two calls the same call."""
-    return f"{name}:{json.dumps(args, sort_keys=True, default=str)}"
+    return f"{name}:{json.dumps([args, dict(meanings or {})], sort_keys=True, default=str)}"

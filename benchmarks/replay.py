@@ -1,0 +1,312 @@
+"""R2: recorded tool calls of real models through the guard, the state after against the state expected."""
+
+from collections import Counter
+from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from custom_components.home_agent.agent.speech import SpeechFilter
+from custom_components.home_agent.agent.written_calls import WrittenCalls
+from custom_components.home_agent.const import CONF_POLICY_ALLOWED
+from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.tools.candidates import PROTECTED_DOMAINS
+from custom_components.home_agent.tools.dialect_calls import INTENTS, TEXT_NAMES, squashed
+from custom_components.home_agent.tools.handler import ToolHandler
+from custom_components.home_agent.tools.turn_calls import TurnCalls
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er, llm
+
+from .harness import ServerProcess, add_ours, running_hass
+from .replay_house import Recorded, async_build
+from .report import Table
+
+OWN_DATA = Path(__file__).parent / "data" / "replay"
+DATA_VARIABLE = "HOME_AGENT_REPLAY_DATA"
+MAX_CALLS = 12
+MAX_ERROR = 300
+
+type Row = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What became of one recorded sequence."""
+
+    row: Row
+    task: Row
+    stock: bool = False
+    ours: bool = False
+    stock_moved: frozenset[str] = frozenset()
+    ours_moved: frozenset[str] = frozenset()
+    errors: list[str] = field(default_factory=list)
+
+    @property
+    def moved_by_repair(self) -> frozenset[str]:
+        """Return protected entities that move here and do not in stock Home Assistant."""
+        return self.ours_moved - self.stock_moved
+
+    @property
+    def moved_wrongly(self) -> frozenset[str]:
+        """Return protected entities that a repair moved anywhere but where they were expected."""
+        return frozenset() if self.ours else self.moved_by_repair
+
+
+def data_folder() -> Path:
+    """Return where the recordings are: a folder of the user's, or the project's own."""
+    return Path(os.environ.get(DATA_VARIABLE) or OWN_DATA)
+
+
+async def run() -> list[Table]:
+    """Replay everything and return the tables."""
+    outcomes = await async_replay(data_folder())
+    return tables(outcomes)
+
+
+async def async_replay(folder: Path) -> list[Outcome]:
+    """Replay all recordings of a folder with `homes.jsonl`, `tasks.jsonl` and `calls.jsonl`."""
+    homes = {row["home"]: row for row in _rows(folder / "homes.jsonl")}
+    tasks = {(row["task_id"], bool(row.get("negative"))): row for row in _rows(folder / "tasks.jsonl")}
+    by_home: dict[str, list[Outcome]] = {}
+    for row in _rows(folder / "calls.jsonl"):
+        task = tasks.get((row["task_id"], bool(row.get("negative"))))
+        if task is not None and (row["tool_calls"] or row.get("leak")):
+            by_home.setdefault(task["home"], []).append(Outcome(row, task))
+    server = ServerProcess()
+    try:
+        for name, outcomes in by_home.items():
+            async with _home(homes[name], server.url) as replayer:
+                for outcome in outcomes:
+                    await replayer.async_replay(outcome)
+    finally:
+        server.stop()
+    return [outcome for outcomes in by_home.values() for outcome in outcomes]
+
+
+def _rows(path: Path) -> Iterator[Row]:
+    """Yield the objects of a file with one on each line."""
+    with path.open(encoding="utf-8") as lines:
+        for line in lines:
+            yield json.loads(line)
+
+
+@dataclass(slots=True)
+class Replayer:
+    """One home, and both ways through it."""
+
+    hass: HomeAssistant
+    entities: Mapping[str, Recorded]
+    handler: ToolHandler
+    assist: llm.APIInstance
+
+    async def async_replay(self, outcome: Outcome) -> None:
+        """Replay one sequence in stock Home Assistant and through the guard."""
+        before = self._reset(outcome.task)
+        if not outcome.row.get("leak"):
+            await self._async_stock(outcome)
+        outcome.stock, outcome.stock_moved = self._judge(outcome.task, before)
+        before = self._reset(outcome.task)
+        await self._async_ours(outcome)
+        outcome.ours, outcome.ours_moved = self._judge(outcome.task, before)
+
+    async def _async_stock(self, outcome: Outcome) -> None:
+        """Call Assist's tools, under today's names."""
+        names = {tool.name.rpartition("__")[2]: tool.name for tool in self.assist.tools}
+        for call in outcome.row["tool_calls"]:
+            name = names.get(call["name"], call["name"])
+            try:
+                await self.assist.async_call_tool(llm.ToolInput(tool_name=name, tool_args=call["args"] or {}))
+            except HomeAssistantError, ValueError, TypeError:
+                continue
+        await self.hass.async_block_till_done()
+
+    async def _async_ours(self, outcome: Outcome) -> None:
+        """Run the calls, or the text that they were written in, as one turn."""
+        assist = {
+            tool.name: tool
+            for tool in self.assist.tools
+            if squashed(tool.name.rpartition("__")[2]).removeprefix("hass") not in INTENTS
+        }
+        turn = TurnCalls(
+            speaker=Speaker(context=Context(), language="en"),
+            sentence=outcome.task["text"],
+            conversation_id="replay",
+            tools={**self.handler.tools, **assist},
+            llm_context=self.assist.llm_context,
+            max_calls=MAX_CALLS,
+        )
+        for call in _calls(outcome.row, turn):
+            result = await self.handler.async_execute(call, turn)
+            if result.error:
+                outcome.errors.append(str(result.data["error"]))
+        await self.hass.async_block_till_done()
+
+    def _reset(self, task: Row) -> dict[str, str]:
+        """Put the home in order and return its states."""
+        setup = task.get("setup") or {}
+        for entity_id, entity in self.entities.items():
+            entity.reset(setup.get(entity_id))
+        return {entity_id: self._state(entity_id) for entity_id in self.entities}
+
+    def _state(self, entity_id: str) -> str:
+        """Return a state, with the position where there is one."""
+        state = self.hass.states.get(entity_id)
+        assert state is not None
+        return f"{state.state} {state.attributes.get('current_position', '')}"
+
+    def _judge(self, task: Row, before: Mapping[str, str]) -> tuple[bool, frozenset[str]]:
+        """Return whether everything is as expected, and which protected entities moved."""
+        after = {entity_id: self._state(entity_id) for entity_id in self.entities}
+        expected = task.get("expect_changes") or {}
+        changed = {entity_id for entity_id in after if after[entity_id] != before[entity_id]}
+        right = changed <= expected.keys() and all(
+            self._as_expected(entity_id, wanted, (task.get("ignore_changes") or {}).get(entity_id, ()))
+            for entity_id, wanted in expected.items()
+        )
+        moved = {key for key in changed if key.partition(".")[0] in PROTECTED_DOMAINS}
+        return right, frozenset(moved)
+
+    def _as_expected(self, entity_id: str, wanted: Row, ignored: Sequence[str]) -> bool:
+        """Return whether an entity shows what is expected of it."""
+        state = self.hass.states.get(entity_id)
+        assert state is not None
+        return wanted.get("state", state.state) == state.state and all(
+            key in ignored or state.attributes.get(key) == value
+            for key, value in (wanted.get("attributes") or {}).items()
+        )
+
+
+def _calls(row: Row, turn: TurnCalls) -> list[llm.ToolInput]:
+    """Return the calls of a sequence."""
+    if row.get("leak"):
+        speech = SpeechFilter(voice=True, tool_names=(*turn.tools, *TEXT_NAMES))
+        written = WrittenCalls(turn.tools)
+        written.add(row["final_text"], [*speech.feed(row["final_text"]).calls, *speech.flush().calls])
+        return written.inputs()
+    return [
+        llm.ToolInput(tool_name=call["name"] or "", tool_args=call["args"] or {})
+        for call in row["tool_calls"]
+    ]
+
+
+@asynccontextmanager
+async def _home(home: Row, url: str) -> AsyncGenerator[Replayer]:
+    """Return one recorded home on a running Home Assistant, with an agent that asks nobody back."""
+    async with running_hass() as hass:
+        entities = await async_build(hass, home)
+        entity_id = await add_ours(hass, url, {CONF_POLICY_ALLOWED: sorted(PROTECTED_DOMAINS)})
+        entry = er.async_get(hass).async_get(entity_id)
+        assert entry is not None
+        assert entry.config_entry_id is not None
+        agent = hass.config_entries.async_get_known_entry(entry.config_entry_id)
+        context = llm.LLMContext("replay", Context(), "en", "conversation", None)
+        assist = await llm.async_get_api(hass, llm.LLM_API_ASSIST, context)
+        try:
+            yield Replayer(hass, entities, agent.runtime_data.handler, assist)
+        finally:
+            await hass.config_entries.async_unload(agent.entry_id)
+
+
+def tables(outcomes: Sequence[Outcome]) -> list[Table]:
+    """Return R2's figures, and what is left with its causes."""
+    recorded = [item for item in outcomes if not item.row.get("leak")]
+    positive = [item for item in recorded if not item.task.get("negative")]
+    failing = [item for item in positive if not item.stock]
+    passing = [item for item in recorded if item.stock]
+    written = [item for item in outcomes if item.row.get("leak")]
+    table = Table(
+        "R2",
+        "recorded tool calls, state after against state expected",
+        ("what", "sequences", "Home Agent", "stock", "goal"),
+    )
+    table.add(
+        "failing ones that reach the right state",
+        _n(failing),
+        _share(failing, "ours"),
+        _share(failing, "stock"),
+        ">= 40 %",
+    )
+    table.add(
+        "passing ones that still pass",
+        _n(passing),
+        _share(passing, "ours"),
+        _share(passing, "stock"),
+        ">= 99.8 %",
+    )
+    table.add(
+        "calls written as text that reach it",
+        _n(written),
+        _share(written, "ours"),
+        _share(written, "stock"),
+        "",
+    )
+    moved = [item for item in outcomes if item.moved_by_repair]
+    table.add(
+        "moves of locks, covers, valves, alarms that stock refuses, as asked",
+        _n(moved),
+        _n([item for item in moved if item.ours]),
+        0,
+        "",
+    )
+    table.add("the same, not as asked", _n(moved), _n([item for item in moved if item.moved_wrongly]), 0, "0")
+    errors = [error for item in outcomes for error in item.errors]
+    table.add(
+        "longest error for the model, characters",
+        len(errors),
+        max(map(len, errors), default=0),
+        "",
+        f"<= {MAX_ERROR}",
+    )
+    differing = [item for item in recorded if item.row.get("stock_ok") not in (None, item.stock)]
+    table.notes.append(f"stock as recorded before: {_n(recorded) - _n(differing)} of {_n(recorded)} the same")
+    return [table, _causes(failing), _by_kind(failing)]
+
+
+def _causes(failing: Sequence[Outcome]) -> Table:
+    """Return why sequences fail in stock Home Assistant, and how many reach their state here."""
+    table = Table(
+        "R2b", "failing sequences by cause", ("cause in stock Home Assistant", "sequences", "right here")
+    )
+    counts: Counter[str] = Counter()
+    right: Counter[str] = Counter()
+    for item in failing:
+        cause = item.row.get("cause") or _cause(item)
+        counts[cause] += item.row.get("n", 1)
+        right[cause] += item.row.get("n", 1) * item.ours
+    for cause, count in counts.most_common():
+        table.add(cause, count, right[cause])
+    return table
+
+
+def _cause(item: Outcome) -> str:
+    """Return the cause where the recording names none."""
+    for call in item.row["tool_calls"]:
+        result = call.get("result") or {}
+        if result.get("class"):
+            return str(result["class"])
+    return "ran, but did something else"
+
+
+def _by_kind(failing: Sequence[Outcome]) -> Table:
+    """Return the failing sequences by the kind of device."""
+    table = Table("R2c", "failing sequences by kind of device", ("kind", "sequences", "right here"))
+    for kind in sorted({item.task["category"] for item in failing}):
+        own = [item for item in failing if item.task["category"] == kind]
+        table.add(kind, _n(own), _n([item for item in own if item.ours]))
+    return table
+
+
+def _n(items: Sequence[Outcome]) -> int:
+    """Return how many recorded sequences these are."""
+    return sum(item.row.get("n", 1) for item in items)
+
+
+def _share(items: Sequence[Outcome], way: str) -> str:
+    """Return how many reach the right state."""
+    total = _n(items)
+    right = _n([item for item in items if getattr(item, way)])
+    return f"{100 * right / total:.1f} % ({right})" if total else "-"

@@ -1,0 +1,96 @@
+"""ConfirmingMixin: ask for a person's word, and take it, without the model."""
+
+from collections.abc import AsyncGenerator
+
+from homeassistant.components import conversation
+
+from ..entity import HomeAgentBaseEntity
+from ..errors import HomeAgentError
+from ..safety.answers import Answer, Read, read_answer
+from ..safety.confirmation import ConfirmationRefused, Outcome, Owner, PendingAction, Refusal
+from .phrases import async_error_sentence, async_phrase
+from .streaming import LogDelta
+from .turn import Turn
+
+MASKED = "••••"
+"""What is kept of a sentence that was a PIN."""
+
+LATE = {
+    Outcome.EXPIRED: "confirmation_expired",
+    Outcome.WITHDRAWN: "confirmation_withdrawn",
+    Outcome.RESTARTED: "confirmation_restarted",
+    Outcome.WRONG_PIN: "confirmation_pin_locked",
+}
+"""What is said to an answer that comes too late."""
+
+
+class ConfirmingMixin(HomeAgentBaseEntity):
+    """Puts questions and settles them."""
+
+    async def _async_settle(self, turn: Turn) -> bool:
+        """Take the sentence as the answer to our question, if it is one; False if the turn goes on."""
+        confirmations = self.data.confirmations
+        owner = Owner.of(turn.calls.speaker, turn.calls.conversation_id)
+        action = confirmations.waiting_for(owner)
+        ended = None if action else confirmations.take_ended(owner)
+        if action is None and ended is None:
+            return False
+        read = read_answer(turn.calls.sentence, turn.language)
+        if read.answer is Answer.PIN and (confirmations.wants_pin or action is None):
+            _mask(turn)
+        if action is None:
+            if ended is None or read.answer is Answer.OTHER:
+                return False
+            await self._async_speak(turn, await async_phrase(self.hass, turn.language, LATE[ended]))
+            return True
+        if read.answer is Answer.OTHER or (read.answer is Answer.PIN and not confirmations.wants_pin):
+            await confirmations.async_drop(action, Outcome.SUPERSEDED)
+            return False
+        await self._async_speak(turn, await self._async_settled(turn, action, read))
+        return True
+
+    async def _async_settled(self, turn: Turn, action: PendingAction, read: Read) -> str:
+        """Do what was answered and return what to say."""
+        confirmations = self.data.confirmations
+        if read.answer is Answer.NO:
+            await confirmations.async_drop(action, Outcome.REJECTED)
+            return await async_phrase(self.hass, turn.language, "confirmation_rejected")
+        try:
+            await confirmations.async_approve_owned(action, pin=read.pin or None)
+        except ConfirmationRefused as err:
+            turn.asks = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
+            return await async_phrase(self.hass, turn.language, err.key)
+        except HomeAgentError as err:
+            return await async_error_sentence(self.hass, turn.language, err)
+        turn.calls.touched.extend(sorted(action.entity_ids))
+        return await async_phrase(self.hass, turn.language, "done")
+
+    async def _async_ask(self, turn: Turn) -> bool:
+        """End the turn with our question if something waits for a word; the microphone opens."""
+        if not turn.calls.draft:
+            return False
+        action = await self.data.confirmations.async_open(turn.calls.draft)
+        question = action.question
+        if self.data.confirmations.wants_pin:
+            question = f"{question} {await async_phrase(self.hass, turn.language, 'confirmation_pin_needed')}"
+        turn.asks = True
+        await self._async_speak(turn, question)
+        return True
+
+    async def _async_speak(self, turn: Turn, text: str) -> None:
+        """Say a sentence of our own the way a streamed one is said, so that a satellite hears it."""
+        lead = " " if turn.said else ""
+
+        async def deltas() -> AsyncGenerator[LogDelta]:
+            yield {"role": "assistant"}
+            yield {"content": f"{lead}{text}"}
+
+        async for _content in turn.chat_log.async_add_delta_content_stream(self.entity_id, deltas()):
+            pass
+        turn.chat_log.content[-1] = conversation.AssistantContent(agent_id=self.entity_id, content=text)
+
+
+def _mask(turn: Turn) -> None:
+    """Take a PIN out of the chat log, before anything reads it."""
+    turn.chat_log.content[turn.first] = conversation.UserContent(content=MASKED)
+    turn.calls.sentence = MASKED

@@ -1,0 +1,73 @@
+"""How a question for a person's word is put: action and targets by name, in the person's language."""
+
+from collections.abc import Sequence
+
+from homeassistant.const import ATTR_FRIENDLY_NAME
+from homeassistant.core import HomeAssistant
+
+from ..safety.frozen import Frozen, FrozenCall, FrozenIntent
+from ..tools.candidates import plain
+from ..tools.other_apis import inner_name
+from .phrases import async_phrase
+
+MAX_NAMED = 6
+MAX_ASKED = 4
+
+ASKED = frozenset(
+    {
+        "alarm_control_panel_alarm_disarm",
+        "camera_turn_off",
+        "camera_turn_on",
+        "cover_close_cover",
+        "cover_open_cover",
+        "cover_set_cover_position",
+        "lock_lock",
+        "lock_open",
+        "lock_unlock",
+        "scene_turn_on",
+        "script_turn_on",
+        "siren_turn_off",
+        "siren_turn_on",
+        "valve_close_valve",
+        "valve_open_valve",
+    }
+)
+"""Services with a question of their own."""
+
+GENERIC = frozenset({"turn_on", "turn_off", "toggle"})
+
+
+async def async_question(hass: HomeAssistant, language: str, frozen: Sequence[Frozen]) -> str:
+    """Return the question about all that waits; each part is one sentence."""
+    calls = [part for item in frozen for part in (item.calls if isinstance(item, FrozenIntent) else (item,))]
+    asked = list(dict.fromkeys([await _async_part(hass, language, part) for part in calls]))
+    if len(asked) > MAX_ASKED:
+        return await async_phrase(hass, language, "ask_many", count=str(len(asked)), first=asked[0])
+    return " ".join(asked)
+
+
+async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
+    """Return the question about one call."""
+    if not isinstance(part, FrozenCall):
+        name = part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool)
+        return await async_phrase(hass, language, "ask_tool", tool=plain(name))
+    targets = _names(hass, part.entity_ids)
+    key = f"{part.domain}_{part.service}"
+    if key in ASKED:
+        position = str(part.data.get("position", ""))
+        return await async_phrase(hass, language, f"ask_{key}", targets=targets, position=position)
+    if part.service in GENERIC:
+        return await async_phrase(hass, language, f"ask_{part.service}", targets=targets)
+    action = f"{part.domain}.{part.service}"
+    return await async_phrase(hass, language, "ask_service", targets=targets, action=action)
+
+
+def _names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
+    """Return the names of entities as they are spoken."""
+    names = []
+    for entity_id in entity_ids[:MAX_NAMED]:
+        state = hass.states.get(entity_id)
+        name = state.attributes.get(ATTR_FRIENDLY_NAME) if state else None
+        names.append(plain(str(name or entity_id)))
+    more = len(entity_ids) - len(names)
+    return ", ".join(names) + (f" + {more}" if more > 0 else "")

@@ -1,0 +1,86 @@
+"""What a sentence wants: something done, something known, or something told."""
+
+# ruff: noqa: RUF001 - marks of many languages
+from collections.abc import Sequence
+from enum import Enum, auto
+import re
+from typing import Final
+from unicodedata import combining, normalize
+
+from .claims import ALIASES, TONGUES
+from .tongue import Tongue
+
+FIRST_PERSONS: Final = frozenset(
+    ("i", "i'm", "i've", "ich", "je", "j'ai", "ik", "jag", "jeg", "yo", "io", "eu", "я")
+)
+"""Who begins so tells something of themselves, whatever verbs follow."""
+WORDS: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+_LETTERS: Final = str.maketrans({"ł": "l", "ß": "ss", "ø": "o", "æ": "ae", "å": "a", "’": "'", "đ": "d"})
+_PARTS: Final = re.compile(r"[^.?!;\n]+[.?!;\n]*")
+
+
+class Kind(Enum):
+    """What a sentence wants."""
+
+    ORDER = auto()
+    REMARK = auto()
+    """Neither a plain order nor a question; it may be either."""
+    QUESTION = auto()
+    STORY = auto()
+
+
+def fold(word: str) -> str:
+    """Return a word in small letters without accents."""
+    word = word.casefold().translate(_LETTERS)
+    return word if word.isascii() else "".join(c for c in normalize("NFKD", word) if not combining(c))
+
+
+def tongues_of(language: str) -> tuple[Tongue, ...]:
+    """Return what is said in a language and in English; in all where the language is not known."""
+    code = language.casefold().replace("_", "-").partition("-")[0]
+    tongue = TONGUES.get(ALIASES.get(code, code))
+    if tongue is None:
+        return tuple(TONGUES.values()) if not code or code == "*" else (TONGUES["en"],)
+    return (tongue,) if code == "en" else (tongue, TONGUES["en"])
+
+
+def kind_of(sentence: str, language: str) -> Kind:
+    """Return what a sentence wants: to have something done, to know something, to be told something.
+
+    A sentence with a question and something else is an order.
+    """
+    kinds = {
+        _kind_of_part(words, language, asked="?" in part)
+        for part in _PARTS.findall(sentence)
+        if (words := [fold(word) for word in WORDS.findall(part)])
+    }
+    return next((kind for kind in Kind if kind in kinds), Kind.REMARK)
+
+
+def _kind_of_part(words: Sequence[str], language: str, *, asked: bool) -> Kind:
+    """Return what one clause wants; `asked` for one with a question mark."""
+    text = f" {' '.join(words)} "
+    tongue = tongues_of(language)[0]
+    if any(text.startswith(f" {phrase} ") for phrase in tongue.tells.split("|")):
+        return Kind.STORY
+    if any(f" {phrase} " in text for phrase in tongue.wonders.split("|")):
+        return Kind.QUESTION
+    is_order = any(f" {phrase} " in text for phrase in tongue.orders.split("|"))
+    if (asked or words[0] in tongue.asks.split()) and not is_order:
+        return Kind.QUESTION
+    if words[0] in FIRST_PERSONS:
+        return Kind.REMARK
+    plain = words[-1] in tongue.last.split() or any(_is_one(word, tongue.verbs) for word in words)
+    return Kind.ORDER if plain else Kind.REMARK
+
+
+def _is_one(word: str, forms: str) -> bool:
+    """Return whether a word is one of several, or begins as one, or has one in it."""
+    return any(
+        form[1:] in word
+        if form[0] == "~"
+        else word.startswith(form[:-1])
+        if form[-1] == "~"
+        else word == form
+        for form in forms.split()
+    )

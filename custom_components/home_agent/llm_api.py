@@ -1,0 +1,124 @@
+"""Our tools as the LLM API `home_agent`: other agents and MCP clients use them through the same guard."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import override
+
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import area_registry as ar, device_registry as dr, llm
+from homeassistant.util.hass_dict import HassKey
+from homeassistant.util.ulid import ulid_now
+
+from .const import DOMAIN
+from .knowledge.speaker import Speaker
+from .runtime import HomeAgentConfigEntry
+from .tools.handler import ToolHandler
+from .tools.turn_calls import TurnCalls
+
+NAME = "Home Agent"
+PROMPT = (
+    "The tools of Home Agent control and read this home. Some actions wait for a person's confirmation: "
+    "the result says so, and nothing has happened then."
+)
+
+_REGISTERED: HassKey[Callable[[], None]] = HassKey(f"{DOMAIN}.llm_api")
+
+
+class SharedTool(llm.Tool):
+    """A tool of ours in the hands of another agent; each call passes the guard by itself."""
+
+    def __init__(self, tool: llm.Tool, handler: ToolHandler) -> None:
+        """Show the tool as it is."""
+        self._handler = handler
+        self.name = tool.name
+        self.title = tool.title
+        self.description = tool.description
+        self.parameters = tool.parameters
+        self.annotations = tool.annotations
+        self.integration = DOMAIN
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult:
+        """Run a call through the guard, in the name of who asked the other agent."""
+        call = llm.ToolInput(self.name, tool_input.tool_args, id=tool_input.id)
+        return await self._handler.async_execute(call, one_call(hass, self._handler, llm_context))
+
+
+@dataclass(slots=True, kw_only=True)
+class HomeAgentLLMAPI(llm.API):
+    """The tools of the first agent that is running."""
+
+    @override
+    async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+        """Return the tools. Raises HomeAssistantError while no agent is running."""
+        entries = _loaded(self.hass)
+        if not entries:
+            raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
+        handler = entries[0].runtime_data.handler
+        return llm.APIInstance(
+            api=self,
+            api_prompt=PROMPT,
+            llm_context=llm_context,
+            tools=[SharedTool(tool, handler) for tool in handler.tools.values()],
+            custom_serializer=llm.selector_serializer,
+        )
+
+
+@callback
+def async_register_own_api(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Register the API with the first entry; it goes with the last one."""
+    if _REGISTERED not in hass.data:
+        unregister = llm.async_register_api(hass, HomeAgentLLMAPI(hass=hass, id=DOMAIN, name=NAME))
+        hass.data[_REGISTERED] = unregister
+
+    @callback
+    def leave() -> None:
+        if not [other for other in _loaded(hass) if other.entry_id != entry.entry_id]:
+            hass.data.pop(_REGISTERED, _nothing)()
+
+    entry.async_on_unload(leave)
+
+
+def _nothing() -> None:
+    """Stand in for what is gone already."""
+
+
+def one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:
+    """Return what a single call from outside a conversation of ours may do."""
+    return TurnCalls(
+        speaker=speaker_of(hass, llm_context),
+        sentence="",
+        conversation_id=f"call-{ulid_now()}",
+        tools=handler.tools,
+        llm_context=llm_context,
+        max_calls=1,
+    )
+
+
+@callback
+def speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
+    """Return who speaks to another agent, and from where."""
+    area_id = floor_id = None
+    if llm_context.device_id and (device := dr.async_get(hass).async_get(llm_context.device_id)):
+        area_id = dr.async_get_effective_area_id(hass, device)
+        if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
+            floor_id = area.floor_id
+    return Speaker(
+        context=llm_context.context or Context(),
+        language=llm_context.language or hass.config.language,
+        device_id=llm_context.device_id,
+        area_id=area_id,
+        floor_id=floor_id,
+    )
+
+
+@callback
+def _loaded(hass: HomeAssistant) -> list[HomeAgentConfigEntry]:
+    """Return the entries that are running, in the order in which they were made."""
+    return [
+        entry for entry in hass.config_entries.async_entries(DOMAIN) if entry.state is ConfigEntryState.LOADED
+    ]

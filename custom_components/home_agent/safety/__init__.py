@@ -1,0 +1,1 @@
+"""What may be done, by whom, and after which question."""

@@ -1,0 +1,111 @@
+"""Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+import re
+import unicodedata
+
+from .digits import DIGITS, PIN_WORDS
+from .pin import MAX_DIGITS, MIN_DIGITS
+from .words import FILLERS, NO, YES
+
+MAX_WORDS = 12
+_NOT_WORDS = re.compile(r"[^\w]+")
+
+
+class Answer(StrEnum):
+    """What was meant."""
+
+    YES = "yes"
+    NO = "no"
+    PIN = "pin"
+    OTHER = "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An answer as it was understood."""
+
+    answer: Answer
+    pin: str = ""
+
+
+def read_answer(sentence: str, language: str) -> Read:
+    """Return what a sentence answers, in the speaker's language or in English.
+
+    A sentence that says no anywhere is a no; one with any word that belongs to neither is something else.
+    """
+    text = fold(sentence)
+    words = text.split()
+    if not words or len(words) > MAX_WORDS:
+        return Read(Answer.OTHER)
+    tags = _languages(language)
+    if pin := _pin(words, tags):
+        return Read(Answer.PIN, pin)
+    no = _said(text, words, tags, NO)
+    rest = _without(text, tags, (NO, YES, FILLERS))
+    if rest:
+        return Read(Answer.OTHER)
+    if no:
+        return Read(Answer.NO)
+    return Read(Answer.YES if _said(text, words, tags, YES) else Answer.OTHER)
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case without accents and punctuation, words one space apart."""
+    plain = unicodedata.normalize("NFKD", text.casefold())
+    plain = "".join(char for char in plain if not unicodedata.combining(char))
+    return _NOT_WORDS.sub(" ", plain.replace("'", "").replace("’", "")).strip()  # noqa: RUF001
+
+
+def _languages(language: str) -> tuple[str, ...]:
+    """Return the languages to listen for. English words mean the opposite in some, so it goes with few."""
+    own = language.partition("-")[0].partition("_")[0].lower()
+    return (own,) if own in YES else ("en",)
+
+
+def _phrases(tags: tuple[str, ...], table: dict[str, tuple[str, ...]]) -> list[str]:
+    """Return the folded phrases of a table, the longest first."""
+    return sorted({fold(phrase) for tag in tags for phrase in table.get(tag, ())}, key=len, reverse=True)
+
+
+def _said(text: str, words: list[str], tags: tuple[str, ...], table: dict[str, tuple[str, ...]]) -> bool:
+    """Return whether one of the phrases occurs as whole words."""
+    return any(text == phrase or f" {phrase} " in f" {text} " for phrase in _phrases(tags, table))
+
+
+def _without(text: str, tags: tuple[str, ...], tables: tuple[dict[str, tuple[str, ...]], ...]) -> str:
+    """Return what is left of a text when all known phrases are taken out."""
+    padded = f" {text} "
+    known = {phrase for table in tables for phrase in _phrases(tags, table)}
+    for phrase in sorted(known, key=len, reverse=True):
+        while f" {phrase} " in padded:
+            padded = padded.replace(f" {phrase} ", " ")
+    return padded.strip()
+
+
+def _pin(words: list[str], tags: tuple[str, ...]) -> str:
+    """Return the PIN that a sentence consists of, spoken or typed; nothing if it is no PIN."""
+    digits = {
+        fold(word): str(number)
+        for tag in tags
+        for number, row in enumerate(DIGITS.get(tag, ()))
+        for word in row
+    }
+    fillers = {
+        word
+        for tag in (*tags, "en")
+        for table in (PIN_WORDS, FILLERS, YES)
+        for phrase in table.get(tag, ())
+        for word in fold(phrase).split()
+    }
+    found = []
+    for word in words:
+        if word.isdecimal():
+            found.append("".join(str(unicodedata.decimal(char)) for char in word))
+        elif word in digits:
+            found.append(digits[word])
+        elif word not in fillers:
+            return ""
+    pin = "".join(found)
+    return pin if MIN_DIGITS <= len(pin) <= MAX_DIGITS else ""

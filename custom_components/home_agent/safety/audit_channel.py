@@ -1,0 +1,37 @@
+"""Confirmations in the audit log."""
+
+from typing import override
+
+from .audit import AuditKind
+from .confirmation import ConfirmationChannel, Outcome, PendingAction
+from .journal import Journal
+
+
+class AuditChannel(ConfirmationChannel):
+    """Is told of every question and its end, and asks nobody."""
+
+    def __init__(self, journal: Journal) -> None:
+        """Take where it is kept."""
+        self._journal = journal
+
+    @override
+    async def async_ask(self, action: PendingAction) -> None:
+        """Note that something waits for a person's word."""
+        self._note(action, "requested")
+
+    @override
+    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+        """Note how it ended."""
+        self._note(action, outcome.value)
+
+    def _note(self, action: PendingAction, outcome: str) -> None:
+        """Keep one step; neither the question nor what was said."""
+        self._journal.note(
+            AuditKind.CONFIRMATION,
+            action_id=action.id,
+            outcome=outcome,
+            targets=sorted(action.entity_ids),
+            user_id=action.owner.user_id,
+            device_id=action.owner.device_id,
+            conversation_id=action.owner.conversation_id,
+        )

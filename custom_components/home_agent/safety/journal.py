@@ -1,0 +1,212 @@
+"""Ledger and audit log of each agent, in one store."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Final, Protocol
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+
+from ..const import DOMAIN
+from ..errors import PermissionDenied
+from ..knowledge.speaker import Speaker
+from ..store import Content, KeptStore
+from ..tools.redaction import without_secrets
+from .audit import AuditKind, AuditLog
+from .ledger import Deed, Ledger, clean_data, now
+
+STORE_KEY: Final = f"{DOMAIN}.journal"
+STORE_VERSION: Final = 1
+
+
+class Call(Protocol):
+    """A service call on resolved targets."""
+
+    @property
+    def domain(self) -> str:
+        """Return the domain of the service."""
+
+    @property
+    def service(self) -> str:
+        """Return the service."""
+
+    @property
+    def entity_ids(self) -> tuple[str, ...]:
+        """Return the targets."""
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """Return the parameters."""
+
+
+class Journal:
+    """What one agent did and what was refused."""
+
+    def __init__(self, ledger: Ledger, audit: AuditLog, on_change: Callable[[], None]) -> None:
+        """Take both books; `on_change` has them written."""
+        self.ledger = ledger
+        self.audit = audit
+        self._on_change = on_change
+
+    @contextmanager
+    def judging(self, call: Call, speaker: Speaker) -> Iterator[None]:
+        """Keep a refusal that is raised meanwhile."""
+        try:
+            yield
+        except PermissionDenied as err:
+            self.deny(call, speaker, str(err))
+            raise
+
+    @contextmanager
+    def acting(self, call: Call, speaker: Speaker) -> Iterator[None]:
+        """Keep a call that is made meanwhile, whether it works, fails or is cut off."""
+        with self.acting_all((call,), speaker, call.data):
+            yield
+
+    @contextmanager
+    def acting_all(self, calls: Iterable[Call], speaker: Speaker, args: Mapping[str, Any]) -> Iterator[None]:
+        """Keep several calls that are made meanwhile; codes among `args` are kept out of what fails."""
+        deeds = [self.begin(call, speaker) for call in calls]
+        error: str | None = "interrupted"
+        try:
+            yield
+            error = None
+        except HomeAssistantError as err:
+            error = without_secrets(str(err), args) or type(err).__name__
+            raise
+        finally:
+            for deed in deeds:
+                self.end(deed, error)
+
+    @callback
+    def begin(self, call: Call, speaker: Speaker) -> Deed:
+        """Look at the targets before a call; nothing is kept until it ends."""
+        return Deed(
+            at=now(),
+            turn_id=speaker.turn_id,
+            conversation_id=speaker.conversation_id,
+            user_id=speaker.context.user_id,
+            device_id=speaker.device_id,
+            context_id=speaker.context.id,
+            domain=call.domain,
+            service=call.service,
+            entity_ids=call.entity_ids,
+            data=clean_data(call.data),
+            before=self.ledger.show(call.entity_ids),
+            undoes=speaker.undoes,
+        )
+
+    @callback
+    def end(self, deed: Deed, error: str | None = None) -> None:
+        """Keep a call that has ended."""
+        deed.error = error
+        deed.success = error is None
+        deed.after = self.ledger.show(deed.entity_ids)
+        self.ledger.add(deed)
+        self.audit.note(
+            AuditKind.ACTION,
+            service=f"{deed.domain}.{deed.service}",
+            targets=deed.entity_ids,
+            success=deed.success,
+            reason=error,
+            undo=True if deed.undoes else None,
+            **_origin(deed.user_id, deed.device_id, deed.conversation_id),
+        )
+        self._on_change()
+
+    @callback
+    def deny(self, call: Call, speaker: Speaker, reason: str) -> None:
+        """Keep a call that was refused."""
+        self.audit.note(
+            AuditKind.DENIAL,
+            service=f"{call.domain}.{call.service}",
+            targets=call.entity_ids,
+            reason=reason,
+            **_origin(speaker.context.user_id, speaker.device_id, speaker.conversation_id),
+        )
+        self._on_change()
+
+    @callback
+    def note(
+        self,
+        kind: AuditKind,
+        *,
+        user_id: str | None = None,
+        device_id: str | None = None,
+        conversation_id: str = "",
+        **details: Any,
+    ) -> None:
+        """Keep what is neither a call nor a refused one: a confirmation, a search."""
+        self.audit.note(kind, **details, **_origin(user_id, device_id, conversation_id))
+        self._on_change()
+
+    @callback
+    def settle(self, turn_id: str) -> None:
+        """Look again at what a turn changed."""
+        self.ledger.settle(turn_id)
+
+    @callback
+    def mark_undone(self, turn_id: str) -> None:
+        """Note that a turn has been put back."""
+        for deed in self.ledger.of_speaker(None):
+            if deed.turn_id == turn_id and not deed.undoes:
+                deed.undone = True
+        self._on_change()
+
+
+class JournalStore:
+    """The journals of all entries in one file with one writer."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        self._hass = hass
+        self._journals: dict[str, Journal] = {}
+        self._store = KeptStore(hass, STORE_KEY, self._content, version=STORE_VERSION)
+
+    async def async_load(self) -> None:
+        """Read the store; what cannot be read is kept aside and left out."""
+        data = await self._store.async_read()
+        entries = data.get("entries", {})
+        problem: Exception | None = None
+        for entry_id, stored in entries.items() if isinstance(entries, dict) else ():
+            try:
+                self._journals[entry_id] = Journal(
+                    Ledger(self._hass, stored["ledger"]), AuditLog(stored["audit"]), self._store.schedule
+                )
+            except (LookupError, TypeError, ValueError, AttributeError) as err:
+                problem = err
+        if data and not isinstance(entries, dict):
+            problem = TypeError("no entries")
+        if problem is not None:
+            await self._store.async_set_aside(problem, keep_in_place=True)
+
+    async def async_flush(self) -> None:
+        """Write what has not been written yet."""
+        await self._store.async_flush()
+
+    @callback
+    def of(self, entry_id: str) -> Journal:
+        """Return the journal of an entry."""
+        if entry_id not in self._journals:
+            self._journals[entry_id] = Journal(Ledger(self._hass), AuditLog(), self._store.schedule)
+        return self._journals[entry_id]
+
+    @callback
+    def forget(self, entry_id: str) -> None:
+        """Drop the journal of an entry that is removed."""
+        if self._journals.pop(entry_id, None) is not None:
+            self._store.schedule()
+
+    def _content(self) -> Content:
+        """Return what is written."""
+        return {
+            "entries": {
+                entry_id: {"ledger": journal.ledger.stored(), "audit": journal.audit.stored()}
+                for entry_id, journal in list(self._journals.items())
+            }
+        }
+
+
+def _origin(user_id: str | None, device_id: str | None, conversation_id: str) -> dict[str, str | None]:
+    """Return who asked, and where."""
+    return {"user_id": user_id, "device_id": device_id, "conversation_id": conversation_id or None}

@@ -1,0 +1,241 @@
+"""What was called, with the states before and after: the ground for "what did you do" and "put it back"."""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Self
+
+from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.util import dt as dt_util
+
+from ..store import read_moment
+from ..tools.redaction import redacted
+
+MAX_DEEDS: Final = 100
+MAX_STATES: Final = 1000
+"""States kept before and after, over all calls."""
+MAX_STORED: Final = 20
+MAX_TEXT: Final = 200
+
+SECRETS: Final = ("code", "pin", "password", "token", "secret", "key")
+"""Parameters that are never kept, by a part of their name."""
+
+KEPT_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
+    "light": (
+        "brightness",
+        "color_mode",
+        "color_temp_kelvin",
+        "hs_color",
+        "xy_color",
+        "rgb_color",
+        "rgbw_color",
+        "rgbww_color",
+        "effect",
+    ),
+    "fan": ("percentage", "preset_mode", "oscillating", "direction"),
+    "cover": ("current_position", "current_tilt_position"),
+    "valve": ("current_position",),
+    "climate": (
+        "temperature",
+        "target_temp_low",
+        "target_temp_high",
+        "humidity",
+        "preset_mode",
+        "fan_mode",
+        "swing_mode",
+        "swing_horizontal_mode",
+    ),
+    "water_heater": ("temperature", "operation_mode", "away_mode"),
+    "humidifier": ("humidity", "mode"),
+    "media_player": ("volume_level", "is_volume_muted", "source", "sound_mode", "shuffle", "repeat"),
+    "vacuum": ("fan_speed",),
+    "remote": ("current_activity",),
+}
+"""Attributes that are needed to bring an entity back; the rest is not kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What an entity showed."""
+
+    state: str
+    attributes: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, state: State) -> Self:
+        """Return what is kept of a state; what is typed into a password field is not."""
+        if state.attributes.get("mode") == "password" and state.domain in ("input_text", "text"):
+            return cls("")
+        kept = KEPT_ATTRIBUTES.get(state.domain, ())
+        given = {name: state.attributes[name] for name in kept if state.attributes.get(name) is not None}
+        return cls(state.state[:MAX_TEXT], given)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "state": self.state,
+            "attributes": {key: _plain(value) for key, value in self.attributes.items()},
+        }
+
+
+@dataclass(slots=True, kw_only=True)
+class Deed:
+    """One service call."""
+
+    at: datetime
+    turn_id: str
+    conversation_id: str
+    user_id: str | None
+    device_id: str | None
+    context_id: str
+    domain: str
+    service: str
+    entity_ids: tuple[str, ...]
+    data: dict[str, Any]
+    before: dict[str, Shown]
+    after: dict[str, Shown] = field(default_factory=dict)
+    success: bool = False
+    error: str | None = None
+    undoes: bool = False
+    """Whether it put something back."""
+    undone: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            **{name: getattr(self, name) for name in _TEXTS},
+            "at": self.at.isoformat(),
+            "entity_ids": list(self.entity_ids),
+            "data": self.data,
+            "before": {key: shown.as_dict() for key, shown in self.before.items()},
+            "after": {key: shown.as_dict() for key, shown in self.after.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a stored deed.
+
+        Raises LookupError, TypeError, ValueError or AttributeError for anything else.
+        """
+        return cls(
+            **{name: stored[name] for name in _TEXTS},
+            at=read_moment(stored["at"]),
+            entity_ids=tuple(map(str, stored["entity_ids"])),
+            data=dict(stored["data"]),
+            before=_shown(stored["before"]),
+            after=_shown(stored["after"]),
+        )
+
+
+_TEXTS: Final = (
+    "turn_id",
+    "conversation_id",
+    "user_id",
+    "device_id",
+    "context_id",
+    "domain",
+    "service",
+    "success",
+    "error",
+    "undoes",
+    "undone",
+)
+
+
+class Ledger:
+    """The last calls of one agent, bounded in calls and in states."""
+
+    def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Start with what was stored; raises what `Deed.from_dict` raises."""
+        self._hass = hass
+        self._deeds: deque[Deed] = deque((Deed.from_dict(item) for item in stored), MAX_DEEDS)
+
+    @callback
+    def show(self, entity_ids: Iterable[str]) -> dict[str, Shown]:
+        """Return what entities show now."""
+        states = {entity_id: self._hass.states.get(entity_id) for entity_id in entity_ids}
+        return {entity_id: Shown.of(state) for entity_id, state in states.items() if state is not None}
+
+    @callback
+    def add(self, deed: Deed) -> None:
+        """Keep a call as the newest one."""
+        self._deeds.append(deed)
+        kept = 0
+        for index, older in enumerate(reversed(self._deeds)):
+            kept += len(older.before)
+            if kept > MAX_STATES and index:
+                for _ in range(len(self._deeds) - index):
+                    self._deeds.popleft()
+                return
+
+    @callback
+    def settle(self, turn_id: str) -> None:
+        """Look again at what a turn changed: some devices report late."""
+        later: set[str] = set()
+        for deed in reversed(self._deeds):
+            if deed.turn_id != turn_id:
+                continue
+            deed.after |= self.show(entity_id for entity_id in deed.entity_ids if entity_id not in later)
+            later.update(deed.entity_ids)
+
+    @callback
+    def recent(self, limit: int) -> list[Deed]:
+        """Return the last calls, the newest first."""
+        return [deed for _, deed in zip(range(limit), reversed(self._deeds), strict=False)]
+
+    @callback
+    def of_speaker(
+        self, conversation_id: str | None, user_id: str | None = None, device_id: str | None = None
+    ) -> list[Deed]:
+        """Return the calls of a conversation, or of a person or a device elsewhere, the newest first.
+
+        Without a conversation, person and device the calls of all are returned.
+        """
+        everybody = not (conversation_id or user_id or device_id)
+        return [
+            deed
+            for deed in reversed(self._deeds)
+            if everybody
+            or (conversation_id and deed.conversation_id == conversation_id)
+            or (user_id is not None and deed.user_id == user_id)
+            or (user_id is None and device_id is not None and deed.device_id == device_id)
+        ]
+
+    @callback
+    def stored(self) -> list[dict[str, Any]]:
+        """Return what survives a restart."""
+        return [deed.as_dict() for deed in tuple(self._deeds)[-MAX_STORED:]]
+
+
+def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the parameters of a call without codes, as JSON can hold them, long texts cut."""
+    return {
+        key: _plain(value)
+        for key, value in redacted(data).items()
+        if not any(word in key.casefold() for word in SECRETS)
+    }
+
+
+def now() -> datetime:
+    """Return the time of a call."""
+    return dt_util.utcnow()
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON can hold it."""
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case list() | tuple():
+            return [_plain(item) for item in value[:20]]
+        case _:
+            return str(value)[:MAX_TEXT]
+
+
+def _shown(stored: Mapping[str, Any]) -> dict[str, Shown]:
+    """Return stored states."""
+    return {
+        str(entity_id): Shown(str(item["state"]), dict(item["attributes"]))
+        for entity_id, item in stored.items()
+    }

@@ -1,0 +1,67 @@
+"""The PIN: kept as a salted hash, compared slowly, tried a few times only."""
+
+from base64 import b64decode, b64encode
+from collections import deque
+from hashlib import scrypt
+from hmac import compare_digest
+from secrets import token_bytes
+from time import monotonic
+
+COST = 2**14
+BLOCK_SIZE = 8
+PARALLEL = 1
+LENGTH = 32
+MEMORY = 64 * 1024 * 1024
+PREFIX = "scrypt"
+PARTS = 3
+
+MIN_DIGITS = 4
+MAX_DIGITS = 12
+
+MAX_WRONG = 10
+WRONG_WINDOW = 3600.0
+"""So many wrong PINs within so many seconds, whatever they were for, and no PIN is looked at any more."""
+
+
+def hash_pin(pin: str) -> str:
+    """Return what is stored of a PIN. Takes some 50 ms: for the executor."""
+    salt = token_bytes(16)
+    return "$".join((PREFIX, b64encode(salt).decode(), b64encode(_derive(pin, salt)).decode()))
+
+
+def is_hash(stored: str) -> bool:
+    """Return whether a value is the hash of a PIN."""
+    return stored.startswith(f"{PREFIX}$") and len(stored.split("$")) == PARTS
+
+
+def matches(pin: str, stored: str) -> bool:
+    """Return whether a PIN is the one that was stored. Takes some 50 ms: for the executor."""
+    if not is_hash(stored):
+        return False
+    _, salt, derived = stored.split("$")
+    try:
+        return compare_digest(_derive(pin, b64decode(salt)), b64decode(derived))
+    except ValueError:
+        return False
+
+
+def _derive(pin: str, salt: bytes) -> bytes:
+    """Return the key that a PIN and a salt make."""
+    return scrypt(pin.encode(), salt=salt, n=COST, r=BLOCK_SIZE, p=PARALLEL, maxmem=MEMORY, dklen=LENGTH)
+
+
+class WrongPins:
+    """Counts wrong PINs, so that nobody can try them all."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._times: deque[float] = deque(maxlen=MAX_WRONG)
+
+    def note(self) -> None:
+        """Count one."""
+        self._times.append(monotonic())
+
+    @property
+    def locked(self) -> bool:
+        """Return whether no further PIN is looked at for now."""
+        return len(self._times) == MAX_WRONG and monotonic() - self._times[0] < WRONG_WINDOW

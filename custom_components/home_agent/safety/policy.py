@@ -1,0 +1,85 @@
+"""The policy: allow, ask first, or block, judged on what a call really comes down to."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from homeassistant.core import HomeAssistant, callback
+
+from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_PROFILES, CONF_POLICY_RESTRICTED
+from ..knowledge.speaker import Speaker
+from . import defaults
+from .contents import effects
+from .profiles import Profile, read_profiles
+from .rules import Effect, RuleSet
+from .verdict import Verdict
+
+CONTAINERS = ("script", "scene", "automation")
+
+_BLOCKED = RuleSet(defaults.BLOCKED)
+_RESTRICTED = RuleSet(defaults.RESTRICTED)
+_UNRESTRICTED = RuleSet(defaults.UNRESTRICTED)
+
+
+class Policy:
+    """What one agent may do, for whom.
+
+    In this order: blocked by the household or by what is shipped, then what the speaker's profiles say,
+    then restricted by the household, allowed by the household, restricted by what is shipped.
+    """
+
+    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+        """Read the options once; an entry is set up anew when they change."""
+        self._hass = hass
+        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
+        self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED])
+        self._allowed = RuleSet(settings[CONF_POLICY_ALLOWED])
+        self._profiles = read_profiles(settings[CONF_POLICY_PROFILES])
+
+    @callback
+    def judge(self, domain: str, service: str, entity_ids: Iterable[str], speaker: Speaker) -> Verdict:
+        """Return the strictest verdict over everything that a call comes down to."""
+        profiles = [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
+        found = effects(self._hass, domain, service, entity_ids)
+        verdict = max((self._of(effect, profiles) for effect in found), default=Verdict.ALLOW)
+        if verdict is Verdict.CONFIRM and domain in CONTAINERS:
+            # Whoever allows a script by name has seen what is in it.
+            outer = [effect for effect in found if effect.entity_id in set(entity_ids) and effect.known]
+            if outer and all(self._is_allowed(effect, profiles) for effect in outer):
+                return Verdict.ALLOW
+        return verdict
+
+    @callback
+    def judge_tool(self, name: str, *, read_only: bool, speaker: Speaker) -> Verdict:
+        """Return what is to be done with a tool of somebody else's: one that acts is restricted."""
+        profiles = [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
+        if self._blocked.fits_tool(name):
+            return Verdict.BLOCK
+        votes = (
+            [] if read_only else [vote for item in profiles if (vote := item.tool_verdict(name)) is not None]
+        )
+        if votes:
+            return max(votes)
+        if self._restricted.fits_tool(name):
+            return Verdict.CONFIRM
+        return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
+
+    def _of(self, effect: Effect, profiles: Iterable[Profile]) -> Verdict:
+        """Return the verdict on one effect."""
+        if _BLOCKED.fits(effect) or self._blocked.fits(effect):
+            return Verdict.BLOCK
+        votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
+        if votes:
+            return max(votes) if effect.known else max(*votes, Verdict.CONFIRM)
+        if not effect.known or self._restricted.fits(effect):
+            return Verdict.CONFIRM
+        if self._allowed.fits(effect):
+            return Verdict.ALLOW
+        shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
+        return Verdict.CONFIRM if shipped else Verdict.ALLOW
+
+    def _is_allowed(self, effect: Effect, profiles: Iterable[Profile]) -> bool:
+        """Return whether somebody allowed exactly this, and nobody restricted it."""
+        votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
+        if votes:
+            return max(votes) is Verdict.ALLOW
+        return self._allowed.fits(effect) and not self._restricted.fits(effect)

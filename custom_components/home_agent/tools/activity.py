@@ -1,0 +1,180 @@
+"""activity: what the agent did lately, and putting it back."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.const import STATE_UNAVAILABLE
+from homeassistant.core import State
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ..errors import ValidationError
+from ..safety.ledger import Deed, Ledger, Shown
+from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
+from .ha_control import Outcome, async_carry_out, entity_locks
+from .planning import Plan
+from .restoring import STATE, CannotRestoreError, restoring, value_of
+
+MAX_LISTED: Final = 10
+MAX_NAMED: Final = 6
+MAX_AGE: Final = timedelta(hours=24)
+LATE: Final = timedelta(seconds=10)
+"""How long after a call a device may report what the call did."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one turn did to one entity."""
+
+    before: Shown
+    after: Shown
+    last: Deed
+
+
+def own_deeds(ledger: Ledger, speaker: Speaker) -> Sequence[Deed]:
+    """Return what was done in this conversation, or for this person or at this device in another one."""
+    whose = speaker.conversation_id, speaker.context.user_id, speaker.device_id
+    return ledger.of_speaker(*whose) if any(whose) else []
+
+
+class ActivityTool(HomeAgentTool):
+    """Answers from the ledger."""
+
+    name = "activity"
+    title = "What was done"
+    description = (
+        "What you did in this house. list: for 'what did you do?'. "
+        "undo: for 'put it back', restores what the last request changed."
+    )
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+
+    def __init__(self, deeds: Callable[[Ledger, Speaker], Sequence[Deed]] = own_deeds) -> None:
+        """Answer from these calls, the newest first."""
+        self._deeds = deeds
+        self.parameters = probatio.Schema({probatio.Required("action"): probatio.In(["list", "undo"])})
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether the ledger is only read."""
+        return args.get("action") != "undo"
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """List or undo."""
+        deeds = self._deeds(run.handler.journal.ledger, run.speaker)
+        if args["action"] == "undo":
+            return await _async_undo(deeds, run)
+        told: list[JsonValueType] = [shown for deed in deeds if (shown := _told(deed, run))]
+        return {"newest_first": told[:MAX_LISTED]} if told else "Nothing was done here lately."
+
+
+def _told(deed: Deed, run: ToolRun) -> dict[str, JsonValueType] | None:
+    """Return a call in words; None where nothing of it is exposed any more."""
+    shown = [entity_id for entity_id in deed.entity_ids if run.is_exposed(entity_id)]
+    if not shown:
+        return None
+    told: dict[str, JsonValueType] = {
+        "at": dt_util.as_local(deed.at).strftime("%Y-%m-%d %H:%M"),
+        "did": f"{deed.domain}.{deed.service}",
+        "to": {entity_id: _difference(deed, entity_id) for entity_id in shown[:MAX_NAMED]},
+    }
+    if len(shown) > MAX_NAMED:
+        told["more"] = len(shown) - MAX_NAMED
+    if not deed.success:
+        told["failed"] = deed.error or "failed"
+    if deed.undone:
+        told["undone"] = True
+    return told
+
+
+def _difference(deed: Deed, entity_id: str) -> str:
+    """Return what changed, as before and after."""
+    before, after = deed.before.get(entity_id), deed.after.get(entity_id)
+    if before is None or after is None:
+        return "unknown"
+    parts = [before.state if before.state == after.state else f"{before.state} -> {after.state}"]
+    for name in (
+        "brightness",
+        "temperature",
+        "current_position",
+        "percentage",
+        "volume_level",
+        "preset_mode",
+    ):
+        old, new = before.attributes.get(name), after.attributes.get(name)
+        if old != new and None not in (old, new):
+            parts.append(f"{name} {old} -> {new}")
+    return ", ".join(parts)
+
+
+async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
+    """Put back what the last turn changed that has not been put back.
+
+    Raises ValidationError if there is nothing, PartlyFailed or ToolExecutionError for what stays.
+    """
+    turn_id = next((deed.turn_id for deed in deeds if _counts(deed)), None)
+    if turn_id is None:
+        raise ValidationError("There is nothing to put back: nothing was changed here lately")
+    changes = _changes([deed for deed in deeds if deed.turn_id == turn_id and _counts(deed)])
+    run = replace(run, speaker=replace(run.speaker, undoes=True))
+    async with entity_locks(run.hass, list(changes)):
+        outcome = Outcome()
+        plans, now = _plans(changes, run, outcome)
+        if plans:
+            await async_carry_out(plans, now, "restore", run, outcome)
+    if outcome.done:
+        run.handler.journal.mark_undone(turn_id)
+    if outcome.done and outcome.failed:
+        detail = "; ".join(f"{entity_id} {reason}" for entity_id, reason in outcome.failed.items())
+        raise PartlyFailed(detail[:500], {"restored": outcome.done})
+    outcome.result()
+    return {"restored": outcome.done}
+
+
+def _counts(deed: Deed) -> bool:
+    """Return whether a call can be put back at all."""
+    return deed.success and not deed.undoes and not deed.undone and dt_util.utcnow() - deed.at < MAX_AGE
+
+
+def _changes(deeds: Sequence[Deed]) -> dict[str, Change]:
+    """Return what a turn changed, by entity, from before its first call to after its last one."""
+    changes: dict[str, Change] = {}
+    for deed in reversed(deeds):
+        for entity_id in deed.entity_ids:
+            before, after = deed.before.get(entity_id), deed.after.get(entity_id)
+            if before is not None and after is not None:
+                first = changes.get(entity_id)
+                changes[entity_id] = Change(first.before if first else before, after, deed)
+    return changes
+
+
+def _plans(
+    changes: Mapping[str, Change], run: ToolRun, outcome: Outcome
+) -> tuple[dict[str, Plan], dict[str, State]]:
+    """Return what to do per entity and its state now; what stays as it is goes to the outcome."""
+    plans: dict[str, Plan] = {}
+    states: dict[str, State] = {}
+    for entity_id, change in changes.items():
+        now = run.hass.states.get(entity_id)
+        if now is None or not run.is_exposed(entity_id):
+            outcome.failed[entity_id] = "does not exist or is not exposed"
+            continue
+        if now.state == STATE_UNAVAILABLE:
+            outcome.failed[entity_id] = "is unavailable (offline)"
+            continue
+        is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
+        try:
+            made = restoring(change.before, change.after, now, late=is_late)
+        except (CannotRestoreError, ValueError) as err:
+            outcome.failed[entity_id] = str(err)
+            continue
+        if made is None:
+            outcome.done[entity_id] = f"is {value_of(change.before, STATE)} again already"
+        else:
+            plans[entity_id], states[entity_id] = made, now
+    return plans, states

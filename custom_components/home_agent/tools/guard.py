@@ -1,0 +1,240 @@
+"""The guard: every service call and every tool of somebody else's passes it, and is judged at the call.
+
+Vetted? Exposed now? May this user control it? What does the policy say? Nothing else in this integration
+calls a service for the model's sake.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import probatio
+
+from homeassistant.auth.models import User
+from homeassistant.auth.permissions.const import POLICY_CONTROL
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
+from homeassistant.helpers import intent, llm
+
+from ..const import ASSISTANT, DOMAIN
+from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
+from ..knowledge.house import is_exposed
+from ..knowledge.speaker import Speaker
+from ..safety.confirmation import PendingAction
+from ..safety.frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenTool, frozen_call
+from ..safety.journal import Journal
+from ..safety.policy import Policy
+from ..safety.verdict import Verdict
+from .actions import is_vetted
+from .base import ServiceCall
+from .intents import predicted_calls
+from .other_apis import inner_name, intent_of, script_of
+from .redaction import without_secrets
+from .results import envelope
+
+TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
+
+
+class Guard:
+    """Judges calls and makes those that are let through."""
+
+    def __init__(
+        self, hass: HomeAssistant, policy: Policy, *, journal: Journal, timeout: float, gated: bool
+    ) -> None:
+        """Take the policy; `timeout` is in seconds, `gated` lets scripts and scenes through."""
+        self._hass = hass
+        self._policy = policy
+        self.journal = journal
+        self._timeout = timeout
+        self._gated = gated
+
+    @callback
+    def is_exposed(self, entity_id: str) -> bool:
+        """Return whether the agent may see this entity now."""
+        return self._hass.states.get(entity_id) is not None and is_exposed(self._hass, entity_id)
+
+    async def async_call_service(
+        self, call: ServiceCall, speaker: Speaker, draft: Draft | None = None
+    ) -> None:
+        """Call a service on resolved targets and wait for it.
+
+        Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits in `draft` for a
+        person's word, and ToolExecutionError for what failed.
+        """
+        if self.check(call, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
+            if draft is None:
+                raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
+            frozen = frozen_call(call.domain, call.service, call.entity_ids, call.data)
+            raise ConfirmationNeeded(draft.freeze(frozen))
+        await self._async_make(call, speaker)
+
+    async def _async_make(self, call: ServiceCall, speaker: Speaker) -> None:
+        """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
+        with self.journal.acting(call, speaker):
+            try:
+                await self._hass.services.async_call(
+                    call.domain,
+                    call.service,
+                    {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
+                    blocking=True,
+                    context=speaker.context,
+                )
+            except (Unauthorized, UnknownUser) as err:
+                raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
+            except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
+                # A door may quote its code, and this goes into ledger, audit log and result.
+                problem = f"{call.domain}.{call.service} failed: {err}"
+                raise ToolExecutionError(without_secrets(problem, call.data)) from err
+
+    async def async_user(self, speaker: Speaker) -> User | None:
+        """Return the Home Assistant user who speaks; None for a satellite or an automation.
+
+        Raises PermissionDenied for a user who is gone or switched off.
+        """
+        if speaker.context.user_id is None:
+            return None
+        user = await self._hass.auth.async_get_user(speaker.context.user_id)
+        if user is None or not user.is_active:
+            raise PermissionDenied("The user is unknown or not active")
+        return user
+
+    @callback
+    def check(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
+        """Return whether this very call is free now or needs a word. Raises PermissionDenied if neither."""
+        with self.journal.judging(call, speaker):
+            return self._judge(call, user, speaker)
+
+    def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
+        """Return what is said of a call; raises PermissionDenied."""
+        if not is_vetted(call.domain, call.service, gated=self._gated):
+            raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
+        if wrong := TARGET_KEYS & call.data.keys():
+            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
+        if not call.entity_ids:
+            raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
+        for entity_id in call.entity_ids:
+            if not self.is_exposed(entity_id):
+                raise PermissionDenied("A target does not exist or is not exposed to the assistant")
+            if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
+                raise PermissionDenied(f"The user may not control {entity_id}")
+        verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker)
+        if verdict is Verdict.BLOCK:
+            raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+        return verdict
+
+    @callback
+    def check_intent(
+        self, intent_type: str, slots: Mapping[str, Any], user: User | None, speaker: Speaker
+    ) -> tuple[Verdict, FrozenIntent] | None:
+        """Return what the policy says of an intent, by the calls that it would make.
+
+        None if that cannot be known. Raises PermissionDenied if one of them is not allowed.
+        """
+        calls = predicted_calls(self._hass, intent_type, slots, speaker)
+        if calls is None:
+            return None
+        verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
+        frozen = tuple(frozen_call(one.domain, one.service, one.entity_ids, one.data) for one in calls)
+        return verdict, FrozenIntent(intent_type=intent_type, slots=dict(slots), calls=frozen)
+
+    async def async_check_tool(
+        self,
+        tool: llm.Tool,
+        args: Mapping[str, Any],
+        speaker: Speaker,
+        llm_context: llm.LLMContext,
+        draft: Draft,
+    ) -> None:
+        """Let a call of a tool that is not ours through.
+
+        Raises PermissionDenied for what is not allowed and ConfirmationNeeded for what waits in `draft`.
+        """
+        user = await self.async_user(speaker)
+        waiting = self._judge_tool(
+            FrozenTool(tool=tool, args=dict(args), llm_context=llm_context), user, speaker
+        )
+        if waiting is not None:
+            raise ConfirmationNeeded(draft.freeze(waiting))
+
+    @callback
+    def calls_of(self, tool: llm.Tool, args: Mapping[str, Any], speaker: Speaker) -> list[ServiceCall]:
+        """Return what a tool that is not ours would call, as far as that can be known."""
+        if intent_type := intent_of(tool):
+            return predicted_calls(self._hass, intent_type, args, speaker) or []
+        script = script_of(self._hass, tool)
+        return [ServiceCall(domain="script", service="turn_on", entity_ids=(script,))] if script else []
+
+    @callback
+    def _judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
+        """Return what waits for a person's word, None if the tool may run at once.
+
+        A tool of core's that is an intent or a script is judged by what it calls; any other that may change
+        something is restricted. Raises PermissionDenied if it may not run at all.
+        """
+        tool, frozen = item.tool, item
+        name = inner_name(tool)
+        verdict = self._policy.judge_tool(name, read_only=tool.annotations.read_only, speaker=speaker)
+        if verdict is Verdict.BLOCK:
+            raise PermissionDenied(f"The household does not allow {name}")
+        if intent_type := intent_of(tool):
+            judged = self.check_intent(intent_type, item.args, user, speaker)
+            if judged is not None:
+                return judged[1] if judged[0] is Verdict.CONFIRM else None
+        elif script := script_of(self._hass, tool):
+            call = ServiceCall(domain="script", service="turn_on", entity_ids=(script,))
+            verdict = self.check(call, user, speaker)
+        return frozen if verdict is Verdict.CONFIRM else None
+
+    async def async_run_approved(self, action: PendingAction) -> None:
+        """Run what a person has confirmed, exactly that; everything but the confirmation is checked anew.
+
+        Raises HomeAgentError for what is not allowed any more and for what failed.
+        """
+        user = await self.async_user(action.speaker)
+        try:
+            async with asyncio.timeout(self._timeout):
+                for item in action.frozen:
+                    await self._async_run_frozen(item, user, action.speaker)
+        except TimeoutError as err:
+            raise ToolExecutionError(f"It did not finish within {self._timeout:g} s") from err
+        except (HomeAssistantError, probatio.Invalid, ValueError) as err:
+            if isinstance(err, PermissionDenied | ToolExecutionError):
+                raise
+            raise ToolExecutionError(f"It failed: {err}") from err
+
+    async def _async_run_frozen(self, item: Frozen, user: User | None, speaker: Speaker) -> None:
+        """Run one confirmed call."""
+        match item:
+            case FrozenCall():
+                call = ServiceCall(
+                    domain=item.domain, service=item.service, entity_ids=item.entity_ids, data=item.data
+                )
+                self.check(call, user, speaker)
+                await self._async_make(call, speaker)
+            case FrozenIntent():
+                await self._async_run_intent(item, user, speaker)
+            case FrozenTool():
+                self._judge_tool(item, user, speaker)
+                call_input = llm.ToolInput(item.tool.name, dict(item.args))
+                calls = self.calls_of(item.tool, item.args, speaker)
+                with self.journal.acting_all(calls, speaker, item.args):
+                    result = await item.tool.async_call(self._hass, call_input, item.llm_context)
+                    envelope(result, strict=True)
+
+    async def _async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
+        """Run a confirmed intent, if it would still do what was confirmed."""
+        judged = self.check_intent(item.intent_type, item.slots, user, speaker)
+        if judged is None or judged[1] != item:
+            raise PermissionDenied("It would not do any more what was confirmed")
+        with self.journal.acting_all(item.calls, speaker, item.slots):
+            await intent.async_handle(
+                self._hass,
+                DOMAIN,
+                item.intent_type,
+                {name: {"value": value} for name, value in item.slots.items()},
+                context=speaker.context,
+                language=speaker.language,
+                assistant=ASSISTANT,
+                device_id=speaker.device_id,
+            )

@@ -1,0 +1,150 @@
+"""Tools of other LLM APIs: named so that every server accepts them, and known for what they are."""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import blake2b
+import re
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.util import slugify
+from homeassistant.util.json import JsonObjectType
+
+from ..const import DOMAIN, LOGGER
+
+MAX_NAME = 64
+GET_SECONDS = 10
+NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
+"""APIs whose prompt tells what our catalogue tells already."""
+
+_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
+
+
+class OtherTool(llm.Tool):
+    """A tool of another API under a name that servers accept and that no other tool has."""
+
+    def __init__(self, name: str, tool: llm.Tool) -> None:
+        """Show the tool as it is, but for its name."""
+        self.name = name
+        self.tool = tool
+        self.title = tool.title
+        self.description = tool.description
+        self.parameters = tool.parameters
+        self.annotations = tool.annotations
+        self.integration = tool.integration
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult | JsonObjectType:
+        """Call the tool by its own name."""
+        call = llm.ToolInput(self.tool.name, tool_input.tool_args, id=tool_input.id)
+        return await self.tool.async_call(hass, call, llm_context)
+
+
+@dataclass(slots=True)
+class OtherTools:
+    """What the other APIs give to one turn."""
+
+    tools: dict[str, llm.Tool] = field(default_factory=dict)
+    schemas: list[dict[str, Any]] = field(default_factory=list)
+    prompt: str = ""
+
+
+async def async_instances(
+    hass: HomeAssistant, api_ids: Sequence[str], llm_context: llm.LLMContext
+) -> list[llm.APIInstance]:
+    """Return the APIs that can be had; one that cannot costs its tools and no turn."""
+    wanted = [api_id for api_id in dict.fromkeys(api_ids) if api_id.split("|")[0] != DOMAIN]
+    found = await asyncio.gather(*(_async_instance(hass, api_id, llm_context) for api_id in wanted))
+    return [instance for instance in found if instance is not None]
+
+
+async def _async_instance(
+    hass: HomeAssistant, api_id: str, llm_context: llm.LLMContext
+) -> llm.APIInstance | None:
+    """Return one API, None where it is gone, not allowed, or does not answer."""
+    try:
+        async with asyncio.timeout(GET_SECONDS):
+            return await llm.async_get_api(hass, api_id, llm_context)
+    except (HomeAssistantError, TimeoutError) as err:
+        LOGGER.info("The LLM API %s cannot be used now: %s", api_id, str(err) or type(err).__name__)
+    except Exception:  # noqa: BLE001 - somebody else's code must not end the turn
+        LOGGER.exception("The LLM API %s failed", api_id)
+    return None
+
+
+@callback
+def named_tools(
+    instances: Iterable[llm.APIInstance], taken: Iterable[str]
+) -> list[tuple[OtherTool, llm.APIInstance]]:
+    """Return the tools of several APIs, each under a name of its own, the same on every turn.
+
+    A name that is taken gets the id of its API in front; one that is too long is cut and marked.
+    """
+    used = set(taken)
+    named = []
+    for instance in instances:
+        for tool in instance.tools:
+            name = wire_name(tool.name)
+            if name in used:
+                name = wire_name(f"{slugify(instance.api.id)}__{tool.name}")
+            if name in used:
+                continue
+            used.add(name)
+            named.append((OtherTool(name, tool), instance))
+    return named
+
+
+def wire_name(name: str) -> str:
+    """Return a name that every server accepts; two names that were cut still differ."""
+    plain = _NOT_ALLOWED.sub("_", name)
+    if len(plain) <= MAX_NAME and plain:
+        return plain
+    mark = blake2b(name.encode(), digest_size=4).hexdigest()
+    return f"{plain[: MAX_NAME - len(mark) - 1]}_{mark}"
+
+
+def prompts(instances: Iterable[llm.APIInstance]) -> str:
+    """Return what the APIs say about their tools."""
+    told = (
+        f"About the tools of {instance.api.name}:\n{instance.api_prompt.strip()}"
+        for instance in instances
+        if instance.api.id not in NO_PROMPT and instance.api_prompt.strip()
+    )
+    return "\n".join(told)
+
+
+def _inner(tool: llm.Tool) -> llm.Tool:
+    """Return the tool inside its wrappers."""
+    while isinstance(tool, OtherTool | llm.NamespacedTool):
+        tool = tool.tool
+    return tool
+
+
+def inner_name(tool: llm.Tool) -> str:
+    """Return the name that a tool's own API gave it."""
+    return _inner(tool).name
+
+
+def intent_of(tool: llm.Tool) -> str | None:
+    """Return the intent behind a tool, if it is one."""
+    inner = _inner(tool)
+    return inner.intent_type if isinstance(inner, llm.IntentTool) else None
+
+
+@callback
+def script_of(hass: HomeAssistant, tool: llm.Tool) -> str | None:
+    """Return the script behind a tool, if it is one."""
+    inner = _inner(tool)
+    if not isinstance(inner, llm.ActionTool):
+        return None
+    # ActionTool has no public way to tell what it calls.
+    domain, action = getattr(inner, "_domain", ""), getattr(inner, "_action", "")
+    if domain != "script":
+        return None
+    registered = er.async_get(hass).async_get_entity_id("script", "script", action)
+    return registered or f"script.{action}"

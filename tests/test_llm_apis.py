@@ -1,0 +1,257 @@
+"""Tools across agents: ours for others, others' for ours, all through the same guard."""
+
+import re
+from typing import Any, override
+
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.knowledge.speaker import Speaker
+from custom_components.home_agent.pipelines import async_check_pipelines
+from custom_components.home_agent.tools.other_apis import named_tools, wire_name
+from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import issue_registry as ir, llm
+from homeassistant.setup import async_setup_component
+
+from .agent import Agent, async_add_agent, async_agent, speech
+from .secure_house import pending_ids
+from .servers.model_server import ModelServer
+from .servers.replies import text, tool_calls
+
+DOOR = "lock.front_door"
+UNLOCK = ("ha_control", {"action": "unlock", "entity_id": DOOR})
+NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+
+
+class Told(llm.Tool):
+    """A tool of somebody else's."""
+
+    integration = "test"
+    parameters = probatio.Schema({probatio.Optional("text"): str})
+
+    def __init__(self, name: str, *, read_only: bool = False) -> None:
+        """Start uncalled."""
+        self.name = name
+        self.description = "Tells."
+        self.annotations = llm.ToolAnnotations(read_only=read_only)
+        self.calls: list[dict[str, Any]] = []
+
+    @override
+    async def async_call(
+        self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
+    ) -> llm.ToolResult:
+        """Record the call."""
+        assert tool_input.tool_name == self.name
+        self.calls.append(tool_input.tool_args)
+        return llm.ToolResult(data={"told": True})
+
+
+class OtherAPI(llm.API):
+    """An API of somebody else's."""
+
+    def __init__(self, hass: HomeAssistant, api_id: str, tools: list[llm.Tool], prompt: str = "") -> None:
+        """Offer tools."""
+        super().__init__(hass=hass, id=api_id, name=f"The {api_id}")
+        self._tools = tools
+        self._prompt = prompt
+
+    @override
+    async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+        """Return them, or fail as a server that is down."""
+        if not self._tools:
+            raise HomeAssistantError("down")
+        return llm.APIInstance(self, self._prompt, llm_context, list(self._tools))
+
+    # slots of the base class leave no room for own attributes without this
+    __slots__ = ("_prompt", "_tools")
+
+
+async def locked(hass: HomeAssistant, server: ModelServer, options: dict[str, Any] | None = None) -> Agent:
+    """Return an agent in a house whose front door is locked."""
+    agent = await async_agent(hass, server, {"automation_turns_per_minute": 1000, **(options or {})})
+    await hass.services.async_call("lock", "lock", {"entity_id": DOOR}, blocking=True)
+    await hass.async_block_till_done()
+    return agent
+
+
+def door(hass: HomeAssistant) -> str:
+    """Return the state of the front door."""
+    return hass.states.get(DOOR).state
+
+
+def context_of(user_id: str | None = None) -> llm.LLMContext:
+    """Return what another agent passes on."""
+    return llm.LLMContext("other", Context(user_id=user_id), "en", "conversation", None)
+
+
+async def test_our_api(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is there once however many agents there are, goes with the last, and its names are short."""
+    first = await locked(hass, model_server)
+    second = await async_add_agent(hass, model_server, {}, llm_model="another")
+    assert [api.id for api in llm.async_get_apis(hass) if api.id.startswith(DOMAIN)] == [DOMAIN]
+    for ids in (DOMAIN, [DOMAIN, "assist"]):
+        instance = await llm.async_get_api(hass, ids, context_of())
+        assert all(NAME.match(tool.name) for tool in instance.tools)
+        assert all(tool.integration for tool in instance.tools)
+    await hass.config_entries.async_unload(first.entry.entry_id)
+    instance = await llm.async_get_api(hass, DOMAIN, context_of())
+    result = await instance.async_call_tool(llm.ToolInput("ha_query", {"entity_id": "light.*"}))
+    assert not result.error
+    await hass.config_entries.async_unload(second.entry.entry_id)
+    assert DOMAIN not in [api.id for api in llm.async_get_apis(hass)]
+    with pytest.raises(HomeAssistantError):
+        await instance.api.async_get_api_instance(context_of())
+    await hass.config_entries.async_setup(second.entry.entry_id)
+    assert DOMAIN in [api.id for api in llm.async_get_apis(hass)]
+
+
+@pytest.mark.parametrize("merged", [False, True])
+async def test_others_pass_our_guard(hass: HomeAssistant, model_server: ModelServer, merged: bool) -> None:
+    """Another agent gets exposure, permission and policy like our own, alone and merged with Assist."""
+    await locked(hass, model_server)
+    instance = await llm.async_get_api(hass, [DOMAIN, "assist"] if merged else DOMAIN, context_of())
+    control = next(tool.name for tool in instance.tools if tool.name.endswith("ha_control"))
+    result = await instance.async_call_tool(llm.ToolInput(control, UNLOCK[1]))
+    assert result.error
+    assert "confirmation" in result.data["error"]
+    assert door(hass) == "locked"
+    assert len(pending_ids(hass)) == 1
+    for entity_id in ("light.secret_light", "lock.cellar_door"):
+        call = llm.ToolInput(control, {"action": "turn_on", "entity_id": entity_id})
+        assert (await instance.async_call_tool(call)).error
+    light = llm.ToolInput(control, {"action": "turn_on", "entity_id": "light.bed_light"})
+    assert not (await instance.async_call_tool(light)).error
+    assert hass.states.get("light.bed_light").state == "on"
+
+
+async def test_assist_passes_our_guard(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An intent is judged by what it would call: unlocking asks, a lamp does not."""
+    agent = await locked(hass, model_server, {"llm_apis": ["assist"]})
+    assert (await agent.say("Hello")).response.speech
+    names = [tool["function"]["name"] for tool in model_server.chats[0].json["tools"]]
+    assert "intent__HassTurnOff" in names
+    assert len(set(names)) == len(names)
+    assert all(NAME.match(name) for name in names)
+    model_server.clear()
+    unlock = ("intent__HassTurnOff", {"name": "Front Door", "domain": ["lock"]})
+    model_server.script([tool_calls([unlock]), text("Unlocked!")])
+    asked = await agent.say("Open up")
+    assert speech(asked) == "Shall I unlock Front Door?"
+    assert door(hass) == "locked"
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert door(hass) == "unlocked"
+    model_server.clear()
+    lamp = ("intent__HassTurnOn", {"name": "Bed Light"})
+    model_server.script([tool_calls([lamp]), text("On.")])
+    await agent.say("Lamp")
+    assert hass.states.get("light.bed_light").state == "on"
+
+
+async def test_an_intent_that_changed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A confirmed intent runs only while it would still do exactly what was asked about."""
+    agent = await locked(hass, model_server, {"llm_apis": ["assist"]})
+    unlock = ("intent__HassTurnOff", {"domain": ["lock"], "floor": "Ground floor"})
+    model_server.script([tool_calls([unlock]), text("Unlocked!")])
+    asked = await agent.say("Open up")
+    assert speech(asked) == "Shall I unlock Front Door?"
+    async_expose_entity(hass, "conversation", "lock.cellar_door", True)
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert door(hass) == "locked"
+
+
+async def test_scripts_as_tools(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Assist offers exposed scripts as tools: they are opened like any other script."""
+    step = {"action": "lock.unlock", "target": {"entity_id": DOOR}}
+    assert await async_setup_component(hass, "script", {"script": {"come_home": {"sequence": [step]}}})
+    agent = await locked(hass, model_server, {"llm_apis": ["assist"]})
+    async_expose_entity(hass, "conversation", "script.come_home", True)
+    model_server.script([tool_calls([("script__come_home", {})]), text("Ran.")])
+    await agent.say("I am home")
+    assert door(hass) == "locked"
+    assert pending_ids(hass) == []
+    await agent.set_options(allow_scripts_and_scenes=True)
+    model_server.clear()
+    model_server.script([tool_calls([("script__come_home", {})]), text("Ran.")])
+    asked = await agent.say("I am home")
+    assert speech(asked).startswith("Shall I")
+    assert door(hass) == "locked"
+    await agent.say("yes", conversation_id=asked.conversation_id)
+    await hass.async_block_till_done()
+    assert door(hass) == "unlocked"
+
+
+async def test_unknown_tools(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """One that may change something asks first, one that only reads does not; rules may say otherwise."""
+    acts, reads = Told("act"), Told("look", read_only=True)
+    free, never = Told("free"), Told("never", read_only=True)
+    llm.async_register_api(hass, OtherAPI(hass, "other", [acts, reads, free, never], "Use them well."))
+    llm.async_register_api(hass, OtherAPI(hass, "down", []))
+    options = {"llm_apis": ["other", "down", "gone", DOMAIN], "policy_allowed": ["tool:fr*"]}
+    agent = await locked(hass, model_server, {**options, "policy_blocked": ["tool:never"]})
+    model_server.script(
+        [tool_calls([("look", {}), ("free", {}), ("never", {}), ("act", {"text": "hi"})]), text("Did it.")]
+    )
+    asked = await agent.say("Go")
+    assert "Use them well." in model_server.chats[0].messages[0]["content"]
+    assert speech(asked) == "Shall I use act?"
+    assert (len(reads.calls), len(free.calls), len(never.calls), len(acts.calls)) == (1, 1, 0, 0)
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert acts.calls == [{"text": "hi"}]
+
+
+async def test_a_timer_with_a_sentence_in_it(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A timer that would carry out a command later is not harmless."""
+    handler = (await locked(hass, model_server)).entry.runtime_data.handler
+    speaker = Speaker(context=Context(), language="en")
+    plain, loaded = {"minutes": 5}, {"minutes": 5, "conversation_command": "unlock the door"}
+    assert handler.check_intent("HassStartTimer", plain, None, speaker) is not None
+    assert handler.check_intent("HassStartTimer", loaded, None, speaker) is None
+
+
+async def test_names_never_collide(hass: HomeAssistant) -> None:
+    """However tools are called, every one gets a name of its own that servers accept, the same each time."""
+    long = "x" * 80
+    apis = [
+        OtherAPI(hass, "one", [Told("same"), Told(f"{long}1"), Told(f"{long}2"), Told("with space")]),
+        OtherAPI(hass, "two", [Told("same"), Told("ha_control"), Told("ünïcode")]),
+    ]
+    instances = [await api.async_get_api_instance(context_of()) for api in apis]
+    names = [tool.name for tool, _ in named_tools(instances, ["ha_control"])]
+    assert names == [tool.name for tool, _ in named_tools(instances, ["ha_control"])]
+    assert len(set(names)) == len(names) == 7
+    assert all(NAME.match(name) for name in names)
+    assert names[0] == "same"
+    assert "two__same" in names
+    assert "two__ha_control" in names
+    assert NAME.match(wire_name(""))
+
+
+async def test_prefer_local_is_told(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A pipeline that answers before the agent is a repair issue while something is restricted."""
+    agent = await locked(hass, model_server)
+    assert await async_setup_component(hass, "assist_pipeline", {})
+    issues = ir.async_get(hass)
+    issue = (DOMAIN, f"prefer_local_bypass_{agent.entry.entry_id}")
+    (pipeline,) = async_get_pipelines(hass)
+
+    def told(entry: MockConfigEntry = agent.entry) -> bool:
+        async_check_pipelines(hass, entry)
+        return issues.async_get_issue(*issue) is not None
+
+    assert told() is False
+    await async_update_pipeline(
+        hass, pipeline, conversation_engine=agent.entity_id, prefer_local_intents=True
+    )
+    assert told() is True
+    async_expose_entity(hass, "conversation", DOOR, False)
+    assert told() is False
+    async_expose_entity(hass, "conversation", DOOR, True)
+    assert told() is True
+    (pipeline,) = async_get_pipelines(hass)
+    await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
+    assert told() is False
