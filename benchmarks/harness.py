@@ -24,6 +24,7 @@ from homeassistant.helpers import entity_registry as er, frame
 from homeassistant.setup import async_setup_component
 from tests.homes import BuiltHome, build_home
 
+UNLIMITED = 100_000
 ROOT = Path(__file__).parents[1]
 
 
@@ -143,7 +144,8 @@ def our_entry(hass: HomeAssistant, url: str, options: dict[str, Any]) -> MockCon
         domain="home_agent",
         title="Home Agent",
         data={"name": "Home Agent", "llm_base_url": url, "llm_model": "test-model"},
-        options=options,
+        # Turns without a user count as an automation's, and those are limited.
+        options={"automation_turns_per_minute": UNLIMITED, **options},
     )
     entry.add_to_hass(hass)
     return entry
