@@ -1,6 +1,7 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
@@ -13,10 +14,12 @@ from homeassistant.helpers.typing import ConfigType
 from .channels.notify import NotificationChannel
 from .const import (
     CONF_DEBUG_LOGGING,
+    CONF_EMIT_EVENTS,
     CONF_HISTORY_RETENTION_DAYS,
     CONF_MODEL,
     CONF_SESSION_PERSISTENCE,
     CONF_SESSION_TIMEOUT,
+    DEFAULTS,
     DOMAIN,
 )
 from .errors import AuthenticationError
@@ -45,8 +48,15 @@ LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     """Set up what all entries share, and the services."""
-    emitter = EventEmitter(hass, enabled=True)
-    history = ConversationHistoryManager(hass, on_saved=emitter.fire_history_saved)
+
+    @callback
+    def saved(data: dict[str, Any]) -> None:
+        """Tell that the file of all agents was written, if any of them tells such things."""
+        entries = hass.config_entries.async_entries(DOMAIN)
+        wanted = any(entry.options.get(CONF_EMIT_EVENTS, DEFAULTS[CONF_EMIT_EVENTS]) for entry in entries)
+        EventEmitter(hass, wanted).fire_history_saved(data)
+
+    history = ConversationHistoryManager(hass, on_saved=saved)
     shared = SharedData(
         house=House(hass),
         history=history,

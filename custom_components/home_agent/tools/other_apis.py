@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from hashlib import blake2b
 import re
-from typing import Any, override
+from typing import override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -43,15 +42,6 @@ class OtherTool(llm.Tool):
         """Call the tool by its own name."""
         call = llm.ToolInput(self.tool.name, tool_input.tool_args, id=tool_input.id)
         return await self.tool.async_call(hass, call, llm_context)
-
-
-@dataclass(slots=True)
-class OtherTools:
-    """What the other APIs give to one turn."""
-
-    tools: dict[str, llm.Tool] = field(default_factory=dict)
-    schemas: list[dict[str, Any]] = field(default_factory=list)
-    prompt: str = ""
 
 
 async def async_instances(
