@@ -40,8 +40,34 @@ CONF_LOCAL_FALLBACK: Final = "local_fallback_enabled"
 CONF_LOCAL_FIRST: Final = "local_first_enabled"
 
 # Context
+CONF_CONTEXT_MODE: Final = "context_mode"
+CONF_CONTEXT_FORMAT: Final = "context_format"
+CONF_DIRECT_ATTRIBUTES: Final = "direct_attributes"
 CONF_DIRECT_ENTITIES: Final = "direct_entities"
 CONF_MAX_CONTEXT_TOKENS: Final = "max_context_tokens"
+
+MODE_DIRECT: Final = "direct"
+MODE_VECTOR: Final = "vector_db"
+
+# Vector store
+CONF_VECTOR_BACKEND: Final = "vector_db_backend"
+CONF_VECTOR_HOST: Final = "vector_db_host"
+CONF_VECTOR_PORT: Final = "vector_db_port"
+CONF_VECTOR_SSL: Final = "vector_db_ssl"
+CONF_VECTOR_TOKEN: Final = "vector_db_auth_token"  # noqa: S105 - the name of an option
+CONF_VECTOR_TENANT: Final = "vector_db_tenant"
+CONF_VECTOR_DATABASE: Final = "vector_db_database"
+CONF_VECTOR_COLLECTION: Final = "vector_db_collection"
+CONF_EMBEDDING_PROVIDER: Final = "vector_db_embedding_provider"
+CONF_EMBEDDING_BASE_URL: Final = "vector_db_embedding_base_url"
+CONF_EMBEDDING_MODEL: Final = "vector_db_embedding_model"
+CONF_EMBEDDING_API_KEY: Final = "openai_api_key"
+CONF_EMBEDDING_KEEP_ALIVE: Final = "embedding_keep_alive"
+CONF_VECTOR_TOP_K: Final = "vector_db_top_k"
+CONF_VECTOR_THRESHOLD: Final = "vector_db_similarity_threshold"
+CONF_COLLECTIONS: Final = "additional_collections"
+CONF_COLLECTIONS_TOP_K: Final = "additional_top_k"
+CONF_COLLECTIONS_THRESHOLD: Final = "additional_similarity_threshold"
 
 # History
 CONF_HISTORY: Final = "history_enabled"

@@ -1,0 +1,50 @@
+"""What the agent can look up besides entities: texts with a source."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from homeassistant.core import CALLBACK_TYPE
+
+
+class Source(StrEnum):
+    """Where a text of the knowledge comes from."""
+
+    ENTITY = "entity"
+    AUTOMATION = "automation"
+    SCENE = "scene"
+    SCRIPT = "script"
+    AREA = "area"
+    SUMMARY = "summary"
+    """What happened in the last 24 hours."""
+    PROFILE = "profile"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnowledgeDocument:
+    """One text that can be found."""
+
+    id: str
+    """Unique over all sources: the entity id, or `source:name`."""
+    source: Source
+    title: str
+    text: str
+    entity_ids: tuple[str, ...] = ()
+    """The entities it speaks of. Where none of them is exposed any more, it is not shown."""
+    person: str | None = None
+    """Whose it is; None is the household's."""
+
+
+class KnowledgeSource(Protocol):
+    """One kind of knowledge."""
+
+    source: Source
+
+    async def async_documents(self) -> Iterable[KnowledgeDocument]:
+        """Return all documents as of now; takes no time on the event loop."""
+        ...
+
+    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
+        """Call `changed` when documents may differ; return how to stop that."""
+        ...

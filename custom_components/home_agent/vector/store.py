@@ -1,0 +1,112 @@
+"""What a store of vectors does, wherever it keeps them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:  # numpy is loaded where vectors are in use, and only there
+    import numpy as np
+    import numpy.typing as npt
+
+    type Vector = npt.NDArray[np.float32]
+    """One embedding, one dimension, of length 1."""
+
+type Value = str | int | float | bool
+
+
+class StoreProblem(StrEnum):
+    """Why a store could not do what it was asked."""
+
+    UNAVAILABLE = "unavailable"
+    """It does not answer; later it may."""
+    REFUSED = "refused"
+    """Key, tenant or right to write is wrong; a person has to do something."""
+    MISSING = "missing"
+    """There is no such collection."""
+    DIMENSION = "dimension"
+    """The collection holds vectors of another length."""
+    INVALID = "invalid"
+    """It answered what cannot be read, or took offence at the request."""
+
+
+class VectorStoreError(Exception):
+    """A store failed; `detail` is short and holds no key."""
+
+    def __init__(self, problem: StoreProblem, detail: str) -> None:
+        """Say what is wrong."""
+        super().__init__(detail)
+        self.problem = problem
+        self.detail = detail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One text with its vector, as it is kept."""
+
+    id: str
+    text: str
+    vector: Vector
+    content_hash: str
+    """Of the text and the metadata: what is kept already is not embedded again."""
+    metadata: Mapping[str, Value] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One answer of a search."""
+
+    id: str
+    text: str
+    similarity: float
+    """Cosine similarity, cut to 0-1; higher is closer."""
+    metadata: Mapping[str, Value]
+
+
+class VectorStore(Protocol):
+    """Collections of vectors. Every method may raise VectorStoreError."""
+
+    async def async_start(self) -> None:
+        """Reach the store or read its files."""
+        ...
+
+    async def async_collections(self) -> Mapping[str, str | None]:
+        """Return the collections that are there, each with the fingerprint of the embedder that filled it."""
+        ...
+
+    async def async_create(self, collection: str, fingerprint: str) -> None:
+        """Make an empty collection; one that is there is emptied."""
+        ...
+
+    async def async_drop(self, collection: str) -> None:
+        """Remove a collection with everything in it; none there is no error."""
+        ...
+
+    async def async_hashes(self, collection: str) -> Mapping[str, str]:
+        """Return the content hash of each id that is kept."""
+        ...
+
+    async def async_upsert(self, collection: str, entries: Sequence[Entry]) -> None:
+        """Add entries, or replace those of the same id."""
+        ...
+
+    async def async_delete(self, collection: str, ids: Collection[str]) -> None:
+        """Remove entries; ids that are not there are no error."""
+        ...
+
+    async def async_search(
+        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
+    ) -> list[Hit]:
+        """Return the closest entries, best first; `where` asks for equal metadata."""
+        ...
+
+    async def async_close(self) -> None:
+        """Write what is not written yet and let go."""
+        ...
+
+
+def in_batches[T](items: Sequence[T], size: int) -> Iterable[Sequence[T]]:
+    """Yield items in runs of at most `size`."""
+    return (items[start : start + size] for start in range(0, len(items), size))
