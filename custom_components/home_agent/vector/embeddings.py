@@ -1,12 +1,24 @@
-"""What turns texts into vectors."""
+"""What turns texts into vectors, and the cache, the checks and the batches around it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+import asyncio
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from .store import Vector
+
+BATCH_TEXTS: Final = 64
+BATCH_CHARS: Final = 32_000
+"""Texts and characters asked for at once."""
+MAX_CHARS: Final = 8_000
+"""Characters of one text that are embedded."""
+MAX_NUMBERS: Final = 16_384
+"""Dimension beyond which an answer is no embedding."""
+KEPT: Final = 256
+"""Texts whose vectors are kept; a turn asks for the same sentence several times."""
 
 
 class EmbeddingError(Exception):
@@ -29,3 +41,160 @@ class Embedder(Protocol):
     async def async_embed(self, texts: Sequence[str]) -> list[Vector]:
         """Return one vector for each text, in order. Raises EmbeddingError."""
         ...
+
+
+class Model(Protocol):
+    """What gives vectors as they come: of any length, unchecked, anew each time."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Which model this is."""
+        ...
+
+    async def async_embed(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return the vectors of one batch of texts. Raises EmbeddingError."""
+        ...
+
+    async def async_close(self) -> None:
+        """Let go of what it holds."""
+        ...
+
+
+class CachedEmbedder:
+    """An Embedder around any model: nothing is asked twice, and nothing wrong comes out.
+
+    Texts go to the model in batches, each text once, also when several callers want it at the same time.
+    Who stops waiting does not stop the others. Vectors are float32 and of length 1; those that the model
+    finds no meaning in stay all zero.
+    """
+
+    def __init__(self, model: Model, *, kept: int = KEPT) -> None:
+        """Start empty; `kept` bounds the texts whose vectors are remembered."""
+        self._model = model
+        self._limit = kept
+        self._kept: OrderedDict[str, Vector] = OrderedDict()
+        self._asked: dict[str, asyncio.Task[Mapping[str, Vector]]] = {}
+        self._dimension: int | None = None
+        self._closed = False
+
+    @property
+    def fingerprint(self) -> str:
+        """Which model this is, without its dimension."""
+        return self._model.fingerprint
+
+    @property
+    def dimension(self) -> int | None:
+        """Numbers in a vector, None before the first one."""
+        return self._dimension
+
+    async def async_embed(self, texts: Sequence[str]) -> list[Vector]:
+        """Return one vector for each text, in order.
+
+        Raises EmbeddingError, also where vectors have another dimension than those before; then what was
+        known is forgotten and the next call takes the new dimension.
+        """
+        wanted = [_prepared(text) for text in texts]
+        found: dict[str, Vector] = {}
+        for text in wanted:
+            if (vector := self._kept.get(text)) is not None:
+                self._kept.move_to_end(text)
+                found[text] = vector
+        new = [text for text in dict.fromkeys(wanted) if text not in found and text not in self._asked]
+        shared = [self._asked[text] for text in wanted if text in self._asked and text not in found]
+        for batch in _batches(new):
+            found.update(await _result(self._ask(batch)))
+        for task in dict.fromkeys(shared):
+            found.update(await _result(task))
+        if len({len(vector) for vector in found.values()}) > 1:
+            raise EmbeddingError("the embedding model changed while it was asked")
+        return [found[text] for text in wanted]
+
+    async def async_close(self) -> None:
+        """Stop asking and forget everything."""
+        self._closed = True
+        tasks = set(self._asked.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        self._kept.clear()
+        await self._model.async_close()
+
+    def _ask(self, batch: Sequence[str]) -> asyncio.Task[Mapping[str, Vector]]:
+        """Ask for a batch in a task of its own, so that others can wait for it too."""
+        if self._closed:
+            raise EmbeddingError("the embedding model is no longer in use")
+        task = asyncio.get_running_loop().create_task(self._async_ask(batch), name="home_agent embedding")
+        self._asked.update(dict.fromkeys(batch, task))
+        task.add_done_callback(lambda done: self._answered(batch, done))
+        return task
+
+    def _answered(self, batch: Iterable[str], task: asyncio.Task[Mapping[str, Vector]]) -> None:
+        """A batch is no longer under way."""
+        for text in batch:
+            self._asked.pop(text, None)
+        if not task.cancelled():
+            task.exception()  # nobody may be waiting for it any more
+
+    async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
+        """Return the checked vectors of a batch, and keep them."""
+        answer = await self._model.async_embed(batch)
+        vectors = await asyncio.get_running_loop().run_in_executor(None, _checked, answer, len(batch))
+        dimension = len(vectors[0])
+        if self._dimension not in (None, dimension):
+            before, self._dimension = self._dimension, None
+            self._kept.clear()
+            raise EmbeddingError(f"the embedding model gives {dimension} numbers now, {before} before")
+        self._dimension = dimension
+        found = dict(zip(batch, vectors, strict=True))
+        self._kept.update(found)
+        while len(self._kept) > self._limit:
+            self._kept.popitem(last=False)
+        return found
+
+
+async def _result[T](task: asyncio.Task[T]) -> T:
+    """Wait for a task that goes on if its caller does not; stopped by others it is an error."""
+    await asyncio.wait([task])
+    if task.cancelled():
+        raise EmbeddingError("the embedding model is no longer in use")
+    return task.result()
+
+
+def _prepared(text: str) -> str:
+    """Return a text as it is asked for: not blank, which servers refuse, and not without end."""
+    return text.strip()[:MAX_CHARS] or "-"
+
+
+def _batches(texts: Sequence[str]) -> Iterable[Sequence[str]]:
+    """Yield texts in runs of bounded number and size."""
+    batch: list[str] = []
+    size = 0
+    for text in texts:
+        if batch and (len(batch) >= BATCH_TEXTS or size + len(text) > BATCH_CHARS):
+            yield batch
+            batch, size = [], 0
+        batch.append(text)
+        size += len(text)
+    if batch:
+        yield batch
+
+
+def _checked(vectors: Sequence[Any], count: int) -> list[Vector]:
+    """Return vectors of length 1 as float32. Raises EmbeddingError."""
+    import numpy as np  # noqa: PLC0415 - only where vectors are in use
+
+    if len(vectors) != count:
+        raise EmbeddingError(f"{len(vectors)} embeddings for {count} texts")
+    try:
+        rows = np.asarray(vectors, dtype=np.float64)
+    except TypeError, ValueError, OverflowError:
+        raise EmbeddingError("embeddings of different lengths, or not of numbers") from None
+    if rows.ndim != 2 or not 0 < rows.shape[1] <= MAX_NUMBERS:  # noqa: PLR2004 - rows and columns
+        raise EmbeddingError("embeddings without numbers")
+    if not np.isfinite(rows).all():
+        raise EmbeddingError("embeddings that hold no finite numbers")
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = rows / np.where(largest > 0, largest, 1)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return list((rows / np.where(lengths > 0, lengths, 1)).astype(np.float32))
