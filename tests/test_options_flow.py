@@ -70,6 +70,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "allow_scripts_and_scenes": True,
         "automation_turns_per_minute": 60.0,
     },
+    "memory": {"device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}]},
     "debug": {"debug_logging": True, "emit_events": False},
 }
 
@@ -348,3 +349,15 @@ async def test_key_template_of_the_fallback(
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
     assert shown(await page(hass, entry, "llm"))["fallback_llm_api_key"] == template
+
+
+async def test_a_device_belongs_to_one_person(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """The form says which device is listed twice, and keeps what was typed."""
+    device = "0123456789abcdef"
+    owners = [{"device": device, "person": "person.anna"}, {"device": device, "person": "person.ben"}]
+    result = await page(hass, entry, "memory")
+    result = await hass.config_entries.options.async_configure(
+        result["flow_id"], user_input={"device_persons": owners}
+    )
+    assert result["errors"] == {"device_persons": "device_owned_twice"}
+    assert result["description_placeholders"]["person"] == "person.ben"

@@ -48,6 +48,7 @@ CONF_MAX_CONTEXT_TOKENS: Final = "max_context_tokens"
 
 MODE_DIRECT: Final = "direct"
 MODE_VECTOR: Final = "vector_db"
+CONTEXT_MODES: Final = (MODE_DIRECT, MODE_VECTOR)
 
 # Vector store
 CONF_VECTOR_BACKEND: Final = "vector_db_backend"
@@ -69,6 +70,16 @@ CONF_COLLECTIONS: Final = "additional_collections"
 CONF_COLLECTIONS_TOP_K: Final = "additional_top_k"
 CONF_COLLECTIONS_THRESHOLD: Final = "additional_similarity_threshold"
 
+BACKEND_EMBEDDED: Final = "embedded"
+BACKEND_CHROMA: Final = "chroma"
+BACKENDS: Final = (BACKEND_EMBEDDED, BACKEND_CHROMA)
+
+EMBEDDING_NONE: Final = "none"
+EMBEDDING_BUILTIN: Final = "builtin"
+EMBEDDING_OPENAI: Final = "openai"
+EMBEDDING_OLLAMA: Final = "ollama"
+EMBEDDING_PROVIDERS: Final = (EMBEDDING_NONE, EMBEDDING_BUILTIN, EMBEDDING_OPENAI, EMBEDDING_OLLAMA)
+
 # History
 CONF_HISTORY: Final = "history_enabled"
 CONF_HISTORY_MAX_MESSAGES: Final = "history_max_messages"
@@ -78,6 +89,10 @@ CONF_HISTORY_RETENTION_DAYS: Final = "history_retention_days"
 CONF_SESSION_PERSISTENCE: Final = "session_persistence_enabled"
 CONF_SESSION_TIMEOUT: Final = "session_timeout"
 """Minutes, everywhere."""
+
+# Memory
+CONF_DEVICE_PERSONS: Final = "device_persons"
+"""Whose device is whose: a list of device and person."""
 
 # Prompt
 CONF_PROMPT_USE_DEFAULT: Final = "prompt_use_default"
@@ -122,8 +137,27 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_STREAMING: True,
     CONF_LOCAL_FALLBACK: True,
     CONF_LOCAL_FIRST: False,
+    CONF_CONTEXT_MODE: MODE_DIRECT,
     CONF_DIRECT_ENTITIES: [],
     CONF_MAX_CONTEXT_TOKENS: 8000,
+    CONF_VECTOR_BACKEND: BACKEND_EMBEDDED,
+    CONF_VECTOR_HOST: "localhost",
+    CONF_VECTOR_PORT: 8000,
+    CONF_VECTOR_SSL: False,
+    CONF_VECTOR_TOKEN: "",
+    CONF_VECTOR_TENANT: "default_tenant",
+    CONF_VECTOR_DATABASE: "default_database",
+    CONF_VECTOR_COLLECTION: "home_entities",
+    CONF_EMBEDDING_PROVIDER: EMBEDDING_NONE,
+    CONF_EMBEDDING_BASE_URL: "",
+    CONF_EMBEDDING_MODEL: "",
+    CONF_EMBEDDING_API_KEY: "",
+    CONF_EMBEDDING_KEEP_ALIVE: "5m",
+    CONF_VECTOR_TOP_K: 5,
+    CONF_VECTOR_THRESHOLD: 0.3,
+    CONF_COLLECTIONS: [],
+    CONF_COLLECTIONS_TOP_K: 5,
+    CONF_COLLECTIONS_THRESHOLD: 0.4,
     CONF_HISTORY: True,
     CONF_HISTORY_MAX_MESSAGES: 10,
     CONF_HISTORY_MAX_TOKENS: 4000,
@@ -131,6 +165,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_HISTORY_RETENTION_DAYS: 7,
     CONF_SESSION_PERSISTENCE: True,
     CONF_SESSION_TIMEOUT: 30,
+    CONF_DEVICE_PERSONS: [],
     CONF_PROMPT_USE_DEFAULT: True,
     CONF_PROMPT_CUSTOM: "",
     CONF_PROMPT_ADDITIONS: "",
@@ -163,6 +198,8 @@ EVENT_CONTEXT_INJECTED: Final = f"{DOMAIN}.context.injected"
 EVENT_CONTEXT_OPTIMIZED: Final = f"{DOMAIN}.context.optimized"
 EVENT_CONFIRMATION_REQUESTED: Final = f"{DOMAIN}.confirmation.requested"
 EVENT_CONFIRMATION_RESOLVED: Final = f"{DOMAIN}.confirmation.resolved"
+EVENT_INDEX_PROGRESS: Final = f"{DOMAIN}.index.progress"
+EVENT_VECTOR_QUERIED: Final = f"{DOMAIN}.vector_db.queried"
 EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
 EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
 EVENT_ERROR: Final = f"{DOMAIN}.error"

@@ -12,6 +12,7 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
 from .const import DOMAIN
+from .knowledge.persons import async_person_of_user
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .tools.handler import ToolHandler
@@ -45,7 +46,7 @@ class SharedTool(llm.Tool):
     ) -> llm.ToolResult:
         """Run a call through the guard, in the name of who asked the other agent."""
         call = llm.ToolInput(self.name, tool_input.tool_args, id=tool_input.id)
-        return await self._handler.async_execute(call, one_call(hass, self._handler, llm_context))
+        return await self._handler.async_execute(call, await async_one_call(hass, self._handler, llm_context))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -87,10 +88,10 @@ def _nothing() -> None:
     """Stand in for what is gone already."""
 
 
-def one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:
+async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:
     """Return what a single call from outside a conversation of ours may do."""
     return TurnCalls(
-        speaker=speaker_of(hass, llm_context),
+        speaker=await async_speaker_of(hass, llm_context),
         sentence="",
         conversation_id=f"call-{ulid_now()}",
         tools=handler.tools,
@@ -99,16 +100,19 @@ def one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMCont
     )
 
 
-@callback
-def speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
+async def async_speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
     """Return who speaks to another agent, and from where."""
+    context = llm_context.context or Context()
+    person = await async_person_of_user(hass, context.user_id)
     area_id = floor_id = None
     if llm_context.device_id and (device := dr.async_get(hass).async_get(llm_context.device_id)):
         area_id = dr.async_get_effective_area_id(hass, device)
         if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
             floor_id = area.floor_id
     return Speaker(
-        context=llm_context.context or Context(),
+        context=context,
+        person=person.name or None if person else None,
+        person_id=person.id if person else None,
         language=llm_context.language or hass.config.language,
         device_id=llm_context.device_id,
         area_id=area_id,

@@ -24,7 +24,7 @@ from homeassistant.util.json import JsonValueType
 from .agent.asked import asked_about
 from .const import ASSISTANT, DOMAIN
 from .knowledge.speaker import Speaker
-from .llm_api import one_call
+from .llm_api import async_one_call
 from .runtime import DATA_SHARED, HomeAgentConfigEntry
 from .safety.audit import MAX_ENTRIES, AuditKind
 from .safety.confirmation import ConfirmationRefused, Outcome
@@ -113,6 +113,11 @@ def _entry(call: ServiceCall) -> HomeAgentConfigEntry:
     )
 
 
+def _llm_context(call: ServiceCall) -> llm.LLMContext:
+    """Return a service's caller as the tools know callers."""
+    return llm.LLMContext(DOMAIN, call.context, call.hass.config.language, ASSISTANT, None)
+
+
 async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Answer a sentence."""
     hass, data = call.hass, entry.runtime_data
@@ -184,8 +189,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
             translation_key="tool_not_found",
             translation_placeholders={"tool": name, "tools": ", ".join(sorted(handler.tools))},
         )
-    language = call.hass.config.language
-    turn = one_call(call.hass, handler, llm.LLMContext(DOMAIN, call.context, language, ASSISTANT, None))
+    turn = await async_one_call(call.hass, handler, _llm_context(call))
     result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)
     if result.error and not call.return_response:
         raise HomeAssistantError(str(result.data["error"]))
@@ -204,8 +208,8 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
         own = None if user is None or user.is_admin else user.id
         return [deed for deed in ledger.of_speaker(conversation_id) if own in (None, deed.user_id)]
 
-    handler, language = entry.runtime_data.handler, call.hass.config.language
-    turn = one_call(call.hass, handler, llm.LLMContext(DOMAIN, call.context, language, ASSISTANT, None))
+    handler = entry.runtime_data.handler
+    turn = await async_one_call(call.hass, handler, _llm_context(call))
     tool = ActivityTool(deeds)
     turn.tools = {tool.name: tool}
     result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data

@@ -15,6 +15,7 @@ from homeassistant.helpers import intent
 from homeassistant.util import dt as dt_util
 
 from ..const import (
+    CONF_DEVICE_PERSONS,
     CONF_HISTORY,
     CONF_HISTORY_MAX_MESSAGES,
     CONF_HISTORY_MAX_TOKENS,
@@ -108,7 +109,8 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
     ) -> Turn:
         """Find out who speaks, where, and which conversation this continues."""
-        speaker = await async_speaker(self.hass, user_input)
+        owners = self.settings[CONF_DEVICE_PERSONS]
+        speaker = await async_speaker(self.hass, user_input, owners)
         speaker = replace(speaker, conversation_id=chat_log.conversation_id)
         session = self.data.shared.sessions.resolve(
             self.entry.entry_id,

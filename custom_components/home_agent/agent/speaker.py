@@ -1,31 +1,40 @@
 """Who speaks, and from where."""
 
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 
+from ..knowledge.persons import async_person_of_user, person_of_device
 from ..knowledge.speaker import Speaker
 
 
-async def async_speaker(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Speaker:
-    """Return the speaker of a sentence.
+async def async_speaker(
+    hass: HomeAssistant,
+    user_input: conversation.ConversationInput,
+    owners: Iterable[Mapping[str, Any]] = (),
+) -> Speaker:
+    """Return the speaker of a sentence; `owners` says whose device is whose.
 
-    A satellite has a device and, as a rule, no user; the chat dialog has a user and no device.
+    A satellite has a device and, as a rule, no user; the chat dialog has a user and no device. A device's
+    owner says who is spoken with, and gives nobody that person's rights.
     """
     area_id = floor_id = None
     if user_input.device_id and (device := dr.async_get(hass).async_get(user_input.device_id)):
         area_id = dr.async_get_effective_area_id(hass, device)
         if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
             floor_id = area.floor_id
-    person = None
-    if user_input.context.user_id and (user := await hass.auth.async_get_user(user_input.context.user_id)):
-        person = user.name
+    person = await async_person_of_user(hass, user_input.context.user_id)
+    person = person or person_of_device(hass, owners, user_input.device_id)
     return Speaker(
         context=user_input.context,
         language=user_input.language,
         device_id=user_input.device_id,
         area_id=area_id,
         floor_id=floor_id,
-        person=person,
+        person=person.name or None if person else None,
+        person_id=person.id if person else None,
         voice=bool(user_input.device_id or user_input.satellite_id),
     )

@@ -115,6 +115,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Show or save the page of conversations."""
         return await self._async_page("history", user_input)
 
+    async def async_step_memory(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of memory and persons."""
+        return await self._async_page("memory", user_input)
+
     async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of instructions."""
         return await self._async_page("prompt", user_input)

@@ -30,11 +30,15 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..knowledge.persons import DEVICE, PERSON
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
 from .validators import (
     InvalidInput,
+    clean_collection,
+    clean_collections,
     clean_duration,
     clean_names,
+    clean_owners,
     clean_patterns,
     clean_profiles,
     clean_rules,
@@ -82,6 +86,8 @@ class Checked:
     values: Values
     errors: dict[str, str]
     placeholders: dict[str, str]
+    report: str = ""
+    """The step that tells what was found out before the values are stored; empty where there is nothing."""
 
     def fail(self, field: str, error: InvalidInput) -> None:
         """Note what is wrong with a field."""
@@ -172,6 +178,22 @@ def _profiles() -> ObjectSelector:
     )
 
 
+def _owners() -> ObjectSelector:
+    """Return a selector of devices, each with whose it is."""
+    fields: dict[str, Selector[Any]] = {
+        DEVICE: DeviceSelector(DeviceSelectorConfig()),
+        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
+    }
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
+            multiple=True,
+            label_field=PERSON,
+            translation_key="device_persons",
+        )
+    )
+
+
 CONNECTION: Final = (
     Field(key=const.CONF_NAME, selector=_text(), clean=_stripped),
     Field(
@@ -214,6 +236,7 @@ LLM: Final = (
 )
 
 CONTEXT: Final = (
+    Field(key=const.CONF_CONTEXT_MODE, selector=_choice("context_mode", const.CONTEXT_MODES)),
     Field(
         key=const.CONF_DIRECT_ENTITIES,
         selector=EntitySelector(EntitySelectorConfig(multiple=True)),
@@ -227,6 +250,34 @@ CONTEXT: Final = (
     _whole(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
 )
 
+VECTOR_STORE: Final = (
+    Field(
+        key=const.CONF_EMBEDDING_PROVIDER,
+        selector=_choice("embedding_provider", const.EMBEDDING_PROVIDERS),
+    ),
+    Field(key=const.CONF_EMBEDDING_BASE_URL, selector=_text(), clean=normalise_url),
+    Field(key=const.CONF_EMBEDDING_MODEL, selector=_text(), clean=_stripped),
+    Field(key=const.CONF_EMBEDDING_API_KEY, selector=_key(), secret=True),
+    Field(key=const.CONF_EMBEDDING_KEEP_ALIVE, selector=_text(), clean=clean_duration),
+    Field(key=const.CONF_VECTOR_BACKEND, selector=_choice("vector_backend", const.BACKENDS)),
+    Field(key=const.CONF_VECTOR_HOST, selector=_text(), clean=_stripped),
+    _whole(const.CONF_VECTOR_PORT, 1, 65_535),
+    _switch(const.CONF_VECTOR_SSL),
+    Field(key=const.CONF_VECTOR_TOKEN, selector=_key(), secret=True),
+    Field(key=const.CONF_VECTOR_TENANT, selector=_text(), clean=_stripped),
+    Field(key=const.CONF_VECTOR_DATABASE, selector=_text(), clean=_stripped),
+    Field(key=const.CONF_VECTOR_COLLECTION, selector=_text(), clean=clean_collection),
+    _whole(const.CONF_VECTOR_TOP_K, 1, 50),
+    _share(const.CONF_VECTOR_THRESHOLD, 1),
+    Field(
+        key=const.CONF_COLLECTIONS,
+        selector=TextSelector(TextSelectorConfig(multiple=True)),
+        clean=clean_collections,
+    ),
+    _whole(const.CONF_COLLECTIONS_TOP_K, 1, 50),
+    _share(const.CONF_COLLECTIONS_THRESHOLD, 1),
+)
+
 HISTORY: Final = (
     _switch(const.CONF_HISTORY),
     _whole(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
@@ -236,6 +287,8 @@ HISTORY: Final = (
     _switch(const.CONF_SESSION_PERSISTENCE),
     _whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
+
+MEMORY: Final = (Field(key=const.CONF_DEVICE_PERSONS, selector=_owners(), clean=clean_owners),)
 
 PROMPT: Final = (
     _switch(const.CONF_PROMPT_USE_DEFAULT),
@@ -273,7 +326,9 @@ DEBUG: Final = (_switch(const.CONF_DEBUG_LOGGING), _switch(const.CONF_EMIT_EVENT
 PAGES: Final[dict[str, tuple[Field, ...]]] = {
     "llm": LLM,
     "context": CONTEXT,
+    "vector_store": VECTOR_STORE,
     "history": HISTORY,
+    "memory": MEMORY,
     "prompt": PROMPT,
     "tools": TOOLS,
     "safety": SAFETY,

@@ -13,6 +13,7 @@ from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
 
 from ..errors import AuthenticationError
+from ..knowledge.persons import DEVICE, PERSON
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
 
@@ -21,6 +22,7 @@ KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is n
 
 MAX_HEADERS: Final = 32
 MAX_PATTERNS: Final = 500
+MAX_COLLECTIONS: Final = 10
 
 _SCHEME = re.compile(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
 _HOST = re.compile(r"^[\w.:%-]*\w[\w.:%-]*$")
@@ -43,6 +45,8 @@ _HEADER_VALUE = re.compile(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
 _DURATION = re.compile(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _PATTERN = re.compile(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
+_COLLECTION = re.compile(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
+"""What Chroma takes, in each of its versions, as a name."""
 
 
 _PARTS: Final = {
@@ -228,6 +232,22 @@ def clean_patterns(values: Iterable[str]) -> list[str]:
     return patterns
 
 
+def clean_collection(value: str) -> str:
+    """Return the name of a collection as both stores take it."""
+    name = value.strip()
+    if not _COLLECTION.match(name):
+        raise InvalidInput("invalid_collection", collection=name[:60])
+    return name
+
+
+def clean_collections(values: Iterable[str]) -> list[str]:
+    """Return names of collections, without blanks and doubles."""
+    names = clean_names(values)
+    if len(names) > MAX_COLLECTIONS:
+        raise InvalidInput("too_many_collections", limit=str(MAX_COLLECTIONS))
+    return [clean_collection(name) for name in names]
+
+
 def clean_rules(values: Iterable[str]) -> list[str]:
     """Return rules of the policy, in lower case, without blanks and doubles."""
     rules = list(dict.fromkeys(value.strip().lower() for value in values if value.strip()))
@@ -253,6 +273,17 @@ def _clean_profile(item: Mapping[str, object]) -> dict[str, object]:
         raise InvalidInput("invalid_profile", profile=name[:60])
     rules = {key: clean_rules(as_texts(item.get(key))) for key in RULE_FIELDS}
     return {"name": name, **{key: found for key, found in (whom | rules).items() if found}}
+
+
+def clean_owners(value: object) -> list[dict[str, str]]:
+    """Return whose device is whose; a device is listed once."""
+    owners = {}
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, Mapping) and item.get(DEVICE) and item.get(PERSON):
+            if item[DEVICE] in owners:
+                raise InvalidInput("device_owned_twice", person=str(item[PERSON]))
+            owners[str(item[DEVICE])] = str(item[PERSON])
+    return [{DEVICE: device, PERSON: person} for device, person in owners.items()]
 
 
 def clean_names(values: Iterable[str]) -> list[str]:

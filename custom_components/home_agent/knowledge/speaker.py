@@ -17,7 +17,9 @@ class Speaker:
     """Area of the device that was spoken to; it breaks ties, it never restricts."""
     floor_id: str | None = None
     person: str | None = None
-    """Name of the Home Assistant user, where there is one."""
+    """Name of who speaks, where that is known."""
+    person_id: str | None = None
+    """Of `persons.Person`; None where it is not known who speaks."""
     voice: bool = False
     conversation_id: str = ""
     turn_id: str = field(default_factory=ulid_now)
