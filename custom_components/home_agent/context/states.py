@@ -9,6 +9,7 @@ from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ..knowledge.abilities import COLOR_MODES
+from ..knowledge.binary_words import BINARY_WORDS
 from ..knowledge.house import EntityRecord
 from ..vector.text import quoted
 
@@ -16,38 +17,6 @@ TEXT_CHARS: Final = 60
 """Characters kept of text that somebody else wrote."""
 STALE_SECONDS: Final = 3600
 """Age from which a reading is said to be old."""
-
-BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
-    "battery": ("low", "normal"),
-    "battery_charging": ("charging", "not charging"),
-    "carbon_monoxide": ("carbon monoxide detected", "clear"),
-    "cold": ("cold", "normal"),
-    "connectivity": ("connected", "disconnected"),
-    "door": ("open", "closed"),
-    "garage_door": ("open", "closed"),
-    "gas": ("gas detected", "clear"),
-    "heat": ("hot", "normal"),
-    "light": ("light detected", "dark"),
-    "lock": ("unlocked", "locked"),
-    "moisture": ("wet", "dry"),
-    "motion": ("motion", "no motion"),
-    "moving": ("moving", "still"),
-    "occupancy": ("occupied", "empty"),
-    "opening": ("open", "closed"),
-    "plug": ("plugged in", "unplugged"),
-    "power": ("power", "no power"),
-    "presence": ("home", "away"),
-    "problem": ("problem", "ok"),
-    "running": ("running", "not running"),
-    "safety": ("unsafe", "safe"),
-    "smoke": ("smoke detected", "clear"),
-    "sound": ("sound", "quiet"),
-    "tamper": ("tampered", "ok"),
-    "update": ("update available", "up to date"),
-    "vibration": ("vibration", "still"),
-    "window": ("open", "closed"),
-}
-"""Per device class of binary sensors: the words for on and off."""
 
 SINCE: Final = frozenset(
     {"alarm_control_panel", "binary_sensor", "cover", "device_tracker", "lock", "person", "valve"}

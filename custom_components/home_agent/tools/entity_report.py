@@ -12,7 +12,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ..context.states import BINARY_WORDS
+from ..knowledge.binary_words import BINARY_WORDS
 from ..knowledge.house import Area, EntityRecord
 from .durations import format_age, format_local
 from .plain_values import one_line, plain

@@ -1,0 +1,36 @@
+"""What on and off mean for each class of binary sensor."""
+
+from collections.abc import Mapping
+from typing import Final
+
+BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
+    "battery": ("low", "normal"),
+    "battery_charging": ("charging", "not charging"),
+    "carbon_monoxide": ("carbon monoxide detected", "clear"),
+    "cold": ("cold", "normal"),
+    "connectivity": ("connected", "disconnected"),
+    "door": ("open", "closed"),
+    "garage_door": ("open", "closed"),
+    "gas": ("gas detected", "clear"),
+    "heat": ("hot", "normal"),
+    "light": ("light detected", "dark"),
+    "lock": ("unlocked", "locked"),
+    "moisture": ("wet", "dry"),
+    "motion": ("motion", "no motion"),
+    "moving": ("moving", "still"),
+    "occupancy": ("occupied", "empty"),
+    "opening": ("open", "closed"),
+    "plug": ("plugged in", "unplugged"),
+    "power": ("power", "no power"),
+    "presence": ("home", "away"),
+    "problem": ("problem", "ok"),
+    "running": ("running", "not running"),
+    "safety": ("unsafe", "safe"),
+    "smoke": ("smoke detected", "clear"),
+    "sound": ("sound", "quiet"),
+    "tamper": ("tampered", "ok"),
+    "update": ("update available", "up to date"),
+    "vibration": ("vibration", "still"),
+    "window": ("open", "closed"),
+}
+"""Per device class of binary sensors: the words for on and off."""
