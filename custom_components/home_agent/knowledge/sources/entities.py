@@ -1,0 +1,22 @@
+"""Entities as texts to be found by meaning."""
+
+from ..class_words import ClassWords
+from ..records import EntityRecord, HouseSnapshot
+
+
+def entity_text(record: EntityRecord, house: HouseSnapshot, class_words: ClassWords) -> str:
+    """Return what an entity is: names, kind, place and device, in the language of the class words.
+
+    No state is in it, so that a change of state changes no text.
+    """
+    area = house.areas.get(record.area_id or "")
+    floor = house.floors.get(record.floor_id or "")
+    parts = (
+        record.name,
+        *record.aliases,
+        class_words.names(record) or record.domain.replace("_", " "),
+        *((area.name, *area.aliases) if area else ()),
+        *((floor.name, *floor.aliases) if floor else ()),
+        record.device or "",
+    )
+    return ", ".join(dict.fromkeys(part for part in parts if part))
