@@ -19,7 +19,7 @@ from ..const import (
 )
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
-from ..inference.errors import ModelServerError
+from ..inference.errors import ErrorKind, ModelServerError
 from ..vector.builtin import REQUIREMENTS, BuiltinModel
 from ..vector.embeddings import CachedEmbedder, EmbeddingError, Model
 
@@ -44,7 +44,7 @@ class ServedModel:
         try:
             return await self._client.embed(list(texts), keep_alive=self._keep_alive)
         except ModelServerError as err:
-            raise EmbeddingError(err.detail) from err
+            raise EmbeddingError(err.detail, refused=err.kind is ErrorKind.AUTH) from err
 
     async def async_close(self) -> None:
         """Hold nothing: the session is Home Assistant's."""

@@ -22,12 +22,13 @@ KEPT: Final = 256
 
 
 class EmbeddingError(Exception):
-    """Texts could not be embedded; `detail` is short and holds no key."""
+    """Texts could not be embedded; `detail` is short and holds no key, `refused` says that a key is wrong."""
 
-    def __init__(self, detail: str) -> None:
+    def __init__(self, detail: str, *, refused: bool = False) -> None:
         """Say what is wrong."""
         super().__init__(detail)
         self.detail = detail
+        self.refused = refused
 
 
 class Embedder(Protocol):

@@ -1,0 +1,151 @@
+"""Brings one collection of a vector store in step with documents."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+import json
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ..vector.embeddings import Embedder, EmbeddingError
+from ..vector.store import Entry, Value, VectorStore
+from .documents import KnowledgeDocument
+
+if TYPE_CHECKING:
+    from ..vector.store import Vector
+
+BATCH = 64
+SLICE_SECONDS = 0.004
+"""How long hashing holds the event loop at once."""
+
+type Progress = Callable[[int, int], None]
+"""Called with how many documents are done and how many there are."""
+
+
+@dataclass(slots=True, kw_only=True)
+class SyncReport:
+    """What a sync did. `skipped` were there already; `failed` are tried again with the next one."""
+
+    total: int
+    indexed: int = 0
+    failed: int = 0
+    skipped: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class Filling:
+    """One sync. `made_by` is the fingerprint of the collection, None where it is to be made anew."""
+
+    store: VectorStore
+    embedder: Embedder
+    collection: str
+    made_by: str | None
+    report: SyncReport
+    progress: Progress | None
+
+    async def async_run(self, documents: Sequence[KnowledgeDocument], *, complete: bool) -> None:
+        """Embed what is new or differs and, if these are all documents, delete what is gone.
+
+        Raises EmbeddingError and VectorStoreError; the report counts what was done until then.
+        """
+        ours = self.made_by is not None and self.made_by.rpartition("|")[0] == self.embedder.fingerprint
+        kept = await self.store.async_hashes(self.collection) if ours else {}
+        hashes = await _async_hashes(documents)
+        pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
+        self.report.skipped = len(documents) - len(pending)
+        if complete and (gone := kept.keys() - hashes.keys()):
+            await self.store.async_delete(self.collection, gone)
+        while pending:
+            batch, pending = pending[:BATCH], pending[BATCH:]
+            vectors = await self._async_vectors(batch)
+            if not vectors:
+                continue
+            if await self._async_made_anew(next(iter(vectors.values()))):
+                asked = {document.id for document in batch}
+                pending = [document for document in documents if document.id not in asked]
+                self.report.indexed = self.report.skipped = 0
+            entries = [
+                Entry(
+                    id=document.id,
+                    text=document.text,
+                    vector=vectors[document.id],
+                    content_hash=hashes[document.id],
+                    metadata=metadata(document),
+                )
+                for document in batch
+                if document.id in vectors
+            ]
+            await self.store.async_upsert(self.collection, entries)
+            self.report.indexed += len(entries)
+            if self.progress is not None:
+                self.progress(len(documents) - len(pending), len(documents))
+
+    async def _async_made_anew(self, vector: Vector) -> bool:
+        """Empty the collection if it holds another embedder's vectors; return whether that was so."""
+        made_now = fingerprint(self.embedder, vector)
+        if self.made_by == made_now:
+            return False
+        await self.store.async_create(self.collection, made_now)
+        self.made_by = made_now
+        return True
+
+    async def _async_vectors(self, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
+        """Return vectors by id, without those of texts that the embedder takes offence at.
+
+        Raises EmbeddingError where it is the embedder that fails.
+        """
+        try:
+            vectors = await async_vectors(self.embedder, [document.text for document in batch])
+        except EmbeddingError:
+            await async_vectors(self.embedder, [unheard()])
+        else:
+            return {document.id: vector for document, vector in zip(batch, vectors, strict=True)}
+        found: dict[str, Vector] = {}
+        for document in batch:
+            try:
+                (found[document.id],) = await async_vectors(self.embedder, [document.text])
+            except EmbeddingError:
+                await async_vectors(self.embedder, [unheard()])
+        return found
+
+
+async def async_vectors(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
+    """Return one vector for each text. Raises EmbeddingError, also where there are more or fewer."""
+    vectors = await embedder.async_embed(texts)
+    if len(vectors) != len(texts):
+        raise EmbeddingError(f"{len(vectors)} embeddings for {len(texts)} texts")
+    return vectors
+
+
+def fingerprint(embedder: Embedder, vector: Vector) -> str:
+    """Return which embedder made a vector, with its dimension."""
+    return f"{embedder.fingerprint}|{len(vector)}"
+
+
+def unheard() -> str:
+    """Return a text that no cache holds, to find out whether an embedder works."""
+    return f"light {perf_counter()}"
+
+
+def metadata(document: KnowledgeDocument) -> dict[str, Value]:
+    """Return what is kept beside a text and can be asked for with `where`."""
+    return {
+        "source": document.source.value,
+        "title": document.title,
+        "entity_ids": ",".join(document.entity_ids),
+        "person": document.person or "",
+    }
+
+
+async def _async_hashes(documents: Iterable[KnowledgeDocument]) -> dict[str, str]:
+    """Return the content hash of each document by id, a slice of the loop at a time."""
+    hashes: dict[str, str] = {}
+    deadline = perf_counter() + SLICE_SECONDS
+    for document in documents:
+        content = json.dumps([document.text, metadata(document)], ensure_ascii=False)
+        hashes[document.id] = blake2b(content.encode(errors="replace"), digest_size=16).hexdigest()
+        if perf_counter() > deadline:
+            await asyncio.sleep(0)
+            deadline = perf_counter() + SLICE_SECONDS
+    return hashes

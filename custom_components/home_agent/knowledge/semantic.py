@@ -1,0 +1,344 @@
+"""SemanticIndex: collections of texts that are found by meaning, and that never cost a turn."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import issue_registry as ir
+
+from ..const import DOMAIN, EVENT_VECTOR_QUERIED, LOGGER
+from ..events import EventEmitter
+from ..vector.embeddings import Embedder, EmbeddingError
+from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
+from .documents import KnowledgeDocument, Source
+from .filling import Filling, Progress, SyncReport, async_vectors, fingerprint, unheard
+from .health import Health, Part
+
+if TYPE_CHECKING:
+    from ..vector.store import Vector
+
+SEARCH_SECONDS = 1.5
+"""What a search may take: a provider of context has two seconds."""
+TRY_SECONDS = 60
+"""What a part may take when it is tried in the background; a model may have to be loaded."""
+
+type Owner = Callable[[], Awaitable[object]]
+
+
+class SemanticIndex:
+    """Joins a store of vectors and an embedder, for one entry.
+
+    Nothing here raises: a fault makes the index unavailable, becomes a repair issue, and is tried again in
+    the background with growing pauses. What fills a collection registers in `owners` and is asked to fill it
+    again when it is gone, was made by another embedder, or when a fault is over.
+    """
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        *,
+        entry_id: str,
+        title: str,
+        emitter: EventEmitter,
+        open_store: Callable[[], Awaitable[VectorStore]],
+        open_embedder: Callable[[], Awaitable[Embedder]],
+    ) -> None:
+        """Take what makes the two parts; nothing is opened yet."""
+        self._hass = hass
+        self._entry_id = entry_id
+        self._title = title
+        self._emitter = emitter
+        self._open_store = open_store
+        self._open_embedder = open_embedder
+        self._store: VectorStore | None = None
+        self._embedder: Embedder | None = None
+        self.health = Health(hass, entry_id, title, probe=self._async_probe, recovered=self._on_recovered)
+        self.owners: dict[str, Owner] = {}
+        self._made_by: dict[str, str | None] | None = None
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._refilling: dict[str, asyncio.Task[None]] = {}
+        self._unwritten: set[str] = set()
+        self._stale: set[str] = set()
+        self._empty: set[str] = set()
+        self._odd: set[str] = set()
+        self._failed_search: tuple[str, Vector] | None = None
+        self._closed = False
+
+    @property
+    def available(self) -> bool:
+        """Return whether both parts are there and well."""
+        faults = self.health.faults
+        opened = self._store is not None and self._embedder is not None
+        return opened and not self._closed and Part.STORE not in faults and Part.EMBEDDER not in faults
+
+    async def async_start(self) -> None:
+        """Open store and embedder; what cannot be opened is tried again in the background."""
+        await asyncio.gather(*(self._async_open(part) for part in (Part.STORE, Part.EMBEDDER)))
+
+    async def _async_open(self, part: Part) -> None:
+        """Open one part, and note where that fails."""
+        try:
+            await self._async_probe(part)
+        except Exception as err:  # noqa: BLE001 - also what an installation of packages raises
+            self.health.note(part, err)
+
+    async def async_close(self) -> None:
+        """Stop what runs, write what is not written, and let go."""
+        self._closed = True
+        await self.health.async_close()
+        tasks = list(self._refilling.values())
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+        for collection in self._odd:
+            ir.async_delete_issue(self._hass, DOMAIN, self._issue_id(collection))
+        if self._embedder is not None and (close := getattr(self._embedder, "async_close", None)):
+            await close()
+        if self._store is not None:
+            try:
+                await self._store.async_close()
+            except VectorStoreError as err:
+                LOGGER.warning("%s: the vector store could not be closed: %s", self._title, err.detail)
+
+    async def async_search(
+        self,
+        collection: str,
+        query: str,
+        limit: int,
+        threshold: float = 0.0,
+        where: Mapping[str, Value] | None = None,
+    ) -> list[Hit]:
+        """Return what is closest to the query, best first; nothing where that cannot be found out now."""
+        store, embedder = self._store, self._embedder
+        if not self.available or store is None or embedder is None or not query.strip():
+            return []
+        if limit < 1 or collection in self._empty:
+            return []
+        part = Part.EMBEDDER
+        try:
+            async with asyncio.timeout(SEARCH_SECONDS):
+                (vector,) = await async_vectors(embedder, [query])
+                part = Part.STORE
+                self._failed_search = (collection, vector)
+                await self._async_check(store, collection, fingerprint(embedder, vector))
+                hits = await store.async_search(collection, vector, limit, where=where)
+        except VectorStoreError as err:
+            if err.problem in (StoreProblem.MISSING, StoreProblem.DIMENSION):
+                self._note_stale(collection, err)
+            else:
+                self.health.note(part, err)
+            return []
+        except (EmbeddingError, TimeoutError) as err:
+            self.health.note(part, err)
+            return []
+        self._failed_search = None
+        self._note_fresh(collection)
+        hits = [hit for hit in hits if hit.similarity >= threshold]
+        self._emitter.fire(
+            EVENT_VECTOR_QUERIED,
+            collection=collection,
+            results_count=len(hits),
+            top_k=limit,
+            entity_ids=_entity_ids(hits),
+        )
+        return hits
+
+    async def async_sync(
+        self,
+        collection: str,
+        documents: Sequence[KnowledgeDocument],
+        *,
+        complete: bool = True,
+        progress: Progress | None = None,
+    ) -> SyncReport:
+        """Bring a collection in step with the documents: embed what is new or differs, delete what is gone.
+
+        A collection that another embedder made is built again. With `complete` false the documents are not
+        all there is, and nothing is deleted.
+        """
+        report = SyncReport(total=len(documents))
+        async with self._locks.setdefault(collection, asyncio.Lock()):
+            try:
+                await self._async_fill(collection, documents, report, complete=complete, progress=progress)
+            except EmbeddingError as err:
+                self.health.note(Part.EMBEDDER, err)
+            except VectorStoreError as err:
+                self._made_by = None
+                self._unwritten.add(collection)
+                refused = err.problem is StoreProblem.REFUSED
+                self.health.note(Part.WRITING if refused else Part.STORE, err)
+            else:
+                self._unwritten.discard(collection)
+        report.failed = report.total - report.indexed - report.skipped
+        return report
+
+    async def async_remove(self, collection: str, ids: Collection[str]) -> None:
+        """Delete entries; where that fails, the next complete sync does it."""
+        if self._store is None or not ids:
+            return
+        async with self._locks.setdefault(collection, asyncio.Lock()):
+            try:
+                await self._store.async_delete(collection, ids)
+            except VectorStoreError as err:
+                if err.problem is not StoreProblem.MISSING:
+                    self._unwritten.add(collection)
+                    self.health.note(Part.STORE, err)
+
+    async def _async_fill(
+        self,
+        collection: str,
+        documents: Sequence[KnowledgeDocument],
+        report: SyncReport,
+        *,
+        complete: bool,
+        progress: Progress | None,
+    ) -> None:
+        """Do a sync, counting in the report. Raises what failed."""
+        store, embedder = self._store, self._embedder
+        if not self.available or store is None or embedder is None:
+            return
+        known = self._made_by = dict(await store.async_collections())
+        if not documents and complete:
+            await store.async_drop(collection)
+            self._empty.add(collection)
+            return
+        self._empty.discard(collection)
+        filling = Filling(
+            store=store,
+            embedder=embedder,
+            collection=collection,
+            made_by=None if collection in self._stale else known.get(collection),
+            report=report,
+            progress=progress,
+        )
+        try:
+            await filling.async_run(documents, complete=complete)
+        finally:
+            self._made_by = None
+        self._stale.discard(collection)
+
+    async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
+        """Raise VectorStoreError where a collection is gone or was made by another embedder."""
+        if self._made_by is None or collection not in self._made_by:
+            self._made_by = dict(await store.async_collections())
+        if collection not in self._made_by:
+            raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
+        made_by = self._made_by[collection]
+        if made_by is not None and made_by != made_now:
+            raise VectorStoreError(StoreProblem.DIMENSION, f"{collection} was made by {made_by}")
+
+    async def _async_probe(self, part: Part) -> None:
+        """Open a part, or find out whether it works again. Raises what is wrong."""
+        if part is Part.WRITING:
+            await self._async_write_again()
+        elif part is Part.STORE:
+            await self._async_probe_store()
+        else:
+            await self._async_probe_embedder()
+
+    async def _async_probe_store(self) -> None:
+        """Open the store, or ask it what failed before."""
+        if self._store is None:
+            store = await self._open_store()
+            async with asyncio.timeout(TRY_SECONDS):
+                await store.async_start()
+            self._store = store
+        async with asyncio.timeout(TRY_SECONDS):
+            self._made_by = dict(await self._store.async_collections())
+            if self._failed_search is not None and self._failed_search[0] in self._made_by:
+                try:
+                    await self._store.async_search(*self._failed_search, 1)
+                except VectorStoreError as err:
+                    if err.problem not in (StoreProblem.MISSING, StoreProblem.DIMENSION):
+                        raise
+        self._failed_search = None
+
+    async def _async_probe_embedder(self) -> None:
+        """Open the embedder; it works when it answers as fast as a search needs it."""
+        if self._embedder is None:
+            self._embedder = await self._open_embedder()
+        for seconds in (TRY_SECONDS, SEARCH_SECONDS):
+            started = perf_counter()
+            async with asyncio.timeout(seconds):
+                await async_vectors(self._embedder, [unheard()])
+            if perf_counter() - started < SEARCH_SECONDS:
+                return
+
+    async def _async_write_again(self) -> None:
+        """Have filled again what could not be written. Raises VectorStoreError if it still cannot."""
+        for collection in list(self._unwritten):
+            if (owner := self.owners.get(collection)) is None:
+                self._unwritten.discard(collection)
+            else:
+                await owner()
+        if self._unwritten:
+            detail = self.health.faults[Part.WRITING].detail
+            raise VectorStoreError(StoreProblem.REFUSED, detail)
+
+    @callback
+    def _on_recovered(self, part: Part) -> None:
+        """Have everything filled again that was missed."""
+        if part is not Part.WRITING:
+            for collection in self.owners:
+                self._refill(collection)
+
+    @callback
+    def _refill(self, collection: str) -> None:
+        """Ask the owner of a collection to fill it, in the background, one at a time."""
+        if self._closed or collection in self._refilling:
+            return
+        owner = self.owners[collection]
+
+        async def fill() -> None:
+            try:
+                await owner()
+            finally:
+                self._refilling.pop(collection, None)
+
+        name = f"home_agent fill {collection}"
+        task = self._hass.async_create_background_task(fill(), name, eager_start=False)
+        self._refilling[collection] = task
+
+    @callback
+    def _note_stale(self, collection: str, err: VectorStoreError) -> None:
+        """A collection is gone or does not fit: have it filled again; one that is not ours is reported."""
+        self._made_by = None
+        self._failed_search = None
+        if err.problem is StoreProblem.DIMENSION:
+            self._stale.add(collection)
+        if collection in self.owners:
+            self._refill(collection)
+            return
+        if collection in self._odd:
+            return
+        self._odd.add(collection)
+        LOGGER.warning("%s: the collection %s cannot be searched: %s", self._title, collection, err.detail)
+        if err.problem is StoreProblem.DIMENSION:
+            ir.async_create_issue(
+                self._hass,
+                DOMAIN,
+                self._issue_id(collection),
+                is_fixable=False,
+                severity=ir.IssueSeverity.WARNING,
+                translation_key="collection_mismatch",
+                translation_placeholders={"title": self._title, "collection": collection},
+            )
+
+    @callback
+    def _note_fresh(self, collection: str) -> None:
+        """A collection was searched; take back what was said against it."""
+        if collection in self._odd:
+            self._odd.discard(collection)
+            ir.async_delete_issue(self._hass, DOMAIN, self._issue_id(collection))
+
+    def _issue_id(self, collection: str) -> str:
+        """Return the id of the issue about a collection."""
+        return f"collection_mismatch_{self._entry_id}_{collection}"
+
+
+def _entity_ids(hits: Iterable[Hit]) -> list[str]:
+    """Return the entities that were found."""
+    return [hit.id for hit in hits if hit.metadata.get("source") == Source.ENTITY]
