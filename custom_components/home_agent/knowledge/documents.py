@@ -19,6 +19,9 @@ class Source(StrEnum):
     SUMMARY = "summary"
     """What happened in the last 24 hours."""
     PROFILE = "profile"
+    MEMORY = "memory"
+    FILE = "file"
+    """A passage of a text file, in an additional collection; never among the house's own knowledge."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

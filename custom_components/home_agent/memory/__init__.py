@@ -1,0 +1,1 @@
+"""What the agent knows about the household and its people."""

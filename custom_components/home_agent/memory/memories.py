@@ -1,0 +1,308 @@
+"""Memories: what one agent remembers, found, merged and forgotten."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Final
+
+from homeassistant.core import callback
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..errors import ValidationError
+from ..knowledge.documents import KnowledgeDocument, Source
+from ..knowledge.semantic import SemanticIndex
+from ..vector.fusion import fuse
+from ..vector.text import clean
+from .likeness import differ, likeness
+from .records import Memory, MemoryType, Origin, Provenance
+from .strength import has_expired, strength
+from .words import WordIndex
+
+MAX_CONTENT: Final = 500
+"""Characters of one memory."""
+MAX_PROVENANCE: Final = 10
+MAX_KEPT: Final = 10_000
+"""Beyond it even what somebody asked to remember is refused."""
+SEMANTIC_HITS: Final = 4
+"""Hits by meaning that are looked at for each one asked for: others' memories are among them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemorySettings:
+    """What the options say about remembering."""
+
+    most: int = 100
+    dedup_threshold: float = 0.85
+    decay: float = 0.0
+    """Share of its importance that a memory loses for each day without use."""
+    collection: str = "home_agent_memories"
+    lifetimes: Mapping[MemoryType, timedelta | None] = field(default_factory=dict)
+
+
+class Outcome(StrEnum):
+    """What became of something to remember."""
+
+    ADDED = "added"
+    MERGED = "merged"
+    """It was known already; the memory was brought up to date."""
+    FULL = "full"
+    """There is no room, and everything there counts more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A memory that fits a query; `relevance` is from 0 to 1."""
+
+    memory: Memory
+    relevance: float
+
+
+class Memories:
+    """The memories of one entry. The store of all entries is told of every change."""
+
+    def __init__(self, changed: Callable[[], None], kept: Iterable[Memory] = ()) -> None:
+        """Take what is stored."""
+        self._changed = changed
+        self._kept: dict[str, Memory] = {}
+        self._words = WordIndex()
+        self.settings = MemorySettings()
+        self.index: SemanticIndex | None = None
+        for memory in kept:
+            self._put(memory)
+
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._kept)
+
+    @callback
+    def configure(self, settings: MemorySettings, index: SemanticIndex | None) -> None:
+        """Take the options of the entry, and where its vectors are."""
+        self.settings = settings
+        self.index = index
+        if index is not None:
+            index.owners[settings.collection] = self.async_sync
+
+    @callback
+    def all(self) -> list[Memory]:
+        """Return all that has not expired, the newest first."""
+        now = dt_util.utcnow()
+        kept = [memory for memory in self._kept.values() if not has_expired(memory, now)]
+        return sorted(kept, key=lambda memory: memory.created_at, reverse=True)
+
+    def stored(self) -> list[Memory]:
+        """Return all that is to be written; called in a worker thread."""
+        return list(self._kept.values())
+
+    @callback
+    def get(self, memory_id: str) -> Memory | None:
+        """Return one memory."""
+        return self._kept.get(memory_id)
+
+    async def async_remember(self, new: Memory) -> tuple[Outcome, Memory]:
+        """Keep a memory, or bring the one up to date that says the same.
+
+        Raises ValidationError for one without words, and where there is no room for what must be kept.
+        """
+        content = clean(new.content, MAX_CONTENT)
+        if not content:
+            raise ValidationError("content: there is nothing to remember in it")
+        new = replace(new, content=content)
+        twin = await self._async_twin(new)
+        if twin is not None:
+            return Outcome.MERGED, await self._async_store(merged(twin, new))
+        if not self._make_room(new):
+            if new.origin is Origin.TOLD:
+                raise ValidationError(f"{MAX_KEPT} memories are kept, no more; forget some first")
+            return Outcome.FULL, new
+        lifetime = self.settings.lifetimes.get(new.type)
+        if new.expires_at is None and lifetime is not None and new.origin is not Origin.TOLD:
+            new = replace(new, expires_at=new.created_at + lifetime)
+        return Outcome.ADDED, await self._async_store(new)
+
+    async def async_search(
+        self, query: str, limit: int, *, may_see: Callable[[Memory], bool], min_importance: float = 0.0
+    ) -> list[Found]:
+        """Return what fits a query, best first."""
+        now = dt_util.utcnow()
+        allowed = {
+            memory.id: memory
+            for memory in self._kept.values()
+            if memory.importance >= min_importance and not has_expired(memory, now) and may_see(memory)
+        }
+        by_words = self._words.search(query, allowed)[: limit * SEMANTIC_HITS]
+        by_meaning: list[tuple[str, float]] = []
+        if self.index is not None:
+            hits = await self.index.async_search(self.settings.collection, query, limit * SEMANTIC_HITS)
+            by_meaning = [(hit.id, hit.similarity) for hit in hits if hit.id in allowed]
+        relevance: dict[str, float] = {}
+        for memory_id, score in (*by_words, *by_meaning):
+            relevance[memory_id] = max(score, relevance.get(memory_id, 0.0))
+        ranked = fuse([[key for key, _ in by_words], [key for key, _ in by_meaning]])
+        return [Found(allowed[key], relevance[key]) for key, _ in ranked[:limit]]
+
+    @callback
+    def standing(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:
+        """Return what always counts, the strongest first: what weighs at least so much."""
+        weighed = [
+            (strength(memory, now, self.settings.decay), memory)
+            for memory in self._kept.values()
+            if not has_expired(memory, now) and may_see(memory)
+        ]
+        weighed.sort(key=lambda item: (-item[0], item[1].created_at))
+        return [memory for weight, memory in weighed if weight >= least]
+
+    @callback
+    def touch(self, memory_ids: Iterable[str], now: datetime) -> None:
+        """Note that memories were of use."""
+        for memory_id in memory_ids:
+            if (memory := self._kept.get(memory_id)) is not None:
+                used = replace(memory, accessed_at=now, access_count=memory.access_count + 1)
+                self._kept[memory_id] = used
+        self._changed()
+
+    async def async_forget(self, memory_ids: Collection[str]) -> list[Memory]:
+        """Forget memories, in the index as well; return which they were."""
+        gone = [memory for memory_id in memory_ids if (memory := self._kept.pop(memory_id, None))]
+        for memory in gone:
+            self._words.remove(memory.id)
+        if gone:
+            self._changed()
+            if self.index is not None:
+                await self.index.async_remove(self.settings.collection, [memory.id for memory in gone])
+        return gone
+
+    async def async_tidy(self, now: datetime) -> list[Memory]:
+        """Forget what has expired and what there is no room for; return which they were."""
+        expired = [memory.id for memory in self._kept.values() if has_expired(memory, now)]
+        gone = await self.async_forget(expired)
+        return gone + await self.async_forget(self._weakest(len(self._kept) - self.settings.most, now))
+
+    async def async_sync(self) -> None:
+        """Bring the vectors in step; what is there already is not embedded again."""
+        if self.index is not None:
+            await self.index.async_sync(self.settings.collection, documents(self._kept.values()))
+
+    async def _async_store(self, memory: Memory) -> Memory:
+        """Keep a memory, in the index as well."""
+        self._put(memory)
+        self._changed()
+        if self.index is not None:
+            listed = documents([memory])
+            if listed:
+                await self.index.async_sync(self.settings.collection, listed, complete=False)
+            else:
+                await self.index.async_remove(self.settings.collection, [memory.id])
+        return memory
+
+    def _put(self, memory: Memory) -> None:
+        """Take a memory in."""
+        self._kept[memory.id] = memory
+        self._words.add(memory.id, memory.content)
+
+    async def _async_twin(self, new: Memory) -> Memory | None:
+        """Return the memory of the same person that says the same."""
+        candidates = [
+            (likeness(memory.content, new.content), memory_id)
+            for memory_id in self._words.sharing(new.content)
+            if _same_scope(memory := self._kept[memory_id], new)
+        ]
+        best = max(candidates, default=(0.0, ""))
+        if best[0] >= self.settings.dedup_threshold:
+            return self._kept[best[1]]
+        if self.index is None or new.private:
+            return None
+        hits = await self.index.async_search(
+            self.settings.collection, new.content, SEMANTIC_HITS, self.settings.dedup_threshold
+        )
+        near = [self._kept[hit.id] for hit in hits if hit.id in self._kept]
+        same = (memory for memory in near if _same_scope(memory, new))
+        return next((memory for memory in same if not differ(memory.content, new.content)), None)
+
+    def _make_room(self, new: Memory) -> bool:
+        """Return whether there is room; the weakest goes if it counts less than the new one."""
+        if new.origin is Origin.TOLD:
+            return len(self._kept) < MAX_KEPT
+        if len(self._kept) < self.settings.most:
+            return True
+        now = dt_util.utcnow()
+        weakest = self._weakest(1, now)
+        return bool(weakest) and strength(self._kept[weakest[0]], now, self.settings.decay) < new.importance
+
+    def _weakest(self, count: int, now: datetime) -> list[str]:
+        """Return the ids of what counts least; what somebody asked to remember is never among them."""
+        if count <= 0:
+            return []
+        weighed = sorted(
+            (strength(memory, now, self.settings.decay), memory.accessed_at, memory.id)
+            for memory in self._kept.values()
+            if memory.origin is not Origin.TOLD
+        )
+        return [memory_id for _, _, memory_id in weighed[:count]]
+
+
+def make_memory(
+    content: str,
+    *,
+    type: MemoryType = MemoryType.FACT,  # noqa: A002 - its name everywhere
+    importance: float = 0.5,
+    person: str | None = None,
+    origin: Origin = Origin.TOLD,
+    private: bool = False,
+    heard: Provenance,
+) -> Memory:
+    """Return a new memory, learned when it was heard."""
+    return Memory(
+        id=ulid_now(),
+        content=content,
+        type=type,
+        importance=importance,
+        person=person,
+        origin=origin,
+        private=private,
+        created_at=heard.at,
+        accessed_at=heard.at,
+        provenance=(heard,),
+    )
+
+
+def merged(old: Memory, new: Memory) -> Memory:
+    """Return what is known after the same was said again.
+
+    The words of whoever asked to remember it stay; else the newer words count.
+    """
+    keeps_words = old.origin is Origin.TOLD and new.origin is not Origin.TOLD
+    told = Origin.TOLD in (old.origin, new.origin)
+    return replace(
+        old,
+        content=old.content if keeps_words else new.content,
+        type=old.type if keeps_words else new.type,
+        importance=max(old.importance, new.importance),
+        origin=Origin.TOLD if told else old.origin,
+        private=old.private or new.private,
+        accessed_at=new.created_at,
+        access_count=old.access_count + 1,
+        expires_at=None if told else new.expires_at,
+        provenance=(*old.provenance, *new.provenance)[-MAX_PROVENANCE:],
+    )
+
+
+def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
+    """Return memories as they are embedded; what is private is found by its words only."""
+    return [
+        KnowledgeDocument(
+            id=memory.id,
+            source=Source.MEMORY,
+            title=memory.type.value,
+            text=memory.content,
+            person=memory.person,
+        )
+        for memory in memories
+        if not memory.private
+    ]
+
+
+def _same_scope(one: Memory, other: Memory) -> bool:
+    """Return whether two memories are of the same person, and for the same eyes."""
+    return one.person == other.person and one.private == other.private

@@ -1,0 +1,69 @@
+"""Codes, PINs, passwords and card numbers, as they stand in sentences."""
+
+import re
+from typing import Final
+
+from ..vector.text import fold
+
+PASSWORD_WORDS: Final = (
+    "password",
+    "passphrase",
+    "passwort",
+    "kennwort",
+    "wachtwoord",
+    "mot de passe",
+    "mdp",
+    "contrasena",
+    "senha",
+    "palavra-passe",
+    "parola d.ordine",
+    "haslo",
+    "losenord",
+    "adgangskode",
+    "passord",
+    "salasana",
+    "parol",
+    "heslo",
+)
+"""Behind these any word may be the secret."""
+CODE_WORDS: Final = (
+    *(r"\w*code", r"\w*pin", r"\w*kod", "passcode", "codigo", "clave", "codice", "kode"),
+    *("secret", "geheimnis", "geheimzahl", "token", "api[ -]?key", r"\w*schlussel"),
+    *("cvv", "cvc", "tan", "puk"),
+)
+"""Behind these something with digits is."""
+
+_PASSWORD: Final = re.compile(rf"(?<!\w)\w*(?:{'|'.join(PASSWORD_WORDS)})(?!\w)")
+_CODE: Final = re.compile(rf"(?<!\w)(?:{'|'.join(CODE_WORDS)})(?!\w)")
+_DIGITS: Final = re.compile(r"(?<!\w)(?:\d(?:[ .-]?\d){2,}|(?=\S*\d)(?=\S*[^\W\d_])\S{5,})(?!\w)")
+"""Three digits or more, or letters mixed with digits."""
+_SAID: Final = re.compile(r"(?:\b(?:is|ist|lautet|heisst|est|es|e|to|ar|er|jest|on|je)\b|[:=])\s*(\S{4,})")
+_PARTICIPLE: Final = re.compile(r"\w+(?:ed|t|e|ado|ada|ato|ata)\W*$")
+_QUOTED: Final = re.compile(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
+_CARD: Final = re.compile(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
+_KEY: Final = re.compile(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z0-9]{12,}", re.IGNORECASE)
+_ACCOUNT: Final = re.compile(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
+
+
+def holds_secret(text: str) -> bool:
+    """Return whether a sentence seems to give away a code, a password, a key or a card or account number."""
+    if _KEY.search(text) or any(_is_card(found.group()) for found in _CARD.finditer(text)):
+        return True
+    folded = fold(text)
+    if _ACCOUNT.search(folded):
+        return True
+    for words in (_PASSWORD, _CODE):
+        for named in words.finditer(folded):
+            behind = folded[named.end() :]
+            if _DIGITS.search(behind) or _QUOTED.search(behind):
+                return True
+            if words is _PASSWORD and (said := _SAID.search(behind)) and not _PARTICIPLE.match(said.group(1)):
+                return True
+    return False
+
+
+def _is_card(digits: str) -> bool:
+    """Return whether a run of digits passes the check of card numbers (Luhn)."""
+    numbers = [int(char) for char in digits if char.isdigit()]
+    doubled = [sum(divmod(2 * number, 10)) for number in numbers[-2::-2]]
+    return (sum(numbers[-1::-2]) + sum(doubled)) % 10 == 0

@@ -1,0 +1,73 @@
+"""Finds sentences by their words, one added or removed at a time."""
+
+from collections.abc import Collection
+from math import log
+from typing import Final
+
+from ..vector.text import words
+
+STEM: Final = 5
+"""Letters by which inflections of a word are taken for it."""
+STEM_SHARE: Final = 0.6
+"""What an inflection counts, beside the word itself."""
+
+
+class WordIndex:
+    """Sentences by key. Small texts, any language; nothing is built ahead."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._texts: dict[str, frozenset[str]] = {}
+        self._by_word: dict[str, set[str]] = {}
+        self._by_stem: dict[str, set[str]] = {}
+
+    def __len__(self) -> int:
+        """Return the number of sentences."""
+        return len(self._texts)
+
+    def add(self, key: str, text: str) -> None:
+        """Add a sentence, or replace the one of this key."""
+        self.remove(key)
+        found = self._texts[key] = frozenset(words(text))
+        for word in found:
+            self._by_word.setdefault(word, set()).add(key)
+            self._by_stem.setdefault(word[:STEM], set()).add(key)
+
+    def remove(self, key: str) -> None:
+        """Remove a sentence; one that is not there is no error."""
+        for word in self._texts.pop(key, frozenset()):
+            for table, entry in ((self._by_word, word), (self._by_stem, word[:STEM])):
+                if (keys := table.get(entry)) is not None:
+                    keys.discard(key)
+                    if not keys:
+                        del table[entry]
+
+    def search(self, query: str, allowed: Collection[str] | None = None) -> list[tuple[str, float]]:
+        """Return keys with the share of the query that they cover, from 0 to 1, best first.
+
+        Rare words weigh more than common ones. `allowed` limits the answer to these keys.
+        """
+        scores: dict[str, float] = {}
+        whole = 0.0
+        for word in dict.fromkeys(words(query)):
+            exact = self._by_word.get(word, set())
+            alike = self._by_stem.get(word[:STEM], set()) if len(word) > STEM else exact
+            weight = self._weight(len(alike))
+            whole += weight
+            for key in alike:
+                share = 1.0 if key in exact else STEM_SHARE
+                scores[key] = scores.get(key, 0.0) + weight * share
+        found = [(key, score / whole) for key, score in scores.items() if allowed is None or key in allowed]
+        return sorted(found, key=lambda item: (-item[1], item[0]))
+
+    def sharing(self, text: str, least: int = 1) -> dict[str, int]:
+        """Return the keys of sentences with at least so many words in common, and how many these are."""
+        shared: dict[str, int] = {}
+        for word in set(words(text)):
+            for key in self._by_word.get(word, ()):
+                shared[key] = shared.get(key, 0) + 1
+        return {key: count for key, count in shared.items() if count >= least}
+
+    def _weight(self, frequency: int) -> float:
+        """Return what a word is worth that so many sentences have."""
+        return log(1 + (len(self._texts) - frequency + 0.5) / (frequency + 0.5))

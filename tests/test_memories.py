@@ -1,0 +1,255 @@
+"""What is remembered: found again, merged with what was known, forgotten when asked."""
+
+from collections.abc import Callable
+from datetime import timedelta
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, strategies as st
+import pytest
+
+from custom_components.home_agent.errors import ValidationError
+from custom_components.home_agent.memory.likeness import likeness
+from custom_components.home_agent.memory.manager import STORE_KEY, MemoryManager
+from custom_components.home_agent.memory.memories import Memories, MemorySettings, Outcome, make_memory
+from custom_components.home_agent.memory.records import (
+    Memory,
+    MemoryType,
+    Origin,
+    Provenance,
+    as_dict,
+    from_dict,
+)
+from custom_components.home_agent.memory.strength import strength
+from custom_components.home_agent.memory.visibility import is_visible
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.util import dt as dt_util
+
+NOW = dt_util.parse_datetime("2026-03-01T12:00:00+00:00", raise_on_error=True)
+
+
+def made(content: str, origin: Origin = Origin.EXTRACTED, **options: Any) -> Memory:
+    """Return something to remember."""
+    options.setdefault("heard", Provenance(at=dt_util.utcnow()))
+    return make_memory(content, origin=origin, **options)
+
+
+def seen_by(person: str | None) -> Callable[[Memory], bool]:
+    """Return what lets through what this person may see."""
+    return lambda memory: is_visible(memory, person)
+
+
+def path_of(hass: HomeAssistant) -> Path:
+    """Return where the memories are stored."""
+    return Path(hass.config.path(".storage", STORE_KEY))
+
+
+def file_text(hass: HomeAssistant) -> str:
+    """Return what is on disk."""
+    return path_of(hass).read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def memories() -> Memories:
+    """An empty memory."""
+    return Memories(lambda: None)
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test files of its own."""
+    return str(tmp_path)
+
+
+async def contents(memories: Memories, query: str, person: str | None = None) -> list[str]:
+    """Return what a person finds."""
+    found = await memories.async_search(query, 5, may_see=seen_by(person))
+    return [item.memory.content for item in found]
+
+
+async def test_what_fits_is_found_first(memories: Memories) -> None:
+    """Rare words count more than common ones, and an inflected word is the word."""
+    for content in (
+        "Anna is allergic to peanuts",
+        "The family likes to eat at seven",
+        "The dog is called Bello and likes walks",
+        "Opa trinkt gerne vegetarische Suppe",
+    ):
+        await memories.async_remember(made(content))
+    assert (await contents(memories, "what is the dog called?"))[
+        0
+    ] == "The dog is called Bello and likes walks"
+    assert (await contents(memories, "peanut soup for Anna"))[0] == "Anna is allergic to peanuts"
+    assert (await contents(memories, "Ist Opa Vegetarier?"))[0] == "Opa trinkt gerne vegetarische Suppe"
+    assert await contents(memories, "zebra") == []
+
+
+async def test_the_same_twice_is_one_memory(memories: Memories) -> None:
+    """It counts as used, keeps the higher importance and remembers who said it when."""
+    first = await memories.async_remember(made("The dog is called Bello", importance=0.4))
+    heard = Provenance(at=dt_util.utcnow(), person="anna", conversation_id="c2")
+    outcome, memory = await memories.async_remember(
+        made("the dog is called Bello!", importance=0.7, heard=heard)
+    )
+    assert outcome is Outcome.MERGED
+    assert memory.id == first[1].id
+    assert len(memories) == 1
+    assert (memory.importance, memory.access_count) == (0.7, 1)
+    assert [item.person for item in memory.provenance] == [None, "anna"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("My birthday is on March 15", "My birthday is on March 16"),
+        ("Ben likes coriander in his soup at lunch", "Ben does not like coriander in his soup at lunch"),
+        ("The boiler was serviced in 2024", "The boiler was serviced in 2025"),
+        ("Anna mag keinen Kaffee am Morgen", "Anna mag Kaffee am Morgen"),
+    ],
+)
+async def test_what_differs_in_what_matters_is_kept_apart(memories: Memories, one: str, other: str) -> None:
+    """Another number or a denial makes another memory, however alike the words are."""
+    await memories.async_remember(made(one))
+    assert (await memories.async_remember(made(other)))[0] is Outcome.ADDED
+    assert len(memories) == 2
+
+
+async def test_persons_do_not_share_a_memory(memories: Memories) -> None:
+    """The same words of two persons are two memories."""
+    await memories.async_remember(made("I like tea in the evening", person="anna"))
+    await memories.async_remember(made("I like tea in the evening", person="ben"))
+    assert len(memories) == 2
+
+
+async def test_what_was_told_keeps_its_words(memories: Memories) -> None:
+    """Extraction that hears it again does not rewrite it, and telling makes it last."""
+    _, told = await memories.async_remember(made("The dog is called Bello", Origin.TOLD))
+    _, again = await memories.async_remember(made("The dog is called Bello today", importance=0.9))
+    assert again.content == told.content
+    assert again.origin is Origin.TOLD
+    memories.configure(MemorySettings(lifetimes={MemoryType.EVENT: timedelta(days=1)}), None)
+    _, event = await memories.async_remember(made("Grandma visits on Sunday", type=MemoryType.EVENT))
+    assert event.expires_at is not None
+    _, event = await memories.async_remember(made("Grandma visits on Sunday", Origin.TOLD))
+    assert event.expires_at is None
+
+
+async def test_what_is_over_is_gone(memories: Memories) -> None:
+    """By type, never what was told, and not found even before it is tidied away."""
+    memories.configure(MemorySettings(lifetimes={MemoryType.CONTEXT: timedelta(days=2)}), None)
+    long_ago = Provenance(at=dt_util.utcnow() - timedelta(days=3))
+    await memories.async_remember(made("Guests are in the house", type=MemoryType.CONTEXT, heard=long_ago))
+    told = made("The painter is in the house", Origin.TOLD, type=MemoryType.CONTEXT, heard=long_ago)
+    await memories.async_remember(told)
+    assert await contents(memories, "who is in the house") == ["The painter is in the house"]
+    gone = await memories.async_tidy(dt_util.utcnow())
+    assert [memory.content for memory in gone] == ["Guests are in the house"]
+    assert [memory.content for memory in memories.all()] == ["The painter is in the house"]
+
+
+async def test_the_weakest_makes_room(memories: Memories) -> None:
+    """What counts less than everything there is not kept; what was told neither goes nor is refused."""
+    memories.configure(MemorySettings(most=2), None)
+    await memories.async_remember(made("The cellar is damp", importance=0.3))
+    await memories.async_remember(made("Ben plays chess", importance=0.6))
+    assert (await memories.async_remember(made("It rained", importance=0.2)))[0] is Outcome.FULL
+    assert (await memories.async_remember(made("Anna sings", importance=0.8)))[0] is Outcome.ADDED
+    await memories.async_tidy(dt_util.utcnow())
+    assert {memory.content for memory in memories.all()} == {"Ben plays chess", "Anna sings"}
+    for number in range(3):
+        memory = made(f"Told number {number}", Origin.TOLD, importance=0.0)
+        assert (await memories.async_remember(memory))[0] is Outcome.ADDED
+    await memories.async_tidy(dt_util.utcnow())
+    assert {memory.content for memory in memories.all()} == {f"Told number {number}" for number in range(3)}
+
+
+async def test_words_are_needed(memories: Memories) -> None:
+    """Nothing is not a memory."""
+    with pytest.raises(ValidationError, match="nothing to remember"):
+        await memories.async_remember(made(" \n "))
+
+
+def test_use_strengthens_and_time_weakens() -> None:
+    """A day without use costs the share that the option says; what was told loses nothing."""
+    memory = made("The dog is called Bello", importance=0.5, heard=Provenance(at=NOW))
+    assert strength(memory, NOW, 0.1) == pytest.approx(0.5)
+    assert strength(memory, NOW + timedelta(days=2), 0.1) == pytest.approx(0.405)
+    told = made("The dog is called Bello", Origin.TOLD, importance=0.5, heard=Provenance(at=NOW))
+    assert strength(told, NOW + timedelta(days=200), 0.1) == pytest.approx(0.5)
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_likeness_is_a_share(one: str, other: str) -> None:
+    """It is the same both ways, and full for the same sentence."""
+    assert likeness(one, other) == likeness(other, one)
+    assert 0.0 <= likeness(one, other) <= 1.0
+
+
+@given(
+    owner=st.sampled_from([None, "anna", "ben"]),
+    private=st.booleans(),
+    viewer=st.sampled_from([None, "anna"]),
+)
+def test_nobody_sees_what_is_another_person_s(owner: str | None, private: bool, viewer: str | None) -> None:
+    """And who is not known sees nothing private."""
+    visible = is_visible(made("x", person=owner, private=private), viewer)
+    assert not (visible and owner not in (None, viewer))
+    assert not (visible and viewer is None and (private or owner is not None))
+    assert visible or owner is not None or private
+
+
+async def test_what_is_remembered_comes_back(hass: HomeAssistant) -> None:
+    """After a restart, with everything that is known of it."""
+    manager = MemoryManager(hass)
+    await manager.async_load()
+    heard = Provenance(at=dt_util.utcnow(), person="anna", conversation_id="c1", said="merk dir")
+    _, memory = await manager.of("entry").async_remember(
+        made("Bello is a dog", Origin.TOLD, person="anna", private=True, heard=heard)
+    )
+    await manager.async_flush()
+    again = MemoryManager(hass)
+    await again.async_load()
+    assert again.of("entry").all() == [memory]
+    assert again.of("other").all() == []
+    assert from_dict(json.loads(json.dumps(as_dict(memory)))) == memory
+
+
+async def test_what_is_forgotten_is_not_on_disk(hass: HomeAssistant) -> None:
+    """Not in the store, not in the search."""
+    manager = MemoryManager(hass)
+    memories = manager.of("entry")
+    _, memory = await memories.async_remember(made("The treasure is under the oak", Origin.TOLD))
+    await manager.async_flush()
+    assert "treasure" in file_text(hass)
+    assert await memories.async_forget([memory.id, "unknown"]) == [memory]
+    await manager.async_flush()
+    assert "treasure" not in file_text(hass)
+    assert await contents(memories, "treasure") == []
+    manager.forget("entry")
+    assert len(manager.of("entry")) == 0
+
+
+async def test_a_broken_store_is_kept_aside(hass: HomeAssistant) -> None:
+    """What can be read is read, the rest is reported and stays on disk."""
+    manager = MemoryManager(hass)
+    _, memory = await manager.of("entry").async_remember(made("Bello is a dog"))
+    await manager.async_flush()
+    path = path_of(hass)
+    stored = json.loads(file_text(hass))
+    stored["data"]["entries"]["entry"].append({"id": "x"})
+    await hass.async_add_executor_job(path.write_text, json.dumps(stored))
+    again = MemoryManager(hass)
+    await again.async_load()
+    assert again.of("entry").all() == [memory]
+    assert list(path.parent.glob(f"{STORE_KEY}.corrupt-*"))
+    assert ir.async_get(hass).async_get_issue("home_agent", f"store_unreadable_{STORE_KEY}")
+    await again.async_forget_set_aside()
+    assert not list(path.parent.glob(f"{STORE_KEY}.corrupt-*"))

@@ -1,0 +1,53 @@
+"""What must not be learned by the way: codes, passwords, keys, card and account numbers."""
+
+import pytest
+
+from custom_components.home_agent.memory.secrets import holds_secret
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the garage code is 1234",
+        "Der Code für die Alarmanlage ist 4711",
+        "my PIN is 9 8 7 6",
+        "wifi password is hunter2",
+        "Das WLAN-Passwort lautet Sonnenschein",
+        "my card is 4111 1111 1111 1111",
+        "use sk-abcdefghijklmnop123",
+        "le mot de passe est bonjour",
+        "De toegangscode van de poort is 8821",
+        "IBAN DE89 3704 0044 0532 0130 00",
+        "The alarmcode: 55621",
+        "la contraseña es perro123",
+        "CVV 123",
+        "api key abcd1234efgh",
+        "the password for the neighbours is “Sesame”",
+    ],
+)
+def test_secrets_are_seen(text: str) -> None:
+    """In the languages that are spoken, with and without spaces in the digits."""
+    assert holds_secret(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my birthday is March 15 1984",
+        "Anna likes the code review at work",
+        "We have 1200 books",
+        "the password manager is installed",
+        "dress code is casual",
+        "The zip code is on the letter",
+        "phone number is 0171 2345678",
+        "The pin board is in the hall",
+        "kids go to bed at 20:30",
+        "Ich mag Pinguine",
+        "The heating is set to 21",
+        "The meeting is in room 1234",
+        "Spinning class is on Tuesday",
+    ],
+)
+def test_what_is_none_may_be_learned(text: str) -> None:
+    """Words for secrets without a secret, and numbers without such a word."""
+    assert not holds_secret(text)
