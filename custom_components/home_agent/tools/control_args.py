@@ -8,11 +8,12 @@ from typing import Any, override
 import probatio
 
 from ..errors import ValidationError
+from ..knowledge.spoken_words import words_of
 from .actions import ACTIONS, VERBS
 from .matching import fold
 from .parameters import clean
 from .targets import Target, texts
-from .words import NOT_A_QUESTION, QUESTION_OPENERS, words_of
+from .words import NOT_A_QUESTION, QUESTION_OPENERS
 
 MAX_ERROR = 300
 MIN_QUESTION_WORDS = 2

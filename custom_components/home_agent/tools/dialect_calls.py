@@ -13,11 +13,11 @@ from typing import Any, Final
 
 from homeassistant.helpers import llm
 
+from ..knowledge.spoken_words import words_of
 from .actions import ACTIONS, is_vetted
 from .parameter_table import PARAMETERS
 from .redaction import UNPARSED
 from .targets import texts
-from .words import words_of
 
 CONTROL: Final = "ha_control"
 QUERY: Final = "ha_query"

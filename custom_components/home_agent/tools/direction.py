@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Final
 
+from ..knowledge.spoken_words import words_of
 from .matching import fold
-from .words import words_of
 
 _OPENING: Final = words_of(
     "open unlock disarm raise offne offnen entsperre entsperren entriegle entriegeln "

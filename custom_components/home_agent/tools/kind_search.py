@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.spoken_words import DOMAIN_WORDS, asks_for_all
 from .base import Speaker
 from .candidates import SINGULAR_CLASSES, choose, protected
 from .kinds import Kinds, read_kinds
 from .matching import NameIndex, fold, name_index, squash, without_article
 from .places import Place, find_place, places_in_sentence, unknown_place
 from .targets import Target
-from .words import ALL_IDIOMS, DOMAIN_WORDS, all_words
 
 EVERYTHING = frozenset(("light", "switch", "fan", "media_player"))
 """Domains that "everything" covers where no kind of thing was named."""
@@ -18,16 +18,7 @@ EVERYTHING = frozenset(("light", "switch", "fan", "media_player"))
 
 def says_all(sentence: str, language: str) -> bool:
     """Return whether a sentence asks for everything of a kind."""
-    text = f" {fold(sentence)} "
-    for idiom in ALL_IDIOMS:
-        text = text.replace(f" {idiom} ", " ")
-    wanted = all_words(language)
-    return not wanted.isdisjoint(text.split()) or any(word in text for word in wanted if _is_unspaced(word))
-
-
-def _is_unspaced(word: str) -> bool:
-    """Return whether a word is of a script that puts no spaces between words."""
-    return any("\u3040" <= char <= "\u30ff" or "\u4e00" <= char <= "\u9fff" for char in word)
+    return asks_for_all(fold(sentence), language)
 
 
 def is_singular(record: EntityRecord) -> bool:

@@ -6,9 +6,9 @@ from typing import override
 
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.spoken_words import DOMAIN_WORDS, words_of
 from .matching import NameIndex, fold, squash
 from .targets import Target
-from .words import DOMAIN_WORDS, words_of
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
 OPENING_CLASSES = words_of("awning blind curtain damper door garage gate shade shutter window")

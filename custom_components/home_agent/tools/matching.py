@@ -9,7 +9,8 @@ from typing import Final
 import unicodedata
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from .words import DOMAIN_WORDS, STOP_WORDS
+from ..knowledge.spoken_words import DOMAIN_WORDS
+from .words import STOP_WORDS
 
 _SPECIAL = str.maketrans(
     {"ß": "ss", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}

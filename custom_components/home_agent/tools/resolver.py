@@ -16,6 +16,7 @@ from fnmatch import fnmatchcase
 
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.spoken_words import DOMAIN_WORDS, all_words
 from .base import Speaker
 from .candidates import choose, missing, protected
 from .kind_search import KindSearch, says_all
@@ -23,7 +24,7 @@ from .kinds import DOMAINS, Kinds
 from .matching import MARGIN, fold, squash, without_article
 from .places import Place, find_place
 from .targets import Target
-from .words import DOMAIN_WORDS, STOP_WORDS, all_words
+from .words import STOP_WORDS
 
 __all__ = ["Target", "resolve", "says_all"]
 
