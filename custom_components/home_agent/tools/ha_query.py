@@ -91,7 +91,7 @@ async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[Entit
     """Return the entities that are meant, exposed and there, most telling first."""
     search = partial(find_all, run.house, Target.from_args(args), speaker=run.speaker, sentence=run.sentence)
     records = await run.hass.async_add_executor_job(search)
-    may_read = await _async_read_permission(run)
+    may_read = await async_read_permission(run)
     found = []
     for index, record in enumerate(records, 1):
         state = run.hass.states.get(record.entity_id)
@@ -106,7 +106,7 @@ async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[Entit
     return found
 
 
-async def _async_read_permission(run: ToolRun) -> Callable[[str], bool]:
+async def async_read_permission(run: ToolRun) -> Callable[[str], bool]:
     """Return what tells whether the speaker may read an entity; satellites have no user to ask."""
     if (user_id := run.speaker.context.user_id) is None:
         return lambda _entity_id: True

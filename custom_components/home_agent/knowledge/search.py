@@ -1,0 +1,129 @@
+"""Finds documents of the house's knowledge: by the entities that a query names, by words and by meaning."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Final, Protocol
+
+from homeassistant.core import HomeAssistant
+
+from ..vector.fusion import fuse
+from ..vector.lexical import LexicalIndex
+from ..vector.store import Hit, Value
+from .documents import KnowledgeDocument, Source
+from .house_knowledge import Documents, HouseKnowledge
+
+MAX_FOUND: Final = 50
+"""Documents ranked; who asks takes as many of them as there is room for."""
+CANDIDATES: Final = 30
+MIN_SIMILARITY: Final = 0.25
+NAMED_WEIGHT: Final = 2.0
+"""Of naming an entity, against words and meaning: what speaks of it comes before what only sounds alike."""
+INLINE: Final = 100
+"""Documents searched on the event loop; more go to the executor."""
+
+
+class SemanticSearch(Protocol):
+    """Search by meaning, such as SemanticIndex; it never raises."""
+
+    @property
+    def available(self) -> bool:
+        """Return whether it can answer now."""
+        ...
+
+    async def async_search(
+        self,
+        collection: str,
+        query: str,
+        limit: int,
+        threshold: float = 0.0,
+        where: Mapping[str, Value] | None = None,
+    ) -> list[Hit]:
+        """Return the closest texts, best first."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What is looked for."""
+
+    text: str
+    source: Source | None = None
+    mentioned: Sequence[str] = ()
+    """The entities that the text names, the surest first."""
+    person_id: str | None = None
+    """Who asks; unknown people get what is the household's."""
+
+
+class KnowledgeSearch:
+    """Search for one entry: the house's documents, with its own index of meanings where it has one."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        knowledge: HouseKnowledge,
+        semantic: SemanticSearch | None = None,
+        collection: str = "",
+    ) -> None:
+        """Take what is searched; `collection` is where the meanings of the documents are."""
+        self._hass = hass
+        self._knowledge = knowledge
+        self._semantic = semantic
+        self._collection = collection
+
+    async def async_prepare(self) -> None:
+        """Build what the first search would have to wait for."""
+        await self._knowledge.async_index()
+
+    async def async_search(
+        self, question: Question, visible: Callable[[str], bool]
+    ) -> list[KnowledgeDocument]:
+        """Return documents, best first. None of them speaks of an entity that is not visible now."""
+        documents, index = await self._knowledge.async_index()
+        allowed = {key for key, document in documents.items() if _is_for(document, question)}
+        by_words = await self._async_by_words(index, question.text, allowed)
+        by_meaning = await self._async_by_meaning(question, allowed)
+        named = _naming(documents, allowed, question.mentioned)
+        ranked = fuse((named, by_words, by_meaning), (NAMED_WEIGHT, 1.0, 1.0))
+        # Somebody may have hidden an entity while we were searching.
+        current = await self._knowledge.async_documents()
+        found = (current.get(key) for key, _score in ranked)
+        return [
+            document for document in found if document is not None and all(map(visible, document.entity_ids))
+        ][:MAX_FOUND]
+
+    async def _async_by_words(self, index: LexicalIndex, text: str, allowed: set[str]) -> list[str]:
+        """Return documents that share words with the text."""
+        if len(index) <= INLINE:
+            found = index.search(text, CANDIDATES, allowed)
+        else:
+            found = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
+        return [key for key, _score in found]
+
+    async def _async_by_meaning(self, question: Question, allowed: set[str]) -> list[str]:
+        """Return documents that mean something like the text."""
+        if self._semantic is None or not self._semantic.available:
+            return []
+        where: Mapping[str, Value] | None = {"source": question.source.value} if question.source else None
+        hits = await self._semantic.async_search(
+            self._collection, question.text, CANDIDATES, MIN_SIMILARITY, where=where
+        )
+        return [hit.id for hit in hits if hit.id in allowed]
+
+
+def _is_for(document: KnowledgeDocument, question: Question) -> bool:
+    """Return whether a document is of the source that is wanted, and the household's or the person's own."""
+    if question.source is not None and document.source is not question.source:
+        return False
+    return document.person is None or document.person == question.person_id
+
+
+def _naming(documents: Documents, allowed: set[str], mentioned: Sequence[str]) -> list[str]:
+    """Return the documents that speak of entities, those that speak of little else first."""
+    weights = {entity_id: 1 / (1 + rank) for rank, entity_id in enumerate(mentioned)}
+    scores: dict[str, float] = {}
+    for key in allowed:
+        spoken_of = documents[key].entity_ids
+        if score := sum(weights.get(entity_id, 0.0) for entity_id in spoken_of):
+            scores[key] = score / sqrt(len(spoken_of))
+    return sorted(scores, key=lambda key: (-scores[key], key))[:MAX_FOUND]

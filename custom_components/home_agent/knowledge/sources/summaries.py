@@ -1,0 +1,293 @@
+"""What happened in the last 24 hours, from the recorder: how long things were on, what was measured."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, override
+
+from homeassistant.components.sensor import ATTR_STATE_CLASS
+from homeassistant.const import (
+    ATTR_UNIT_OF_MEASUREMENT,
+    COMPRESSED_STATE_LAST_CHANGED,
+    COMPRESSED_STATE_LAST_UPDATED,
+    COMPRESSED_STATE_STATE,
+)
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, State, callback
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_progress
+from homeassistant.helpers.start import async_at_started
+from homeassistant.util import dt as dt_util
+
+from ...const import LOGGER
+from ...vector.store import in_batches
+from ...vector.text import clean
+from ..binary_words import BINARY_WORDS
+from ..documents import KnowledgeDocument, KnowledgeSource, Source
+from ..house import House
+from ..records import EntityRecord, HouseSnapshot
+from .words import NAME_CHARS, span
+
+if TYPE_CHECKING:
+    from homeassistant.components.recorder.core import Recorder
+
+EVERY: Final = timedelta(hours=6)
+PERIOD: Final = timedelta(hours=24)
+MAX_TIMED: Final = 600
+"""Entities whose changes are read; the first by entity id."""
+MAX_MEASURED: Final = 600
+BATCH: Final = 10
+"""Entities read at once, so that a chatty one never fills the memory."""
+SUMMARY_CHARS: Final = 1400
+
+ACTIVE: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        ("binary_sensor", "fan", "humidifier", "input_boolean", "light", "siren", "switch"), "on"
+    ),
+    **dict.fromkeys(("cover", "valve"), "open"),
+    **dict.fromkeys(("device_tracker", "person"), "home"),
+    "lawn_mower": "mowing",
+    "lock": "unlocked",
+    "media_player": "playing",
+    "vacuum": "cleaning",
+}
+"""By domain: the state whose time is counted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figures:
+    """What one entity did: seconds and times in its active state, or numbers."""
+
+    seconds: float = 0.0
+    times: int = 0
+    low: float | None = None
+    high: float | None = None
+    mean: float | None = None
+    counted: float | None = None
+    """What a meter went up by."""
+
+
+class SummarySource(KnowledgeSource):
+    """One document for each room, read again every six hours."""
+
+    source = Source.SUMMARY
+
+    def __init__(self, hass: HomeAssistant, house: House) -> None:
+        """Start with nothing read."""
+        self._hass = hass
+        self._house = house
+        self._figures: Mapping[str, Figures] = {}
+        self._until: datetime | None = None
+        self._listeners: list[Callable[[], None]] = []
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Read once Home Assistant has started and every six hours from then on; return how to stop that."""
+
+        async def read(*_: Any) -> None:
+            await self.async_refresh()
+
+        unsubscribe = [
+            async_at_started(self._hass, read),
+            async_track_time_interval(self._hass, read, EVERY, cancel_on_shutdown=True),
+        ]
+
+        @callback
+        def stop() -> None:
+            for each in unsubscribe:
+                each()
+
+        return stop
+
+    async def async_refresh(self) -> None:
+        """Read the last 24 hours; without a recorder there is nothing, a failing one changes nothing."""
+        instance = self._hass.data.get(DATA_INSTANCE)
+        if instance is None:
+            self._figures = {}
+            return
+        if async_migration_in_progress(self._hass) or not instance.async_recorder_ready.is_set():
+            return
+        from sqlalchemy.exc import SQLAlchemyError  # noqa: PLC0415 - the recorder has it, others need not
+
+        end = dt_util.utcnow()
+        try:
+            self._figures = await self._async_read(instance, end - PERIOD, end)
+        except SQLAlchemyError as err:
+            LOGGER.warning("The last 24 hours could not be read: %s", type(err).__name__)
+            return
+        self._until = end
+        for listener in self._listeners:
+            listener()
+
+    @override
+    async def async_documents(self) -> list[KnowledgeDocument]:
+        """Return a document for each room in which something happened."""
+        if self._until is None or not self._figures:
+            return []
+        house = await self._house.async_snapshot()
+        rooms: dict[str | None, list[EntityRecord]] = {}
+        for entity_id in self._figures:
+            if record := house.entities.get(entity_id):
+                rooms.setdefault(record.area_id, []).append(record)
+        found = (self._document(house, area_id, records) for area_id, records in rooms.items())
+        return [document for document in found if document is not None]
+
+    @override
+    def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
+        """Call `changed` when the figures are new, or when names or exposure change."""
+        self._listeners.append(changed)
+        unsubscribe = self._house.async_listen(changed)
+
+        @callback
+        def stop() -> None:
+            self._listeners.remove(changed)
+            unsubscribe()
+
+        return stop
+
+    async def _async_read(self, instance: Recorder, start: datetime, end: datetime) -> dict[str, Figures]:
+        """Read all entities worth it, a batch at a time, in the recorder's own threads."""
+        house = await self._house.async_snapshot()
+        timed, measured = _worth_reading(self._hass, house)
+        found: dict[str, Figures] = {}
+        for batch in in_batches(timed, BATCH):
+            found |= await instance.async_add_executor_job(_read_timed, self._hass, batch, start, end)
+        if measured:
+            found |= await instance.async_add_executor_job(_read_measured, self._hass, measured, start, end)
+        return found
+
+    def _document(
+        self, house: HouseSnapshot, area_id: str | None, records: Sequence[EntityRecord]
+    ) -> KnowledgeDocument | None:
+        """Return what is told of one room, the busiest first."""
+        area = house.areas.get(area_id or "")
+        place = clean(area.name, NAME_CHARS) if area else "Without a room"
+        title = f"{place}, last 24 hours"
+        assert self._until is not None
+        text = f"{title}. Until {dt_util.as_local(self._until):%Y-%m-%d %H:%M}:"
+        named: list[str] = []
+        quiet = 0
+        for record in sorted(records, key=lambda record: -self._figures[record.entity_id].seconds):
+            said = in_words(record, self._figures[record.entity_id], self._hass.states.get(record.entity_id))
+            if said is None:
+                quiet += 1
+            elif len(text) + len(said) < SUMMARY_CHARS:
+                text += f" {clean(record.name, NAME_CHARS)} {said};"
+                named.append(record.entity_id)
+        if not named:
+            return None
+        text = text.rstrip(";") + "."
+        if quiet:
+            text += f" {quiet} others were not in use."
+        return KnowledgeDocument(
+            id=f"summary:{area_id or 'elsewhere'}",
+            source=Source.SUMMARY,
+            title=title,
+            text=text,
+            entity_ids=tuple(named),
+        )
+
+
+def in_words(record: EntityRecord, figures: Figures, state: State | None) -> str | None:
+    """Return the figures of one entity; None where there is nothing to tell."""
+    unit = str(state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) or "") if state else ""
+    if figures.counted is not None:
+        return f"counted {_number(figures.counted)} {unit}".rstrip()
+    if figures.low is not None and figures.high is not None:
+        spread = f"{_number(figures.low)} to {_number(figures.high)}"
+        mean = f", average {_number(figures.mean)}" if figures.mean is not None else ""
+        return f"{spread} {unit}".rstrip() + mean
+    if not figures.seconds:
+        return None
+    active = ACTIVE[record.domain]
+    if record.domain == "binary_sensor":
+        active = BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
+    said = f"{active} {span(figures.seconds)}"
+    if not figures.times:
+        return said
+    return f"{said}, {'once' if figures.times == 1 else f'{figures.times} times'}"
+
+
+def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str], list[str]]:
+    """Return the entities with a state to time, and those with statistics."""
+    timed: list[str] = []
+    measured: list[str] = []
+    for entity_id, record in house.entities.items():
+        if record.category is not None:
+            continue
+        if record.domain in ACTIVE:
+            timed.append(entity_id)
+            continue
+        state = hass.states.get(entity_id) if record.domain == "sensor" else None
+        if state is not None and state.attributes.get(ATTR_STATE_CLASS):
+            measured.append(entity_id)
+    return timed[:MAX_TIMED], measured[:MAX_MEASURED]
+
+
+def _read_timed(
+    hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
+) -> dict[str, Figures]:
+    """Read how long and how often entities were in their active state."""
+    from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
+
+    rows = get_significant_states(
+        hass,
+        start,
+        end,
+        list(entity_ids),
+        minimal_response=True,
+        no_attributes=True,
+        compressed_state_format=True,
+    )
+    return {
+        entity_id: _timed(changes, ACTIVE[entity_id.partition(".")[0]], start.timestamp(), end.timestamp())
+        for entity_id, changes in rows.items()
+    }
+
+
+def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> Figures:
+    """Return the time in a state, and how often it was entered."""
+    seconds, times = 0.0, 0
+    before: str | None = None
+    since = start
+    for change in changes:
+        at = change.get(COMPRESSED_STATE_LAST_CHANGED) or change.get(COMPRESSED_STATE_LAST_UPDATED) or start
+        state = change.get(COMPRESSED_STATE_STATE)
+        if before == active:
+            seconds += max(0.0, min(at, end) - since)
+        if state == active and before not in (None, active):
+            times += 1
+        before, since = state, max(at, start)
+    if before == active:
+        seconds += max(0.0, end - since)
+    return Figures(seconds=seconds, times=times)
+
+
+def _read_measured(
+    hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
+) -> dict[str, Figures]:
+    """Read the hourly statistics of sensors."""
+    from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
+
+    first = start.replace(minute=0, second=0, microsecond=0)
+    rows = statistics_during_period(
+        hass, first, end, set(entity_ids), "hour", None, {"change", "max", "mean", "min"}
+    )
+    return {entity_id: figures for entity_id, hours in rows.items() if (figures := _measured(hours))}
+
+
+def _measured(hours: Sequence[Any]) -> Figures | None:
+    """Return the extremes and the mean of hours, or what they counted."""
+    lows = [hour["min"] for hour in hours if hour.get("min") is not None]
+    highs = [hour["max"] for hour in hours if hour.get("max") is not None]
+    means = [hour["mean"] for hour in hours if hour.get("mean") is not None]
+    if lows and highs:
+        mean = sum(means) / len(means) if means else None
+        return Figures(low=min(lows), high=max(highs), mean=mean)
+    changes = [hour["change"] for hour in hours if hour.get("change") is not None]
+    return Figures(counted=sum(changes)) if changes else None
+
+
+def _number(value: float | None) -> str:
+    """Return a number with the digits that matter."""
+    text = f"{value or 0:.2f}"
+    return text.rstrip("0").rstrip(".")
