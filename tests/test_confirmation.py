@@ -27,7 +27,7 @@ from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.const import MATCH_ALL
-from homeassistant.core import Context, Event, HomeAssistant, callback
+from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
 
@@ -185,7 +185,7 @@ async def test_only_one_of_many_answers_runs(
     await ask(agent)
     confirmations = agent.entry.runtime_data.confirmations
     (action,) = confirmations.pending
-    tries = [confirmations.async_approve_owned(action, needs_pin=False) for _ in range(20)]
+    tries = [confirmations.async_approve_owned(action) for _ in range(20)]
     results = await asyncio.gather(*tries, return_exceptions=True)
     assert sum(result is None for result in results) == 1
     assert secure.moved() == RAN
@@ -246,7 +246,7 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     assert (speech(answer), answer.continue_conversation) == ("Please say the PIN.", True)
     assert secure.calls == []
     answer = await agent.say("the PIN is four seven one one", **same)
-    assert speech(answer) == "Done."
+    assert speech(answer) == "I unlocked Front Door."
     assert secure.moved() == RAN
     asked = await ask(agent, **same)
     await agent.say("4 7 1 1", **same)
@@ -372,7 +372,8 @@ async def test_notifications(hass: HomeAssistant, model_server: ModelServer, sec
 
     async def press(verb: str, user_id: str | None) -> None:
         event = {"action": f"HOME_AGENT_{verb}_{action_id}"}
-        hass.bus.async_fire("mobile_app_notification_action", event, context=Context(user_id=user_id))
+        context = Context(user_id=user_id)
+        hass.bus.async_fire("mobile_app_notification_action", event, EventOrigin.remote, context)
         await hass.async_block_till_done()
 
     for stranger in (None, secure.ben.id):

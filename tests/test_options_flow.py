@@ -71,13 +71,16 @@ FILLED: dict[str, dict[str, Any]] = {
         "automation_turns_per_minute": 60.0,
     },
     "memory": {"device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}]},
+    "channels": {"notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}]},
     "debug": {"debug_logging": True, "emit_events": False},
 }
 
 
 @pytest.fixture(autouse=True)
 def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on."""
+    """Set up what the integration depends on, and somebody with a phone."""
+    house.states.async_set("person.anna", "home", {"user_id": "anna"})
+    house.services.async_register("notify", "mobile_app_anna", lambda _call: None)
 
 
 @pytest.fixture
@@ -361,3 +364,42 @@ async def test_a_device_belongs_to_one_person(hass: HomeAssistant, entry: MockCo
     )
     assert result["errors"] == {"device_persons": "device_owned_twice"}
     assert result["description_placeholders"]["person"] == "person.ben"
+
+
+@pytest.mark.parametrize(
+    ("person", "target", "error"),
+    [
+        ("person.anna", "notify.send_message", "invalid_notify_target"),
+        ("person.anna", "light.kitchen", "invalid_notify_target"),
+        ("person.anna", "notify.mobile_app_bob", "notify_target_missing"),
+        ("person.guest", "notify.mobile_app_anna", "person_without_user"),
+    ],
+)
+async def test_targets_that_reach_nobody(
+    hass: HomeAssistant, entry: MockConfigEntry, person: str, target: str, error: str
+) -> None:
+    typed = {"notify_targets": [{"person": person, "targets": [target]}]}
+    result = await save(hass, entry, "channels", typed)
+    assert result["errors"] == {"notify_targets": error}
+    placeholders = result["description_placeholders"]
+    assert placeholders
+    assert (target if "target" in error else person) in placeholders.values()
+
+
+async def test_targets_to_choose_from(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """Phones and notify entities are offered; a person who stands there twice is put together."""
+    hass.states.async_set("notify.mail", "unknown", {"friendly_name": "Mail"})
+    schema = (await page(hass, entry, "channels"))["data_schema"]
+    assert schema
+    (selector,) = schema.schema.values()
+    offered = selector.config["fields"]["targets"]["selector"].config["options"]
+    assert [option["value"] for option in offered] == ["notify.mobile_app_anna", "notify.mail"]
+    hass.services.async_register("notify", "send_message", lambda _call: None)
+    twice = [
+        {"person": "person.anna", "targets": ["notify.mail"]},
+        {"person": "person.anna", "targets": ["notify.mobile_app_anna", " notify.mail"]},
+    ]
+    await save(hass, entry, "channels", {"notify_targets": twice})
+    assert entry.options["notify_targets"] == [
+        {"person": "person.anna", "targets": ["notify.mail", "notify.mobile_app_anna"]}
+    ]

@@ -12,11 +12,13 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
 from .channels.notify import NotificationChannel
+from .channels.phones import PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
     CONF_HISTORY_RETENTION_DAYS,
     CONF_MODEL,
+    CONF_NOTIFY_TARGETS,
     CONF_SESSION_PERSISTENCE,
     CONF_SESSION_TIMEOUT,
     DEFAULTS,
@@ -87,7 +89,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
     entry.runtime_data = data
     data.confirmations.async_start()
-    entry.async_on_unload(NotificationChannel(hass, data.confirmations).async_start())
+    data.confirmations.channels.append(NotificationChannel(hass))
+    phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS])
+    entry.async_on_unload(phones.async_start())
     async_register_own_api(hass, entry)
     _report_model(hass, entry, models)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)

@@ -123,6 +123,10 @@ CONF_POLICY_PROFILES: Final = "policy_profiles"
 CONF_ALLOW_SCRIPTS: Final = "allow_scripts_and_scenes"
 CONF_AUTOMATION_TURNS: Final = "automation_turns_per_minute"
 
+# Channels
+CONF_NOTIFY_TARGETS: Final = "notify_targets"
+"""Which notify targets are whose."""
+
 # Debug
 CONF_DEBUG_LOGGING: Final = "debug_logging"
 CONF_EMIT_EVENTS: Final = "emit_events"
@@ -185,6 +189,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_POLICY_PROFILES: [],
     CONF_ALLOW_SCRIPTS: False,
     CONF_AUTOMATION_TURNS: 30,
+    CONF_NOTIFY_TARGETS: [],
     CONF_DEBUG_LOGGING: False,
     CONF_EMIT_EVENTS: True,
 }

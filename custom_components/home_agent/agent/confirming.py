@@ -8,6 +8,7 @@ from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError
 from ..safety.answers import Answer, Read, read_answer
 from ..safety.confirmation import ConfirmationRefused, Outcome, Owner, PendingAction, Refusal
+from .done import Deeds
 from .phrases import async_error_sentence, async_phrase
 from .streaming import LogDelta
 from .turn import Turn
@@ -55,15 +56,18 @@ class ConfirmingMixin(HomeAgentBaseEntity):
         if read.answer is Answer.NO:
             await confirmations.async_drop(action, Outcome.REJECTED)
             return await async_phrase(self.hass, turn.language, "confirmation_rejected")
+        deeds = Deeds(self.hass, action.frozen)
         try:
             await confirmations.async_approve_owned(action, pin=read.pin or None)
+            turn.calls.touched.extend(sorted(action.entity_ids))
+            return await deeds.async_sentence(turn.language)
         except ConfirmationRefused as err:
             turn.asks = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
             return await async_phrase(self.hass, turn.language, err.key)
         except HomeAgentError as err:
             return await async_error_sentence(self.hass, turn.language, err)
-        turn.calls.touched.extend(sorted(action.entity_ids))
-        return await async_phrase(self.hass, turn.language, "done")
+        finally:
+            deeds.stop()
 
     async def _async_ask(self, turn: Turn) -> bool:
         """End the turn with our question if something waits for a word; the microphone opens."""

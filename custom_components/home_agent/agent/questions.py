@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 
-from ..safety.frozen import Frozen, FrozenCall, FrozenIntent
+from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenTool
 from ..tools.candidates import plain
 from ..tools.other_apis import inner_name
 from .phrases import async_phrase
@@ -39,19 +39,22 @@ GENERIC = frozenset({"turn_on", "turn_off", "toggle"})
 
 async def async_question(hass: HomeAssistant, language: str, frozen: Sequence[Frozen]) -> str:
     """Return the question about all that waits; each part is one sentence."""
-    calls = [part for item in frozen for part in (item.calls if isinstance(item, FrozenIntent) else (item,))]
-    asked = list(dict.fromkeys([await _async_part(hass, language, part) for part in calls]))
+    asked = list(dict.fromkeys([await _async_part(hass, language, part) for part in parts(frozen)]))
     if len(asked) > MAX_ASKED:
         return await async_phrase(hass, language, "ask_many", count=str(len(asked)), first=asked[0])
     return " ".join(asked)
 
 
+def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
+    """Return what waits, an intent as the calls that it makes."""
+    return [part for item in frozen for part in (item.calls if isinstance(item, FrozenIntent) else (item,))]
+
+
 async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
     """Return the question about one call."""
     if not isinstance(part, FrozenCall):
-        name = part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool)
-        return await async_phrase(hass, language, "ask_tool", tool=plain(name))
-    targets = _names(hass, part.entity_ids)
+        return await async_phrase(hass, language, "ask_tool", tool=tool_name(part))
+    targets = names(hass, part.entity_ids)
     key = f"{part.domain}_{part.service}"
     if key in ASKED:
         position = str(part.data.get("position", ""))
@@ -62,12 +65,17 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
     return await async_phrase(hass, language, "ask_service", targets=targets, action=action)
 
 
-def _names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
+def tool_name(part: FrozenIntent | FrozenTool) -> str:
+    """Return the name of a tool or an intent as it is spoken."""
+    return plain(part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool))
+
+
+def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
     """Return the names of entities as they are spoken."""
-    names = []
+    found = []
     for entity_id in entity_ids[:MAX_NAMED]:
         state = hass.states.get(entity_id)
         name = state.attributes.get(ATTR_FRIENDLY_NAME) if state else None
-        names.append(plain(str(name or entity_id)))
-    more = len(entity_ids) - len(names)
-    return ", ".join(names) + (f" + {more}" if more > 0 else "")
+        found.append(plain(str(name or entity_id)))
+    more = len(entity_ids) - len(found)
+    return ", ".join(found) + (f" + {more}" if more > 0 else "")

@@ -7,7 +7,12 @@ from typing import Any, Final
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
-from homeassistant.helpers.selector import SelectOptionDict, SelectSelector, SelectSelectorConfig
+from homeassistant.helpers.selector import (
+    SelectOptionDict,
+    Selector,
+    SelectSelector,
+    SelectSelectorConfig,
+)
 
 from ..const import (
     CONF_API_KEY,
@@ -17,12 +22,15 @@ from ..const import (
     CONF_FALLBACK_MODEL,
     CONF_LLM_APIS,
     CONF_MODEL,
+    CONF_NOTIFY_TARGETS,
     CONF_POLICY_PIN,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
     DOMAIN,
 )
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
+from .channels import async_check_targets, notify_options
+from .lists import notify_selector
 from .probe import async_find_server, async_probe_model, typed_endpoint
 from .schemas import EXAMPLES, PAGES, Checked, Field, check, form, stored_values
 from .validators import InvalidInput
@@ -82,18 +90,27 @@ PAGE_CHECKS: Final[dict[str, Callable[[HomeAssistant, Checked, Mapping[str, Any]
     "llm": _async_check_fallback,
     "prompt": _async_check_prompt,
     "safety": _async_check_pin,
+    "channels": async_check_targets,
 }
 
 
-def with_apis(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the fields with the LLM APIs that are there to choose from."""
+def with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields with what is there to choose from: LLM APIs, notify targets."""
+    makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
+        CONF_LLM_APIS: _api_selector,
+        CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
+    }
+    return tuple(
+        replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
+    )
+
+
+def _api_selector(hass: HomeAssistant) -> SelectSelector:
+    """Return a selector of the LLM APIs of others."""
     options = [
         SelectOptionDict(value=api.id, label=api.name) for api in llm.async_get_apis(hass) if api.id != DOMAIN
     ]
-    selector = SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
-    return tuple(
-        replace(field, selector=selector) if field.key == CONF_LLM_APIS else field for field in fields
-    )
+    return SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
 
 
 class HomeAgentOptionsFlow(OptionsFlow):
@@ -131,13 +148,19 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Show or save the page of what the agent may do."""
         return await self._async_page("safety", user_input)
 
+    async def async_step_channels(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of who is asked where."""
+        return await self._async_page("channels", user_input)
+
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of logs and events."""
         return await self._async_page("debug", user_input)
 
-    async def _async_page(self, page: str, user_input: dict[str, Any] | None) -> ConfigFlowResult:
-        """Show a page, or save what it gave."""
-        fields, stored = with_apis(self.hass, PAGES[page]), self.config_entry.options
+    async def _async_page(
+        self, page: str, user_input: dict[str, Any] | None, page_check: PageCheck | None = None
+    ) -> ConfigFlowResult:
+        """Show a page, or save what it gave; a check with something to tell asks first."""
+        fields, stored = with_choices(self.hass, PAGES[page]), self.config_entry.options
         if user_input is None:
             return self.async_show_form(step_id=page, data_schema=form(fields, stored_values(fields, stored)))
         checked = check(fields, user_input, stored)

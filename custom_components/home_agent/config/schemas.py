@@ -7,18 +7,12 @@ from typing import Any, Final
 import probatio
 
 from homeassistant.helpers.selector import (
-    AreaSelector,
-    AreaSelectorConfig,
     BooleanSelector,
-    DeviceSelector,
-    DeviceSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
     NumberSelector,
     NumberSelectorConfig,
     NumberSelectorMode,
-    ObjectSelector,
-    ObjectSelectorConfig,
     Selector,
     SelectSelector,
     SelectSelectorConfig,
@@ -30,8 +24,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
-from ..knowledge.persons import DEVICE, PERSON
-from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
+from .lists import notify_selector, owners_selector, profiles_selector
 from .validators import (
     InvalidInput,
     clean_collection,
@@ -42,6 +35,7 @@ from .validators import (
     clean_patterns,
     clean_profiles,
     clean_rules,
+    clean_targets,
     is_pattern,
     normalise_url,
     shown_secret,
@@ -155,45 +149,6 @@ def _rules(key: str) -> Field:
     return Field(key=key, selector=TextSelector(TextSelectorConfig(multiple=True)), clean=clean_rules)
 
 
-def _profiles() -> ObjectSelector:
-    """Return a selector of profiles: whom each is for, and its rules."""
-    rules: dict[str, Selector[Any]] = {
-        name: TextSelector(TextSelectorConfig(multiple=True)) for name in RULE_FIELDS
-    }
-    whom: dict[str, Selector[Any]] = {
-        PERSONS: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
-        DEVICES: DeviceSelector(DeviceSelectorConfig(multiple=True)),
-        AREAS: AreaSelector(AreaSelectorConfig(multiple=True)),
-    }
-    fields = {"name": TextSelector(), **whom, **rules}
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={
-                key: {"selector": selector, "required": key == "name"} for key, selector in fields.items()
-            },
-            multiple=True,
-            label_field="name",
-            translation_key="policy_profiles",
-        )
-    )
-
-
-def _owners() -> ObjectSelector:
-    """Return a selector of devices, each with whose it is."""
-    fields: dict[str, Selector[Any]] = {
-        DEVICE: DeviceSelector(DeviceSelectorConfig()),
-        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
-    }
-    return ObjectSelector(
-        ObjectSelectorConfig(
-            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
-            multiple=True,
-            label_field=PERSON,
-            translation_key="device_persons",
-        )
-    )
-
-
 CONNECTION: Final = (
     Field(key=const.CONF_NAME, selector=_text(), clean=_stripped),
     Field(
@@ -247,6 +202,12 @@ CONTEXT: Final = (
         selector=TextSelector(TextSelectorConfig(multiple=True)),
         clean=clean_patterns,
     ),
+    Field(
+        key=const.CONF_DIRECT_ATTRIBUTES,
+        selector=TextSelector(TextSelectorConfig(multiple=True)),
+        clean=clean_attributes,
+    ),
+    Field(key=const.CONF_CONTEXT_FORMAT, selector=_choice("context_format", const.CONTEXT_FORMATS)),
     _whole(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
 )
 
@@ -288,7 +249,7 @@ HISTORY: Final = (
     _whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
 
-MEMORY: Final = (Field(key=const.CONF_DEVICE_PERSONS, selector=_owners(), clean=clean_owners),)
+MEMORY: Final = (Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),)
 
 PROMPT: Final = (
     _switch(const.CONF_PROMPT_USE_DEFAULT),
@@ -316,10 +277,12 @@ SAFETY: Final = (
     _rules(const.CONF_POLICY_ALLOWED),
     _whole(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     Field(key=const.CONF_POLICY_PIN, selector=_key(), secret=True),
-    Field(key=const.CONF_POLICY_PROFILES, selector=_profiles(), clean=clean_profiles),
+    Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector(), clean=clean_profiles),
     _switch(const.CONF_ALLOW_SCRIPTS),
     _whole(const.CONF_AUTOMATION_TURNS, 1, 1_000),
 )
+
+CHANNELS: Final = (Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),)
 
 DEBUG: Final = (_switch(const.CONF_DEBUG_LOGGING), _switch(const.CONF_EMIT_EVENTS))
 
@@ -332,6 +295,7 @@ PAGES: Final[dict[str, tuple[Field, ...]]] = {
     "prompt": PROMPT,
     "tools": TOOLS,
     "safety": SAFETY,
+    "channels": CHANNELS,
     "debug": DEBUG,
 }
 

@@ -12,6 +12,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import TemplateError
 from homeassistant.helpers.template import Template
 
+from ..channels.notify_targets import NO_PERSONS, TARGETS
 from ..errors import AuthenticationError
 from ..knowledge.persons import DEVICE, PERSON
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
@@ -22,6 +23,7 @@ KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is n
 
 MAX_HEADERS: Final = 32
 MAX_PATTERNS: Final = 500
+MAX_TARGETS: Final = 20
 MAX_COLLECTIONS: Final = 10
 
 _SCHEME = re.compile(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
@@ -44,6 +46,8 @@ _HEADER_NAME = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 _HEADER_VALUE = re.compile(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
 _DURATION = re.compile(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
+_TARGET = re.compile(r"^notify\.[a-z0-9_]+$")
+_ATTRIBUTE = re.compile(r"^[a-z0-9_*?]+$")
 _PATTERN = re.compile(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
 _COLLECTION = re.compile(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
 """What Chroma takes, in each of its versions, as a name."""
@@ -284,6 +288,20 @@ def clean_owners(value: object) -> list[dict[str, str]]:
                 raise InvalidInput("device_owned_twice", person=str(item[PERSON]))
             owners[str(item[DEVICE])] = str(item[PERSON])
     return [{DEVICE: device, PERSON: person} for device, person in owners.items()]
+
+
+def clean_targets(value: object) -> list[dict[str, object]]:
+    """Return persons with their notify targets; raises InvalidInput for what is no notify target."""
+    items = value if isinstance(value, list) else [value]
+    found: dict[str, list[str]] = {}
+    for item in items:
+        if isinstance(item, Mapping) and (person := str(item.get(PERSON, "")).strip()):
+            targets = clean_names(as_texts(item.get(TARGETS)))
+            for target in targets:
+                if not _TARGET.match(target) or target in NO_PERSONS:
+                    raise InvalidInput("invalid_notify_target", target=target[:60])
+            found[person] = clean_names([*found.get(person, []), *targets])[:MAX_TARGETS]
+    return [{PERSON: person, TARGETS: targets} for person, targets in found.items() if targets]
 
 
 def clean_names(values: Iterable[str]) -> list[str]:

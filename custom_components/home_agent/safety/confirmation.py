@@ -248,27 +248,22 @@ class Confirmations:
                 return Outcome.RESTARTED if lost.is_recent() else None
         return None
 
-    async def async_approve(
-        self, action_id: str, *, user: User | None, pin: str | None = None, trusted: bool = False
-    ) -> None:
+    async def async_approve(self, action_id: str, *, user: User | None, pin: str | None = None) -> None:
         """Run an action on a person's word given outside the conversation.
 
-        `trusted` is for a channel that knows who answered. Raises ConfirmationRefused if the word does not
-        count, and HomeAgentError if the action fails.
+        Raises ConfirmationRefused if the word does not count, and HomeAgentError if the action fails.
         """
         action = self._find(action_id)
-        if not self._may_answer(action, user) and not (user is None and pin and self.wants_pin):
+        if not self.may_answer(action, user) and not (user is None and pin and self.wants_pin):
             raise ConfirmationRefused(Refusal.NOT_YOURS)
-        await self.async_approve_owned(action, pin=pin, needs_pin=not trusted)
+        await self.async_approve_owned(action, pin=pin)
 
-    async def async_approve_owned(
-        self, action: PendingAction, *, pin: str | None = None, needs_pin: bool = True
-    ) -> None:
+    async def async_approve_owned(self, action: PendingAction, *, pin: str | None = None) -> None:
         """Run an action whose owner gave the word.
 
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
-        if needs_pin and self.wants_pin:
+        if self.wants_pin:
             await self._async_check_pin(action, pin)
         if self._is_late(action) or self._pending.pop(action.id, None) is None:
             raise ConfirmationRefused(Refusal.UNKNOWN)
@@ -284,7 +279,7 @@ class Confirmations:
     ) -> None:
         """Drop an action. Raises ConfirmationRefused for one that is not pending or not the user's."""
         action = self._find(action_id)
-        if user is not None and not self._may_answer(action, user) and not user.is_admin:
+        if user is not None and not self.may_answer(action, user) and not user.is_admin:
             raise ConfirmationRefused(Refusal.NOT_YOURS)
         await self._async_end(action, outcome)
 
@@ -305,7 +300,7 @@ class Confirmations:
         return self._hass.loop.time() >= action.deadline or dt_util.utcnow() >= action.expires_at
 
     @staticmethod
-    def _may_answer(action: PendingAction, user: User | None) -> bool:
+    def may_answer(action: PendingAction, user: User | None) -> bool:
         """Return whether a user's word counts.
 
         What a person asked for, only that person may approve. What an unknown voice or an automation

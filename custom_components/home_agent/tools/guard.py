@@ -13,7 +13,7 @@ import probatio
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
 from homeassistant.helpers import intent, llm
 
@@ -32,6 +32,9 @@ from .intents import predicted_calls
 from .other_apis import inner_name, intent_of, script_of
 from .redaction import without_secrets
 from .results import envelope
+
+NOTIFY_SECONDS = 10
+"""How long a notify service may take."""
 
 TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
 
@@ -238,3 +241,15 @@ class Guard:
                 assistant=ASSISTANT,
                 device_id=speaker.device_id,
             )
+
+
+async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any], context: Context) -> None:
+    """Send words of our own to a notify target that the household has chosen; no model has a part in it.
+
+    Raises ToolExecutionError if they cannot be sent.
+    """
+    try:
+        async with asyncio.timeout(NOTIFY_SECONDS):
+            await hass.services.async_call("notify", service, dict(data), blocking=True, context=context)
+    except Exception as err:  # notify services are anybody's and raise anything
+        raise ToolExecutionError(f"notify.{service}: {str(err) or type(err).__name__}") from err

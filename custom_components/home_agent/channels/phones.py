@@ -1,0 +1,214 @@
+"""Confirmations on phones: the question is sent to whose answer counts, and the answer is taken."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, override
+
+from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.util import dt as dt_util
+
+from ..agent.phrases import async_error_sentence, async_phrase
+from ..const import LOGGER
+from ..errors import HomeAgentError
+from ..safety.confirmation import (
+    ConfirmationChannel,
+    ConfirmationRefused,
+    Confirmations,
+    Outcome,
+    PendingAction,
+    Refusal,
+)
+from ..tools.guard import async_notify
+from .notify_targets import Route, read_targets, route_to, user_id_of
+
+EVENT_PHONE = "mobile_app_notification_action"
+"""Fired by the companion app when a button of a notification was pressed."""
+
+APPROVE = "HOME_AGENT_APPROVE_"
+REJECT = "HOME_AGENT_REJECT_"
+CLEAR = "clear_notification"
+"""The message by which the companion app takes a notification away."""
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question that was sent, and where to."""
+
+    action: PendingAction
+    routes: list[Route]
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """What is sent about one action is sent one after the other."""
+
+
+class PhoneChannel(ConfirmationChannel):
+    """Asks the person who asked for it, on the notify targets of that person.
+
+    What an automation asked for goes to everybody whose word counts for it. A voice that nobody knows is
+    asked where it speaks, and on no phone.
+    """
+
+    def __init__(
+        self, hass: HomeAssistant, confirmations: Confirmations, stored: Iterable[Mapping[str, Any]]
+    ) -> None:
+        """Serve the confirmations of one entry; `stored` says which targets are whose."""
+        self._hass = hass
+        self._confirmations = confirmations
+        self._targets = read_targets(stored)
+        self._asked: dict[str, _Asked] = {}
+
+    @callback
+    def async_start(self) -> Callable[[], None]:
+        """Begin to ask and to take answers; return how to stop."""
+        self._confirmations.channels.append(self)
+        return self._hass.bus.async_listen(EVENT_PHONE, self._async_answered)
+
+    @override
+    async def async_ask(self, action: PendingAction) -> None:
+        """Send the question; nobody waits for the phones."""
+        if routes := await self._async_routes(action):
+            self._asked[action.id] = asked = _Asked(action, routes)
+            self._start(self._async_send_question(asked))
+
+    @override
+    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+        """Take the question away."""
+        if asked := self._asked.pop(action.id, None):
+            self._start(self._async_clear(asked))
+
+    async def _async_routes(self, action: PendingAction) -> list[Route]:
+        """Return how those are reached who may answer."""
+        targets: list[str] = []
+        for person, of_person in self._targets.items():
+            if await self._async_is_for(action, user_id_of(self._hass, person)):
+                targets += of_person
+        routes = [route_to(self._hass, target) for target in targets]
+        for target, route in zip(targets, routes, strict=True):
+            if route is None:
+                LOGGER.warning("%s is not there; nothing was sent to it", target)
+        return list(dict.fromkeys(route for route in routes if route is not None))
+
+    async def _async_is_for(self, action: PendingAction, user_id: str | None) -> bool:
+        """Return whether a user is asked about an action."""
+        if user_id is None or (action.owner.user_id is None and not action.unattended):
+            return False
+        user = await self._hass.auth.async_get_user(user_id)
+        return self._confirmations.may_answer(action, user)
+
+    async def _async_send_question(self, asked: _Asked, hint: str = "") -> None:
+        """Send or replace the question, with buttons where they can be had."""
+        action, language = asked.action, asked.action.speaker.language
+        wants_pin = self._confirmations.wants_pin
+        if wants_pin and not hint:
+            hint = await async_phrase(self._hass, language, "confirmation_phone_pin")
+        how = await async_phrase(
+            self._hass,
+            language,
+            "confirmation_how" if action.unattended else "confirmation_there",
+            action_id=action.id,
+            time=f"{dt_util.as_local(action.expires_at):%H:%M:%S}",
+        )
+        buttons = await self._async_buttons(action, language, wants_pin=wants_pin)
+        seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
+        messages = {
+            route: {
+                "message": f"{action.question} {hint if route.has_buttons else how}".strip(),
+                **_data(route, action, actions=buttons, timeout=seconds),
+            }
+            for route in asked.routes
+        }
+        await self._async_send(asked, messages)
+
+    async def _async_buttons(
+        self, action: PendingAction, language: str, *, wants_pin: bool
+    ) -> list[dict[str, Any]]:
+        """Return the buttons; with a PIN the one for yes asks for it, else the phone has to be unlocked."""
+
+        async def title(key: str) -> str:
+            return await async_phrase(self._hass, language, key)
+
+        yes: dict[str, Any] = {"action": f"{APPROVE}{action.id}", "title": await title("confirmation_yes")}
+        yes["authenticationRequired"] = True
+        if wants_pin:
+            yes["behavior"] = "textInput"
+            yes["textInputButtonTitle"] = yes["title"]
+            yes["textInputPlaceholder"] = await title("confirmation_pin")
+        return [yes, {"action": f"{REJECT}{action.id}", "title": await title("confirmation_no")}]
+
+    async def _async_clear(self, asked: _Asked) -> None:
+        """Take a notification away where that is possible."""
+        messages = {
+            route: {"message": CLEAR, **_data(route, asked.action)}
+            for route in asked.routes
+            if route.can_clear
+        }
+        await self._async_send(asked, messages)
+
+    async def _async_tell(self, asked: _Asked, sentence: str) -> None:
+        """Say what became of an answer."""
+        await self._async_send(
+            asked,
+            {route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes},
+        )
+
+    async def _async_send(self, asked: _Asked, messages: Mapping[Route, dict[str, Any]]) -> None:
+        """Send to each target; one that cannot be reached does not stop the others."""
+        title = await async_phrase(self._hass, asked.action.speaker.language, "confirmation_title")
+        context = Context(parent_id=asked.action.speaker.context.id)
+
+        async def send(route: Route, message: dict[str, Any]) -> None:
+            try:
+                data = {**route.target, "title": title, **message}
+                await async_notify(self._hass, route.service, data, context)
+            except HomeAgentError as err:
+                LOGGER.warning("A question for a confirmation was not sent: %s", err)
+
+        async with asked.turn:
+            await asyncio.gather(*(send(route, message) for route, message in messages.items()))
+
+    async def _async_answered(self, event: Event[Any]) -> None:
+        """Take the answer of a phone, in the name of its user."""
+        pressed = str(event.data.get("action", ""))
+        verb = next((verb for verb in (APPROVE, REJECT) if pressed.startswith(verb)), None)
+        if verb is None or not self._confirmations.has(action_id := pressed.removeprefix(verb)):
+            return
+        # A phone's own event comes from outside; a script could fire one that looks the same.
+        user_id = event.context.user_id if event.origin is EventOrigin.remote else None
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        if user is None:
+            return
+        asked = self._asked.get(action_id)
+        try:
+            if verb == APPROVE:
+                pin = str(event.data.get("reply_text") or "").strip()
+                await self._confirmations.async_approve(action_id, user=user, pin=pin or None)
+            else:
+                await self._confirmations.async_reject(action_id, user=user)
+        except HomeAgentError as err:
+            LOGGER.info("The answer of a phone does not count: %s", err)
+            if asked is not None:
+                await self._async_explain(asked, err)
+
+    async def _async_explain(self, asked: _Asked, err: HomeAgentError) -> None:
+        """Tell the phone why its answer had no effect; ask again where another PIN may be tried."""
+        reason = err.reason if isinstance(err, ConfirmationRefused) else None
+        if reason is Refusal.NOT_YOURS:
+            return
+        sentence = await async_error_sentence(self._hass, asked.action.speaker.language, err)
+        again = reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
+        self._start(
+            self._async_send_question(asked, sentence) if again else self._async_tell(asked, sentence)
+        )
+
+    @callback
+    def _start(self, sending: Any) -> None:
+        """Send without anybody waiting for it."""
+        self._hass.async_create_task(sending, "home_agent notification")
+
+
+def _data(route: Route, action: PendingAction, **details: Any) -> dict[str, Any]:
+    """Return what goes with a message: the mark that keeps it one notification, and that it is urgent."""
+    if not route.has_buttons:
+        return {}
+    urgent = {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}
+    return {"data": {"tag": f"home_agent_{action.id}", **urgent, **details}}

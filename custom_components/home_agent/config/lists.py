@@ -1,0 +1,81 @@
+"""Selectors of lists whose items have fields of their own."""
+
+from typing import Any
+
+from homeassistant.helpers.selector import (
+    AreaSelector,
+    AreaSelectorConfig,
+    DeviceSelector,
+    DeviceSelectorConfig,
+    EntitySelector,
+    EntitySelectorConfig,
+    ObjectSelector,
+    ObjectSelectorConfig,
+    SelectOptionDict,
+    Selector,
+    SelectSelector,
+    SelectSelectorConfig,
+    TextSelector,
+    TextSelectorConfig,
+)
+
+from ..channels.notify_targets import TARGETS
+from ..knowledge.persons import DEVICE, PERSON
+from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
+
+
+def profiles_selector() -> ObjectSelector:
+    """Return a selector of profiles: whom each is for, and its rules."""
+    rules: dict[str, Selector[Any]] = {
+        name: TextSelector(TextSelectorConfig(multiple=True)) for name in RULE_FIELDS
+    }
+    whom: dict[str, Selector[Any]] = {
+        PERSONS: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
+        DEVICES: DeviceSelector(DeviceSelectorConfig(multiple=True)),
+        AREAS: AreaSelector(AreaSelectorConfig(multiple=True)),
+    }
+    fields = {"name": TextSelector(), **whom, **rules}
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={
+                key: {"selector": selector, "required": key == "name"} for key, selector in fields.items()
+            },
+            multiple=True,
+            label_field="name",
+            translation_key="policy_profiles",
+        )
+    )
+
+
+def owners_selector() -> ObjectSelector:
+    """Return a selector of devices, each with whose it is."""
+    fields: dict[str, Selector[Any]] = {
+        DEVICE: DeviceSelector(DeviceSelectorConfig()),
+        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
+    }
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
+            multiple=True,
+            label_field=PERSON,
+            translation_key="device_persons",
+        )
+    )
+
+
+def notify_selector(options: list[SelectOptionDict]) -> ObjectSelector:
+    """Return a selector of persons, each with the notify targets to choose from."""
+    targets = SelectSelector(SelectSelectorConfig(options=options, multiple=True, custom_value=True))
+    fields: dict[str, Selector[Any]] = {
+        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
+        TARGETS: targets,
+    }
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
+            multiple=True,
+            label_field=PERSON,
+            description_field=TARGETS,
+            translation_key="notify_targets",
+        )
+    )
