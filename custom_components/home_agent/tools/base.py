@@ -45,6 +45,8 @@ class ToolRun:
     """Entities that a service was called on."""
     draft: Draft | None = None
     """Where calls wait that need a person's word; without one they are refused."""
+    tainted: bool = False
+    """Whether this turn has read text that somebody outside wrote."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 

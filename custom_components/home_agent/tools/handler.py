@@ -159,6 +159,7 @@ class ToolHandler(Guard):
                 touched=turn.touched,
                 meanings=adapted.meanings,
                 draft=turn.draft,
+                tainted=turn.tainted,
             )
             return succeeded(await tool.async_run(fitted.checked, run))
         await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, turn.draft)

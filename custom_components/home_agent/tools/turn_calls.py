@@ -74,6 +74,8 @@ class TurnCalls:
     """What the person may have meant by what could not be resolved."""
     unattended: bool = True
     """Nobody hears what the agent says, so that questions go to the channels at once."""
+    tainted: bool = False
+    """Whether the model has read text that somebody outside wrote; see `ToolRun.tainted`."""
     draft: Draft = field(init=False)
     """What waits for a person's word."""
 

@@ -1,0 +1,1 @@
+"""Finds out what a conversation brought that is worth remembering."""

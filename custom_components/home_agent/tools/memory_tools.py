@@ -1,0 +1,201 @@
+"""store_memory, recall_memory and forget_memory: what the household wants remembered."""
+
+from collections.abc import Sequence
+from functools import partial
+import re
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ..errors import PermissionDenied, ValidationError
+from ..knowledge.persons import persons
+from ..memory.asking import asks_to_remember
+from ..memory.memories import Found, Memories, Outcome, make_memory
+from ..memory.records import Memory, MemoryType, Origin, Provenance
+from ..memory.secrets import holds_secret
+from ..memory.visibility import is_visible
+from .base import HomeAgentTool, ToolRun, as_list
+
+DEFAULT_LIMIT: Final = 5
+MAX_FORGOTTEN: Final = 5
+"""Memories forgotten in one call."""
+EVERYTHING: Final = frozenset({"", "*", "all", "everything"})
+SURE: Final = 0.6
+"""Relevance from which words mean a memory, if no other one comes near."""
+APART: Final = 0.25
+DEFAULT_IMPORTANCE: Final = 0.6
+
+
+class StoreMemoryTool(HomeAgentTool):
+    """Remembers what a person says."""
+
+    name = "store_memory"
+    title = "Remember"
+    description = "Remember a lasting fact or wish when asked to, or clearly worth it. One whole sentence."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("content"): str,
+            probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+            probatio.Optional("importance"): probatio.All(
+                probatio.Coerce(float), probatio.Range(min=0, max=1)
+            ),
+            probatio.Optional("household", description="true: for everybody, not only the speaker"): bool,
+        }
+    )
+
+    def __init__(self, memories: Memories) -> None:
+        """Take what is remembered."""
+        self._memories = memories
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Remember one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
+        if run.tainted:
+            raise PermissionDenied("Nothing is remembered in a turn that has read text from outside")
+        content = args["content"]
+        asked = asks_to_remember(run.sentence)
+        secret = holds_secret(content)
+        if secret:
+            _check_secret(content, run, asked=asked)
+        speaker = run.speaker
+        shared = args.get("household", False) and not secret
+        outcome, memory = await self._memories.async_remember(
+            make_memory(
+                content,
+                type=MemoryType(args.get("memory_type", MemoryType.FACT)),
+                importance=args.get("importance", DEFAULT_IMPORTANCE),
+                person=None if shared else speaker.person_id,
+                origin=Origin.TOLD if asked else Origin.EXTRACTED,
+                private=secret,
+                heard=Provenance(
+                    at=dt_util.utcnow(),
+                    person=speaker.person_id,
+                    conversation_id=speaker.conversation_id,
+                    said=run.sentence[:200],
+                ),
+            )
+        )
+        if outcome is Outcome.FULL:
+            raise ValidationError("There is no room for it; everything that is remembered counts more")
+        return {
+            "remembered": memory.content,
+            "memory_id": memory.id,
+            "known_before": outcome is Outcome.MERGED,
+        }
+
+
+class RecallMemoryTool(HomeAgentTool):
+    """Finds what is remembered."""
+
+    name = "recall_memory"
+    title = "Recall"
+    description = "Search what you remember about the speaker and the household; query '*' lists all."
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("query"): str,
+            probatio.Optional("limit"): probatio.All(probatio.Coerce(int), probatio.Range(min=1, max=20)),
+        }
+    )
+
+    def __init__(self, memories: Memories) -> None:
+        """Take what is remembered."""
+        self._memories = memories
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Answer one search."""
+        limit = args.get("limit", DEFAULT_LIMIT)
+        may_see = partial(is_visible, person_id=run.speaker.person_id)
+        if args["query"].strip().casefold() in EVERYTHING:
+            seen = [memory for memory in self._memories.all() if may_see(memory)]
+            listed, more = seen[:limit], max(0, len(seen) - limit)
+        else:
+            found = await self._memories.async_search(args["query"], limit, may_see=may_see)
+            listed, more = [item.memory for item in found], 0
+        self._memories.touch([memory.id for memory in listed], dt_util.utcnow())
+        names = {person.id: person.name for person in persons(run.hass)}
+        told: list[JsonValueType] = [_told(memory, names) for memory in listed]
+        if not told:
+            return "Nothing is remembered about that."
+        return {"memories": told, "more": more} if more else {"memories": told}
+
+
+class ForgetMemoryTool(HomeAgentTool):
+    """Forgets what a person wants forgotten."""
+
+    name = "forget_memory"
+    title = "Forget"
+    description = "Forget something remembered: its memory_id, or words that say which."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Required("memory"): probatio.Any(str, [str])})
+
+    def __init__(self, memories: Memories) -> None:
+        """Take what is remembered."""
+        self._memories = memories
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Forget. Raises ValidationError where it is not clear what is meant."""
+        if run.tainted:
+            raise PermissionDenied("Nothing is forgotten in a turn that has read text from outside")
+        wanted = as_list(args["memory"])[:MAX_FORGOTTEN]
+        meant = [await self._async_meant(said, run) for said in wanted]
+        gone = await self._memories.async_forget([memory.id for memory in meant])
+        return {"forgotten": [memory.content for memory in gone]}
+
+    async def _async_meant(self, said: str, run: ToolRun) -> Memory:
+        """Return the one memory that an id or words mean."""
+        may_see = partial(is_visible, person_id=run.speaker.person_id)
+        if (memory := self._memories.get(said.strip())) is not None and may_see(memory):
+            return memory
+        found = await self._memories.async_search(said, DEFAULT_LIMIT, may_see=may_see)
+        if not found:
+            raise ValidationError(f"memory: nothing is remembered about {said[:80]!r}")
+        best = max(found, key=lambda item: item.relevance)
+        near = [item for item in found if item is not best and best.relevance - item.relevance < APART]
+        if best.relevance < SURE or near:
+            raise ValidationError(
+                f"memory: it is not clear which is meant. Give a memory_id of: {_ids(found)}"
+            )
+        return best.memory
+
+
+def _check_secret(content: str, run: ToolRun, *, asked: bool) -> None:
+    """Raise unless a known person has just said this very secret and asked to remember it."""
+    if run.speaker.person_id is None:
+        raise PermissionDenied("A code or password is remembered only for a known person")
+    digits = re.findall(r"\d+", content)
+    if not asked or any(number not in run.sentence for number in digits):
+        raise PermissionDenied("It looks like a code or password. It is kept only if the person asks for it")
+
+
+def _told(memory: Memory, names: dict[str, str]) -> dict[str, JsonValueType]:
+    """Return a memory as the model reads it, with who said it and when."""
+    told: dict[str, JsonValueType] = {
+        "memory_id": memory.id,
+        "memory": memory.content,
+        "type": memory.type.value,
+        "how": memory.origin.value,
+        "since": dt_util.as_local(memory.created_at).strftime("%Y-%m-%d"),
+    }
+    sayers = dict.fromkeys(heard.person for heard in memory.provenance if heard.person)
+    if by := [names[person] for person in sayers if person in names]:
+        told["from"] = ", ".join(by)
+    return told
+
+
+def _ids(found: Sequence[Found]) -> str:
+    """Return memories with their ids, in one short line."""
+    return "; ".join(f"{item.memory.id} {item.memory.content[:60]!r}" for item in found[:3])
+
+
+def memory_tools(_hass: HomeAssistant, memories: Memories) -> list[HomeAgentTool]:
+    """Return the tools of memory."""
+    return [StoreMemoryTool(memories), RecallMemoryTool(memories), ForgetMemoryTool(memories)]
