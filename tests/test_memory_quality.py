@@ -1,4 +1,4 @@
-"""What a conversation brings: read from any reply, and kept only if it is worth it, with the reason if not."""
+"""What a conversation brings: read from any reply, kept only if it is worth it."""
 
 import json
 

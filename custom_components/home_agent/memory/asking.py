@@ -14,7 +14,7 @@ ASKING: Final = (
         "behalte",
         "vergiss nicht",
         "notier",
-        "denk (?:dran|daran)",
+        "denk da?ran",
     ),
     *("onthoud", "vergeet niet", "noteer"),
     *("souviens[- ]toi", "rappelle[- ]toi", "retiens", "retenez", "n.oublie pas", "note que"),

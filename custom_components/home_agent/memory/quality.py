@@ -22,7 +22,7 @@ class Reason(StrEnum):
     EMPTY = "no_information"
     QUESTION = "question"
     UNIMPORTANT = "unimportant"
-    SECRET = "secret"
+    SECRET = "secret"  # noqa: S105 - the name of a reason
     INSTRUCTION = "instruction"
     """Wants to change what the agent may do. That is for the options, not for memory."""
     KNOWN = "known"
@@ -69,43 +69,27 @@ _READING: Final = re.compile(
     r"(?:%|°|degrees?|grad|graden|degres|grados|gradi|percent|prozent|procent|watts?|kwh?|lux|lx|ppm|hpa)\W*"
 )
 _HABITUAL: Final = _either(
-    *(
-        "always",
-        "every",
-        "usually",
-        "never",
-        "often",
-        "each",
-        "at night",
-        "in the (?:morning|evening)",
-        "when",
-    ),
-    *("immer", "jede[nsrm]?", "meist(?:ens)?", "nie(?:mals)?", "oft", "nachts", "morgens", "abends", "wenn"),
-    *(
-        "altijd",
-        "elke?",
-        "meestal",
-        "nooit",
-        "vaak",
-        "als",
-        "toujours",
-        "chaque",
-        "souvent",
-        "jamais",
-        "quand",
-    ),
-    *("siempre", "cada", "nunca", "cuando", "sempre", "ogni", "mai", "quando", "zawsze", "kazd[eya]"),
+    "always|every|usually|never|often|each|when|at night|in the (?:morning|evening)",
+    "immer|jede[nsrm]?|meist(?:ens)?|nie(?:mals)?|oft|nachts|morgens|abends|wenn",
+    "altijd|elke?|meestal|nooit|vaak|als",
+    "toujours|chaque|souvent|jamais|quand",
+    "siempre|cada|nunca|cuando|sempre|ogni|mai|quando|zawsze|kazd[eya]",
 )
 """Says that it is so again and again."""
 _WHO: Final = (
     "user|person|speaker|they|he|she|i|nutzer(?:in)?|benutzer(?:in)?|gebruiker|utilisateur|usuario|utente"
 )
+_ASK: Final = (
+    *("asked", "asks", "is asking", "requested", "requests", "inquired", "wanted to know", "wants to know"),
+    *("greeted", "said (?:hello|hi|goodbye|thanks)", "thanked", "turned", "switched"),
+    *("fragte?", "bat", "bittet", "mochte wissen", "vroeg", "vraagt", "a demande", "demande"),
+    *("pregunto", "pregunta", "ha chiesto", "chiede"),
+)
 _META: Final = _either(
-    rf"(?:{_WHO}) (?:just )?(?:asked|asks|is asking|requested|requests|inquired|wanted to know|wants to know|greeted|"
-    r"said (?:hello|hi|goodbye|thanks)|thanked|turned|switched|fragte|fragt|bat|bittet|mochte wissen|"
-    r"vroeg|vraagt|a demande|demande|pregunto|pregunta|ha chiesto|chiede)",
+    rf"(?:{_WHO}) (?:just )?(?:{'|'.join(_ASK)})",
     "the (?:assistant|ai|model|conversation|request)",
-    "(?:der|dem) assistent(?:en)?|das gesprach|de assistent|het gesprek|l.assistant|el asistente|l.assistente",
+    "(?:der|dem) assistent(?:en)?|das gesprach|de assistent|het gesprek",
+    "l.assistant|el asistente|l.assistente",
 )
 _INSTRUCTION: Final = _either(
     "ignore (?:all|any|previous|your)",

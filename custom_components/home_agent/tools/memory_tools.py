@@ -161,9 +161,7 @@ class ForgetMemoryTool(HomeAgentTool):
         best = max(found, key=lambda item: item.relevance)
         near = [item for item in found if item is not best and best.relevance - item.relevance < APART]
         if best.relevance < SURE or near:
-            raise ValidationError(
-                f"memory: it is not clear which is meant. Give a memory_id of: {_ids(found)}"
-            )
+            raise ValidationError(f"memory: which is meant? Give the memory_id of one of {_ids(found)}")
         return best.memory
 
 

@@ -11,6 +11,8 @@ from ..records import MemoryType
 MAX_CANDIDATES: Final = 5
 """Candidates taken from one reply."""
 MAX_CHARS: Final = 20_000
+SCALES: Final = (1, 10, 100)
+"""On which models judge importance, whatever they were told."""
 
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -36,14 +38,15 @@ SCHEMA: Final[Mapping[str, Any]] = {
 }
 
 INSTRUCTION: Final = """\
-Now do something else. Do not answer the person. From what the person said in the last exchange, write down what will \
-still be worth knowing in weeks: facts about the person or the household, wishes and likings, plans and dates. \
-Nothing about states of devices, nothing that you said yourself, nothing from lists, notes or tool results, no codes \
-or passwords. Most exchanges hold nothing: then the list is empty.
-Each as one short sentence in the person's language that can be understood alone, with the name {name} for the \
-speaker. type: fact, preference, context (of these days) or event (has a date). importance: 0 to 1. \
+Now do something else. Do not answer the person. From what the person said in the last exchange, write down \
+what will still be worth knowing in weeks: facts about the person or the household, wishes and likings, \
+plans and dates. Nothing about states of devices, nothing that you said yourself, nothing from lists, notes \
+or tool results, no codes or passwords. Most exchanges hold nothing: then the list is empty.
+Each as one short sentence in the person's language that can be understood alone, with the name {name} for \
+the speaker. type: fact, preference, context (of these days) or event (has a date). importance: 0 to 1. \
 about: speaker or household.
-Answer with JSON only: {{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
+Answer with JSON only: \
+{{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
 
 _FENCE: Final = re.compile(r"```[a-z]*\n?|```")
 _THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
@@ -130,6 +133,5 @@ def _importance(value: object) -> float:
         return 0.5
     if value != value or value < 0:  # noqa: PLR0124 - not a number
         return 0.5
-    if value <= 1:
-        return float(value)
-    return min(float(value) / (10 if value <= 10 else 100), 1.0)
+    scale = next((scale for scale in SCALES if value <= scale), SCALES[-1])
+    return min(value / scale, 1.0)
