@@ -11,9 +11,8 @@ if TYPE_CHECKING:  # numpy is loaded where vectors are in use, and only there
     import numpy as np
     import numpy.typing as npt
 
-    type Vector = npt.NDArray[np.float32]
-    """One embedding, one dimension, of length 1."""
-
+type Vector = npt.NDArray[np.float32]
+"""One embedding, one dimension, of length 1."""
 type Value = str | int | float | bool
 
 
@@ -77,7 +76,10 @@ class VectorStore(Protocol):
         ...
 
     async def async_create(self, collection: str, fingerprint: str) -> None:
-        """Make an empty collection; one that is there is emptied."""
+        """Make an empty collection; one that is there is emptied.
+
+        REFUSED where another program filled it: that one can only be read.
+        """
         ...
 
     async def async_drop(self, collection: str) -> None:

@@ -1,0 +1,304 @@
+"""The store on a Chroma server."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite, sumprod
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import aiohttp
+
+from .chroma_api import ChromaAddress, ChromaAPI
+from .store import Entry, Hit, StoreProblem, Value, VectorStoreError, in_batches
+
+if TYPE_CHECKING:
+    from .store import Vector
+
+FINGERPRINT: Final = "home_agent:fingerprint"
+HASH: Final = "home_agent:hash"
+SPACE: Final = "hnsw:space"
+COSINE: Final = "cosine"
+BATCH: Final = 100
+"""Entries of one request; the server may allow fewer."""
+PAGE: Final = 250
+MAX_PAGES: Final = 400
+SPARE: Final = 3
+"""Entries asked for, for each one wanted, where the server ranks by something else than the angle."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A collection on the server."""
+
+    id: str
+    name: str
+    fingerprint: str | None
+    """None where somebody else made it: it is read, never changed."""
+    by_angle: bool
+    """Whether distances are 1 - cosine similarity."""
+
+    @classmethod
+    def read(cls, found: Mapping[str, Any]) -> Known:
+        """Read the server's description. Raises LookupError, TypeError or AttributeError."""
+        metadata = found.get("metadata") or {}
+        fingerprint = metadata.get(FINGERPRINT)
+        return cls(
+            id=quote(str(found["id"]), safe=""),
+            name=str(found["name"]),
+            fingerprint=None if fingerprint is None else str(fingerprint),
+            by_angle=_space(found, metadata) == COSINE,
+        )
+
+    @property
+    def path(self) -> str:
+        """Return where its entries are."""
+        return f"/collections/{self.id}"
+
+
+class ChromaStore:
+    """Implements VectorStore with a server from 0.6 on, over a session that stays the caller's.
+
+    Collections that other programs filled can be searched; they are never written to.
+    """
+
+    def __init__(self, session: aiohttp.ClientSession, address: ChromaAddress) -> None:
+        """Take session and address; nothing is asked yet."""
+        self._api = ChromaAPI(session, address)
+        self._known: dict[str, Known] = {}
+        self._batch = BATCH
+
+    async def async_start(self) -> None:
+        """Reach the server and the database."""
+        self._batch = min(BATCH, await self._api.check())
+
+    async def async_collections(self) -> Mapping[str, str | None]:
+        """Return the collections, those of other programs too; they have no fingerprint."""
+        found: dict[str, Known] = {}
+        for page in range(MAX_PAGES):
+            answer = await self._api.get(f"/collections?limit={PAGE}&offset={page * PAGE}")
+            found.update({known.name: known for known in map(_read_known, _rows(answer))})
+            if len(answer) < PAGE:
+                break
+        self._known = found
+        return {name: known.fingerprint for name, known in found.items()}
+
+    async def async_create(self, collection: str, fingerprint: str) -> None:
+        """Make an empty collection; one of ours is emptied. REFUSED where another program filled it."""
+        known = await self._look_up(collection)
+        if known is not None:
+            if known.fingerprint is None and await self._api.get(f"{known.path}/count"):
+                raise _foreign(collection)
+            await self._delete(collection)
+        body = {
+            "name": collection,
+            "metadata": {SPACE: COSINE, FINGERPRINT: fingerprint},
+            "get_or_create": True,
+        }
+        known = _read_known(await self._api.post("/collections", body))
+        if known.fingerprint != fingerprint:
+            raise VectorStoreError(StoreProblem.INVALID, "somebody else made the collection at the same time")
+        self._known[collection] = known
+
+    async def async_drop(self, collection: str) -> None:
+        """Remove a collection of ours."""
+        known = await self._look_up(collection)
+        if known is not None and known.fingerprint is None:
+            raise _foreign(collection)
+        if known is not None:
+            await self._delete(collection)
+
+    async def async_hashes(self, collection: str) -> Mapping[str, str]:
+        """Return the content hash of each id; it is empty for what other programs put there."""
+        hashes: dict[str, str] = {}
+        for page in range(MAX_PAGES):
+            body = {"include": ["metadatas"], "limit": PAGE, "offset": page * PAGE}
+            answer = await self._post(collection, "get", body)
+            rows = list(_columns(answer, "ids", "metadatas"))
+            hashes.update({str(key): str((metadata or {}).get(HASH, "")) for key, metadata in rows})
+            if len(rows) < PAGE:
+                break
+        return hashes
+
+    async def async_upsert(self, collection: str, entries: Sequence[Entry]) -> None:
+        """Add or replace entries, a batch at a time."""
+        distinct = list({entry.id: entry for entry in entries}.values())
+        _check_numbers(entry.vector for entry in distinct)
+        for batch in in_batches(distinct, self._batch):
+            old = await self._old_keys(collection, [entry.id for entry in batch])
+            body = {
+                "ids": [entry.id for entry in batch],
+                "embeddings": [entry.vector for entry in batch],
+                "documents": [entry.text for entry in batch],
+                "metadatas": [
+                    # The server merges metadata; a key that is null goes.
+                    {**dict.fromkeys(old.get(entry.id, ())), **entry.metadata, HASH: entry.content_hash}
+                    for entry in batch
+                ],
+            }
+            await self._post(collection, "upsert", body, ours=True)
+
+    async def async_delete(self, collection: str, ids: Collection[str]) -> None:
+        """Remove entries, a batch at a time."""
+        for batch in in_batches(list(dict.fromkeys(ids)), self._batch):
+            await self._post(collection, "delete", {"ids": list(batch)}, ours=True)
+
+    async def async_search(
+        self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
+    ) -> list[Hit]:
+        """Return the closest entries, best first.
+
+        Where the server does not rank by the angle, similarities are worked out here from the vectors of
+        what it found.
+        """
+        if limit < 1:
+            return []
+        _check_numbers([vector])
+        known = await self._find(collection)
+        included = ["documents", "metadatas", "distances" if known.by_angle else "embeddings"]
+        body: dict[str, Any] = {
+            "query_embeddings": [vector],
+            "n_results": limit if known.by_angle else limit * SPARE,
+            "include": included,
+        }
+        if conditions := [{key: {"$eq": value}} for key, value in (where or {}).items()]:
+            body["where"] = conditions[0] if len(conditions) == 1 else {"$and": conditions}
+        answer = await self._post(collection, "query", body)
+        hits = [
+            _hit(key, text, metadata, _similarity(measure, None if known.by_angle else vector))
+            for key, text, metadata, measure in _columns(answer, "ids", *included, first=True)
+        ]
+        return sorted(hits, key=lambda hit: -hit.similarity)[:limit]
+
+    async def async_close(self) -> None:
+        """Forget what was learnt; the session is the caller's."""
+        self._known.clear()
+
+    async def _post(self, collection: str, verb: str, body: Mapping[str, Any], *, ours: bool = False) -> Any:
+        """Send something to a collection, once more if it has been made anew meanwhile."""
+        known = await self._find(collection)
+        if ours and known.fingerprint is None:
+            raise _foreign(collection)
+        try:
+            return await self._api.post(f"{known.path}/{verb}", body)
+        except VectorStoreError as err:
+            if err.problem is not StoreProblem.MISSING:
+                raise
+            self._known.pop(collection, None)
+        again = await self._find(collection)
+        if again.fingerprint != known.fingerprint or again.by_angle != known.by_angle:
+            raise VectorStoreError(StoreProblem.MISSING, f"the collection {collection} is another one now")
+        return await self._api.post(f"{again.path}/{verb}", body)
+
+    async def _find(self, collection: str) -> Known:
+        """Return a collection. Raises VectorStoreError where there is none."""
+        known = self._known.get(collection) or await self._look_up(collection)
+        if known is None:
+            raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
+        return known
+
+    async def _look_up(self, collection: str) -> Known | None:
+        """Ask the server for a collection."""
+        self._known.pop(collection, None)
+        try:
+            known = _read_known(await self._api.get(f"/collections/{quote(collection, safe='')}"))
+        except VectorStoreError as err:
+            if err.problem is StoreProblem.MISSING:
+                return None
+            raise
+        if known.name != collection:
+            raise _unreadable()
+        self._known[collection] = known
+        return known
+
+    async def _delete(self, collection: str) -> None:
+        """Delete a collection, which somebody else may just have done."""
+        self._known.pop(collection, None)
+        try:
+            await self._api.delete(f"/collections/{quote(collection, safe='')}")
+        except VectorStoreError as err:
+            if err.problem is not StoreProblem.MISSING:
+                raise
+
+    async def _old_keys(self, collection: str, ids: Sequence[str]) -> dict[str, Collection[str]]:
+        """Return which metadata entries have that are there already."""
+        answer = await self._post(collection, "get", {"ids": ids, "include": ["metadatas"]}, ours=True)
+        return {str(key): list(metadata or ()) for key, metadata in _columns(answer, "ids", "metadatas")}
+
+
+def _check_numbers(vectors: Iterable[Vector]) -> None:
+    """Raise VectorStoreError for what is no number: 0.6 takes it and finds nothing any more."""
+    if not all(isfinite(vector.sum()) for vector in vectors):
+        raise VectorStoreError(StoreProblem.INVALID, "a vector holds what is no number")
+
+
+def _space(found: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
+    """Return how a collection measures: 0.6 says it in the metadata, 1.0 and later in the configuration."""
+    configuration = found.get("configuration_json") or {}
+    for index in ("hnsw", "spann"):
+        if settings := configuration.get(index):
+            return str(settings.get("space"))
+    return str(metadata.get(SPACE))
+
+
+def _read_known(found: Any) -> Known:
+    """Read the server's description of a collection. Raises VectorStoreError."""
+    try:
+        return Known.read(found)
+    except (LookupError, TypeError, AttributeError) as err:
+        raise _unreadable() from err
+
+
+def _rows(answer: Any) -> list[Any]:
+    """Return an answer that has to be a list. Raises VectorStoreError."""
+    if not isinstance(answer, list):
+        raise _unreadable()
+    return answer
+
+
+def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, ...]]:
+    """Return the rows of an answer that has columns, and of its first query if asked for.
+
+    A column may be null.
+    """
+    try:
+        columns = [answer[name] for name in names]
+        if first:
+            columns = [column and column[0] for column in columns]
+        length = len(columns[0])
+        return list(zip(*(column or [None] * length for column in columns), strict=True))
+    except (LookupError, TypeError, ValueError) as err:
+        raise _unreadable() from err
+
+
+def _hit(key: Any, text: Any, metadata: Any, similarity: float) -> Hit:
+    """Return one answer as we have it."""
+    kept = {name: value for name, value in (metadata or {}).items() if name != HASH and value is not None}
+    return Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept)
+
+
+def _similarity(measure: Any, query: Vector | None) -> float:
+    """Return the similarity that a distance means, or that a vector has to the query."""
+    try:
+        value = 1 - float(measure) if query is None else _cosine(measure, query)
+    except (TypeError, ValueError) as err:
+        raise _unreadable() from err
+    return min(1.0, max(0.0, value))
+
+
+def _cosine(vector: Sequence[float], query: Vector) -> float:
+    """Return the cosine of the angle between two vectors, 0 where one has no direction."""
+    other = query.tolist()
+    product = sumprod(vector, other)
+    lengths = sumprod(vector, vector) * sumprod(other, other)
+    return product / lengths**0.5 if lengths else 0.0
+
+
+def _foreign(collection: str) -> VectorStoreError:
+    """Return the error about a collection that must not be changed."""
+    detail = f"another program filled the collection {collection}; choose another name"
+    return VectorStoreError(StoreProblem.REFUSED, detail)
+
+
+def _unreadable() -> VectorStoreError:
+    """Return the error about an answer that is not Chroma's."""
+    return VectorStoreError(StoreProblem.INVALID, "the server's answer cannot be read")
