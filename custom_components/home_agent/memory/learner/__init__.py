@@ -1,0 +1,1 @@
+"""Learns what a household does again and again."""

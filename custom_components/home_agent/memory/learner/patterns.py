@@ -1,0 +1,194 @@
+"""Finds habits: what is done on the same days at about the same time. Counting only, no model."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from math import comb, exp, sqrt
+from statistics import median
+from typing import Final
+
+DAY_BEGINS: Final = 4 * 60
+"""Minute at which a day begins for habits: what happens after midnight belongs to the evening."""
+MINUTES: Final = 24 * 60
+WINDOW: Final = 60
+"""Minutes within which times count as the same."""
+LEAST_DAYS: Final = 4
+"""Days on which something has to have happened."""
+LEAST_RATE: Final = 0.7
+"""Share of the days on which it happens."""
+LEAST_PART: Final = 0.5
+"""The same for each part of the days: seven days are not the habit of five."""
+CHANCE: Final = 1e-4
+"""How likely it may be that the times lie together by chance."""
+HALF_LIFE: Final = 21.0
+"""Days after which a day counts half, so that a habit fades when it is given up."""
+MOST_OF_ONE: Final = 3
+"""Most habits found for one action."""
+
+WORKDAYS: Final = frozenset(range(5))
+WEEKEND: Final = frozenset((5, 6))
+EVERY_DAY: Final = WORKDAYS | WEEKEND
+PARTS: Final[Mapping[frozenset[int], Sequence[frozenset[int]]]] = {
+    EVERY_DAY: (WORKDAYS, WEEKEND),
+    WORKDAYS: tuple(frozenset((day,)) for day in WORKDAYS),
+    WEEKEND: tuple(frozenset((day,)) for day in WEEKEND),
+    **{frozenset((day,)): () for day in EVERY_DAY},
+}
+"""The groups of days that habits have, the largest first, and the parts that have to show the habit too."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """Something that somebody did."""
+
+    at: datetime
+    """Local time."""
+    subject: str
+    """The entity."""
+    value: str
+    """What it was set to."""
+    person: str | None = None
+    """Id of `persons.Person`, where it is known who did it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Habit:
+    """Something that is done again and again."""
+
+    subject: str
+    value: str
+    person: str | None
+    days: frozenset[int]
+    """Weekdays, Monday is 0."""
+    minute: int
+    """Of the day, as a rule."""
+    support: int
+    """Days on which it happened."""
+    of: int
+    """Days on which it could have."""
+    confidence: float
+    """From 0 to 1; grows with repetition, fades when the pattern breaks."""
+    last_seen: date
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """When something happened, in days of habits."""
+
+    day: date
+    minute: int
+    """Since the day began."""
+
+
+def find_habits(observations: Iterable[Observation], first: date, last: date) -> list[Habit]:
+    """Return the habits that show in observations from the first to the last whole day.
+
+    What one person does is that person's habit; what several or unknown people do is the household's.
+    """
+    by_action: dict[tuple[str, str], list[Observation]] = {}
+    for seen in observations:
+        by_action.setdefault((seen.subject, seen.value), []).append(seen)
+    span = [first + timedelta(days=number) for number in range((last - first).days + 1)]
+    return [
+        habit
+        for (subject, value), found in sorted(by_action.items())
+        for habit in _habits(subject, value, found, span)
+    ]
+
+
+def _habits(
+    subject: str, value: str, observations: Sequence[Observation], span: Sequence[date]
+) -> Iterator[Habit]:
+    """Yield the habits of one action, the surest first."""
+    left = {
+        (moment := _moment(seen.at)): seen.person for seen in observations if _moment(seen.at).day in span
+    }
+    for _ in range(MOST_OF_ONE):
+        found = _surest(list(left), span)
+        if found is None:
+            return
+        days, hits = found
+        people = {left[hit] for hit in hits}
+        confidence = _confidence(hits, days, span)
+        yield Habit(
+            subject=subject,
+            value=value,
+            person=people.pop() if len(people) == 1 else None,
+            days=days,
+            minute=(int(median(hit.minute for hit in hits)) + DAY_BEGINS) % MINUTES,
+            support=len({hit.day for hit in hits}),
+            of=sum(day.weekday() in days for day in span),
+            confidence=confidence,
+            last_seen=max(hit.day for hit in hits),
+        )
+        for hit in hits:
+            del left[hit]
+
+
+def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset[int], list[_Moment]] | None:
+    """Return the largest group of days that shows a habit, with what happened; None if there is none."""
+    for days, parts in PARTS.items():
+        within = [moment for moment in moments if moment.day.weekday() in days]
+        hits = _densest(within)
+        if _is_habit(hits, within, days, span) and all(
+            _rate(hits, part, span) >= LEAST_PART for part in parts
+        ):
+            return days, hits
+    return None
+
+
+def _is_habit(
+    hits: Sequence[_Moment], within: Sequence[_Moment], days: Collection[int], span: Sequence[date]
+) -> bool:
+    """Return whether something happens often enough at this time, and not by chance."""
+    possible = sum(day.weekday() in days for day in span)
+    happened = len({hit.day for hit in hits})
+    if happened < LEAST_DAYS or happened < LEAST_RATE * possible:
+        return False
+    by_chance = 1 - exp(-len(within) / possible * WINDOW / MINUTES)
+    tail = sum(
+        comb(possible, count) * by_chance**count * (1 - by_chance) ** (possible - count)
+        for count in range(happened, possible + 1)
+    )
+    return tail * MINUTES / WINDOW <= CHANCE
+
+
+def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
+    """Return what happened in the hour in which something happened on most days."""
+    ordered = sorted(moments, key=lambda moment: moment.minute)
+    best: list[_Moment] = []
+    days_of_best = 0
+    end = 0
+    for start, first in enumerate(ordered):
+        while end < len(ordered) and ordered[end].minute < first.minute + WINDOW:
+            end += 1
+        days = len({moment.day for moment in ordered[start:end]})
+        if days > days_of_best:
+            best, days_of_best = ordered[start:end], days
+    return best
+
+
+def _rate(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
+    """Return on which share of these days something happened."""
+    possible = sum(day.weekday() in days for day in span)
+    happened = len({hit.day for hit in hits if hit.day.weekday() in days})
+    return happened / possible if possible else 1.0
+
+
+def _confidence(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
+    """Return how sure a habit is: the lower end of Wilson's interval, with recent days counting more."""
+    happened_on = {hit.day for hit in hits}
+    weights = {day: 0.5 ** ((span[-1] - day).days / HALF_LIFE) for day in span if day.weekday() in days}
+    total = sum(weights.values())
+    share = sum(weight for day, weight in weights.items() if day in happened_on) / total
+    z = 1.0
+    centre = share + z * z / (2 * total)
+    margin = z * sqrt(share * (1 - share) / total + z * z / (4 * total * total))
+    return float(round((centre - margin) / (1 + z * z / total), 3))
+
+
+def _moment(at: datetime) -> _Moment:
+    """Return when something happened, in days that begin early in the morning."""
+    minute = at.hour * 60 + at.minute - DAY_BEGINS
+    day = at.date() if minute >= 0 else at.date() - timedelta(days=1)
+    return _Moment(day, minute % MINUTES)
