@@ -202,12 +202,6 @@ CONTEXT: Final = (
         selector=TextSelector(TextSelectorConfig(multiple=True)),
         clean=clean_patterns,
     ),
-    Field(
-        key=const.CONF_DIRECT_ATTRIBUTES,
-        selector=TextSelector(TextSelectorConfig(multiple=True)),
-        clean=clean_attributes,
-    ),
-    Field(key=const.CONF_CONTEXT_FORMAT, selector=_choice("context_format", const.CONTEXT_FORMATS)),
     _whole(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
 )
 
