@@ -100,9 +100,8 @@ def _habits(
     subject: str, value: str, observations: Sequence[Observation], span: Sequence[date]
 ) -> Iterator[Habit]:
     """Yield the habits of one action, the surest first."""
-    left = {
-        (moment := _moment(seen.at)): seen.person for seen in observations if _moment(seen.at).day in span
-    }
+    moments = {_moment(seen.at): seen.person for seen in observations}
+    left = {moment: person for moment, person in moments.items() if span[0] <= moment.day <= span[-1]}
     for _ in range(MOST_OF_ONE):
         found = _surest(list(left), span)
         if found is None:
