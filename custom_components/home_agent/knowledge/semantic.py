@@ -42,10 +42,10 @@ class SemanticIndex:
         entry_id: str,
         title: str,
         emitter: EventEmitter,
-        open_store: Callable[[], Awaitable[VectorStore]],
-        open_embedder: Callable[[], Awaitable[Embedder]],
+        open_store: Callable[[], Awaitable[VectorStore]] | None = None,
+        open_embedder: Callable[[], Awaitable[Embedder | None]] | None = None,
     ) -> None:
-        """Take what makes the two parts; nothing is opened yet."""
+        """Take what makes the two parts; nothing is opened yet. Without them nothing is ever found."""
         self._hass = hass
         self._entry_id = entry_id
         self._title = title
@@ -67,6 +67,11 @@ class SemanticIndex:
         self._closed = False
 
     @property
+    def configured(self) -> bool:
+        """Return whether there is meant to be a store and an embedder."""
+        return self._open_store is not None and self._open_embedder is not None
+
+    @property
     def available(self) -> bool:
         """Return whether both parts are there and well."""
         faults = self.health.faults
@@ -75,7 +80,26 @@ class SemanticIndex:
 
     async def async_start(self) -> None:
         """Open store and embedder; what cannot be opened is tried again in the background."""
-        await asyncio.gather(*(self._async_open(part) for part in (Part.STORE, Part.EMBEDDER)))
+        if self.configured:
+            await asyncio.gather(*(self._async_open(part) for part in (Part.STORE, Part.EMBEDDER)))
+
+    async def async_missing(self, collection: str) -> bool | None:
+        """Return whether there is no such collection; None where that cannot be found out now."""
+        if not self.available or self._store is None:
+            return None
+        if self._made_by is None:
+            try:
+                async with asyncio.timeout(SEARCH_SECONDS):
+                    self._made_by = dict(await self._store.async_collections())
+            except (VectorStoreError, TimeoutError) as err:
+                self.health.note(Part.STORE, err)
+                return None
+        return collection not in self._made_by
+
+    async def async_is_foreign(self, collection: str) -> bool:
+        """Return whether another program filled a collection: it is searched and never changed."""
+        there = await self.async_missing(collection) is False
+        return there and self._made_by is not None and self._made_by.get(collection, "") is None
 
     async def _async_open(self, part: Part) -> None:
         """Open one part, and note where that fails."""
@@ -242,6 +266,7 @@ class SemanticIndex:
     async def _async_probe_store(self) -> None:
         """Open the store, or ask it what failed before."""
         if self._store is None:
+            assert self._open_store is not None
             store = await self._open_store()
             async with asyncio.timeout(TRY_SECONDS):
                 await store.async_start()
@@ -259,7 +284,10 @@ class SemanticIndex:
     async def _async_probe_embedder(self) -> None:
         """Open the embedder; it works when it answers as fast as a search needs it."""
         if self._embedder is None:
+            assert self._open_embedder is not None
             self._embedder = await self._open_embedder()
+        if self._embedder is None:
+            raise EmbeddingError("no embedding model is chosen")
         for seconds in (TRY_SECONDS, SEARCH_SECONDS):
             started = perf_counter()
             async with asyncio.timeout(seconds):
@@ -304,7 +332,7 @@ class SemanticIndex:
 
     @callback
     def _note_stale(self, collection: str, err: VectorStoreError) -> None:
-        """A collection is gone or does not fit: have it filled again; one that is not ours is reported."""
+        """A collection is gone or does not fit: have it filled again; one that is not ours is left alone."""
         self._made_by = None
         self._failed_search = None
         if err.problem is StoreProblem.DIMENSION:
@@ -312,11 +340,9 @@ class SemanticIndex:
         if collection in self.owners:
             self._refill(collection)
             return
-        if collection in self._odd:
-            return
-        self._odd.add(collection)
-        LOGGER.warning("%s: the collection %s cannot be searched: %s", self._title, collection, err.detail)
-        if err.problem is StoreProblem.DIMENSION:
+        if err.problem is StoreProblem.DIMENSION and collection not in self._odd:
+            self._odd.add(collection)
+            LOGGER.warning("%s: %s cannot be searched: %s", self._title, collection, err.detail)
             ir.async_create_issue(
                 self._hass,
                 DOMAIN,

@@ -1,0 +1,303 @@
+"""Indexer: keeps what can be found in step with the house."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from time import perf_counter
+import zlib
+
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.event import async_call_later, async_track_time_change
+from homeassistant.util import dt as dt_util
+
+from ..const import DOMAIN, EVENT_INDEX_PROGRESS
+from ..events import EventEmitter
+from .class_words import ClassWords, async_class_words, known_language
+from .documents import KnowledgeDocument, Source
+from .filling import SyncReport
+from .house import House, HouseSnapshot
+from .house_knowledge import HouseKnowledge
+from .semantic import SemanticIndex
+from .sources.entities import entity_text
+
+CALM_SECONDS = 20
+"""How long nothing has to change before the index follows."""
+LONGEST_SECONDS = 300
+"""The index follows after this time even if changes never cease."""
+NIGHTLY_HOUR = 3
+SLICE_SECONDS = 0.004
+MAX_ENTITIES = 20_000
+STEPS = 10
+"""Events of one collection in one run, besides the last one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What a run did."""
+
+    entities: SyncReport
+    documents: SyncReport
+
+    @property
+    def size(self) -> int:
+        """Return how many texts are in the index."""
+        return sum(part.indexed + part.skipped for part in (self.entities, self.documents))
+
+    def raise_for_failed(self) -> None:
+        """Raise HomeAssistantError if some texts could not be indexed."""
+        if failed := self.entities.failed + self.documents.failed:
+            raise index_failed(failed, self.entities.total + self.documents.total)
+
+
+class IndexState(StrEnum):
+    """What the index is doing."""
+
+    WAITING = "waiting"
+    """Nothing was indexed yet."""
+    INDEXING = "indexing"
+    READY = "ready"
+    UNAVAILABLE = "unavailable"
+    """Store or embedder do not work; a repair issue says which."""
+
+
+class Indexer:
+    """Keeps the two collections of an agent: the exposed entities, and what else the house knows of itself.
+
+    One run at a time; who asks for one while it is under way gets the next. Runs are started when Home
+    Assistant has started, after changes, and every night.
+    """
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        *,
+        entry_id: str,
+        house: House,
+        knowledge: HouseKnowledge,
+        semantic: SemanticIndex,
+        collection: str,
+        emitter: EventEmitter,
+        told: Callable[[], None],
+    ) -> None:
+        """Take the parts; `told` is called when the figures have changed."""
+        self._hass = hass
+        self._minute = zlib.crc32(entry_id.encode()) % 60
+        self._house = house
+        self._knowledge = knowledge
+        self._semantic = semantic
+        self.collection = collection
+        self.knowledge_collection = knowledge_collection(collection)
+        self._emitter = emitter
+        self._told = told
+        self.last_sync: datetime | None = None
+        self.size = 0
+        self._words: tuple[tuple[str, ...], ClassWords] | None = None
+        self._unsubscribe: list[CALLBACK_TYPE] = []
+        self._timer: CALLBACK_TYPE | None = None
+        self._first_change = 0.0
+        self._started = False
+        self._running = False
+        self._lock = asyncio.Lock()
+        self._next: asyncio.Task[Report] | None = None
+        self._tasks: set[asyncio.Task[Report]] = set()
+
+    @property
+    def state(self) -> IndexState:
+        """Return what the index is doing."""
+        if not self._semantic.available:
+            return IndexState.UNAVAILABLE if self._started else IndexState.WAITING
+        if self._running:
+            return IndexState.INDEXING
+        return IndexState.READY if self.last_sync else IndexState.WAITING
+
+    async def async_start(self) -> None:
+        """Open store and embedder, fill the collections and follow the changes, if an embedder is chosen."""
+        if not self._semantic.configured:
+            return
+        await self._semantic.async_start()
+        self._started = True
+        self._knowledge.async_start()
+        self._semantic.owners[self.collection] = self.async_sync
+        self._semantic.owners[self.knowledge_collection] = self.async_sync
+        self._unsubscribe = [
+            self._house.async_listen(self._on_change),
+            self._knowledge.async_listen(self._on_change),
+            async_track_time_change(
+                self._hass, self._on_night, hour=NIGHTLY_HOUR, minute=self._minute, second=0
+            ),
+        ]
+        await self.async_sync()
+
+    async def async_stop(self) -> None:
+        """Stop following, and cancel a run that is under way."""
+        self._started = False
+        self._stop_timer()
+        while self._unsubscribe:
+            self._unsubscribe.pop()()
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks)
+
+    async def async_sync(self) -> Report:
+        """Bring both collections in step; returns when what is known now is in them."""
+        if not self._started:
+            return Report(entities=SyncReport(total=0), documents=SyncReport(total=0))
+        if self._next is None:
+            self._next = self._hass.async_create_background_task(
+                self._async_wait_and_run(), "home_agent index", eager_start=False
+            )
+            self._tasks.add(self._next)
+            self._next.add_done_callback(self._tasks.discard)
+        return await asyncio.shield(self._next)
+
+    async def async_index_entity(self, entity_id: str) -> str:
+        """Bring one entity in step; return `indexed`, `unchanged`, `failed` or `not_exposed`."""
+        house = await self._house.async_snapshot()
+        if entity_id not in house.entities:
+            await self._semantic.async_remove(self.collection, [entity_id])
+            return "not_exposed"
+        document = _entity(house, entity_id, await self._async_words(house))
+        report = await self._semantic.async_sync(self.collection, [document], complete=False)
+        return "indexed" if report.indexed else "unchanged" if report.skipped else "failed"
+
+    async def _async_wait_and_run(self) -> Report:
+        """Run when the run before has ended."""
+        async with self._lock:
+            self._next = None  # from here on a change is for the next run
+            self._running = True
+            self._told()
+            try:
+                return await self._async_run()
+            finally:
+                self._running = False
+                self._told()
+
+    async def _async_run(self) -> Report:
+        """Bring both collections in step."""
+        self._stop_timer()
+        entities = await self._async_entities()
+        documents = list((await self._knowledge.async_documents()).values())
+        report = Report(
+            entities=await self._async_fill(self.collection, entities),
+            documents=await self._async_fill(self.knowledge_collection, documents),
+        )
+        if self._semantic.available:
+            self.size = report.size
+            self.last_sync = dt_util.utcnow()
+        return report
+
+    async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
+        """Bring one collection in step, telling how far that is."""
+        told = -1
+
+        def progress(done: int, total: int) -> None:
+            nonlocal told
+            if (step := done * STEPS // total) != told and done < total:
+                told = step
+                self._fire(collection, "running", done, total)
+
+        report = await self._semantic.async_sync(collection, documents, progress=progress)
+        done = report.indexed + report.skipped
+        status = "failed" if report.failed else "completed"
+        counts = {"indexed": report.indexed, "failed": report.failed, "skipped": report.skipped}
+        self._fire(collection, status, done, report.total, **counts)
+        return report
+
+    @callback
+    def _fire(self, collection: str, status: str, done: int, total: int, **counts: int) -> None:
+        """Fire the event of a step."""
+        self._emitter.fire(
+            EVENT_INDEX_PROGRESS, collection=collection, status=status, done=done, total=total, **counts
+        )
+
+    async def _async_entities(self) -> list[KnowledgeDocument]:
+        """Return a document for each exposed entity, a slice of the loop at a time."""
+        house = await self._house.async_snapshot()
+        words = await self._async_words(house)
+        found: list[KnowledgeDocument] = []
+        deadline = perf_counter() + SLICE_SECONDS
+        for entity_id in list(house.entities)[:MAX_ENTITIES]:
+            found.append(_entity(house, entity_id, words))
+            if perf_counter() > deadline:
+                await asyncio.sleep(0)
+                deadline = perf_counter() + SLICE_SECONDS
+        return found
+
+    async def _async_words(self, house: HouseSnapshot) -> ClassWords:
+        """Return what the domains of the house are called in the language of Home Assistant."""
+        language = known_language(self._hass.config.language)
+        key = (language, *sorted({record.domain for record in house.entities.values()}))
+        if self._words is None or self._words[0] != key:
+            self._words = (key, await async_class_words(self._hass, house, [language]))
+        return self._words[1]
+
+    @callback
+    def _on_change(self) -> None:
+        """Something that is indexed may have changed: follow when it is calm."""
+        now = self._hass.loop.time()
+        if self._timer is None:
+            self._first_change = now
+        elif now - self._first_change > LONGEST_SECONDS:
+            return
+        self._stop_timer()
+        job = HassJob(self._on_calm, cancel_on_shutdown=True)
+        self._timer = async_call_later(self._hass, CALM_SECONDS, job)
+
+    @callback
+    def _stop_timer(self) -> None:
+        """Forget a run that was planned."""
+        if self._timer is not None:
+            self._timer()
+            self._timer = None
+
+    @callback
+    def _on_calm(self, _now: datetime) -> None:
+        """Nothing has changed for a while."""
+        self._timer = None
+        self._request()
+
+    @callback
+    def _on_night(self, _now: datetime) -> None:
+        """Read everything once a night, whatever was told of changes."""
+        self._request(refresh=True)
+
+    @callback
+    def _request(self, *, refresh: bool = False) -> None:
+        """Run in the background."""
+
+        async def run() -> None:
+            if refresh:
+                await self._knowledge.async_refresh()
+            await self.async_sync()
+
+        self._hass.async_create_background_task(run(), "home_agent index follows")
+
+
+def index_failed(failed: int, total: int) -> HomeAssistantError:
+    """Return the error that says how many texts could not be indexed."""
+    return HomeAssistantError(
+        translation_domain=DOMAIN,
+        translation_key="index_failed",
+        translation_placeholders={"failed": str(failed), "total": str(total)},
+    )
+
+
+def knowledge_collection(collection: str) -> str:
+    """Return the collection of what is known besides entities."""
+    return f"{collection}_knowledge"
+
+
+def _entity(house: HouseSnapshot, entity_id: str, words: ClassWords) -> KnowledgeDocument:
+    """Return an entity as a document."""
+    record = house.entities[entity_id]
+    return KnowledgeDocument(
+        id=entity_id,
+        source=Source.ENTITY,
+        title=record.name,
+        text=entity_text(record, house, words),
+        entity_ids=(entity_id,),
+    )
