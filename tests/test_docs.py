@@ -53,9 +53,14 @@ FORMS = {
 NAMES_OF_SELECTORS = {
     BooleanSelector: "on, off",
     EntitySelector: "entities",
-    ObjectSelector: "profiles",
     SelectSelector: "choice or text",
     TemplateSelector: "template",
+}
+
+NAMES_OF_LISTS = {
+    const.CONF_POLICY_PROFILES: "profiles",
+    const.CONF_DEVICE_PERSONS: "devices and persons",
+    const.CONF_NOTIFY_TARGETS: "persons with targets",
 }
 
 
@@ -82,6 +87,8 @@ def shown_values(field: schemas.Field) -> str:
             return ", ".join([*listed, f"or other {several}"] if config["custom_value"] else listed)
         case TextSelector():
             return "secret" if config.get("type") == "password" else several
+        case ObjectSelector():
+            return NAMES_OF_LISTS[field.key]
     return NAMES_OF_SELECTORS[type(field.selector)]
 
 
