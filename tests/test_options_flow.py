@@ -34,9 +34,35 @@ FILLED: dict[str, dict[str, Any]] = {
         "local_fallback_enabled": False,
     },
     "context": {
+        "context_mode": "vector_db",
         "direct_entities": ["light.kitchen", "lock.front_door"],
         "direct_patterns": ["climate.*"],
+        "direct_attributes": ["brightness", "media_*"],
+        "context_format": "hybrid",
         "max_context_tokens": 4000.0,
+        "budget_rules": 500.0,
+        "budget_tools": 1000.0,
+        "budget_home": 1500.0,
+        "budget_history": 1200.0,
+        "budget_retrieved": 300.0,
+        "budget_documents": 0.0,
+    },
+    "vector_store": {
+        "vector_db_embedding_provider": "none",
+        "vector_db_embedding_base_url": "http://192.168.1.5:11434",
+        "vector_db_embedding_model": "nomic-embed-text",
+        "embedding_keep_alive": "-1",
+        "vector_db_backend": "embedded",
+        "vector_db_host": "192.168.1.6",
+        "vector_db_port": 8001.0,
+        "vector_db_ssl": True,
+        "vector_db_tenant": "home",
+        "vector_db_database": "agents",
+        "vector_db_collection": "my_house",
+        "vector_db_top_k": 8.0,
+        "vector_db_similarity_threshold": 0.25,
+        "additional_top_k": 3.0,
+        "additional_similarity_threshold": 0.5,
     },
     "history": {
         "history_enabled": False,
@@ -141,6 +167,7 @@ async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockCo
 async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
     await save(hass, entry, name, FILLED[name])
     shares = {"llm_temperature", "llm_top_p"}
+    shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
     for key, value in entry.options.items():
         assert not isinstance(value, float) or key in shares, key
 
@@ -176,6 +203,11 @@ async def test_pages_keep_each_other(hass: HomeAssistant, entry: MockConfigEntry
         ("llm", "llm_top_p", 0, 1),
         ("llm", "llm_max_tokens", 1, 100_000),
         ("context", "max_context_tokens", 1_000, 128_000),
+        ("vector_store", "vector_db_port", 1, 65_535),
+        ("vector_store", "vector_db_top_k", 1, 50),
+        ("vector_store", "vector_db_similarity_threshold", 0, 1),
+        ("vector_store", "additional_top_k", 1, 50),
+        ("vector_store", "additional_similarity_threshold", 0, 1),
         ("history", "history_max_messages", 1, 100),
         ("history", "history_max_tokens", 100, 50_000),
         ("history", "session_timeout", 1, 1_440),

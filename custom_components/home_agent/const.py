@@ -45,6 +45,12 @@ CONF_CONTEXT_FORMAT: Final = "context_format"
 CONF_DIRECT_ATTRIBUTES: Final = "direct_attributes"
 CONF_DIRECT_ENTITIES: Final = "direct_entities"
 CONF_MAX_CONTEXT_TOKENS: Final = "max_context_tokens"
+CONF_BUDGETS: Final = {
+    slot: f"budget_{slot}" for slot in ("rules", "tools", "home", "history", "retrieved", "documents")
+}
+"""Per slot of a request: the option that sets its share, in tokens."""
+
+CONTEXT_FORMATS: Final = ("compact", "json", "natural_language", "hybrid")
 
 MODE_DIRECT: Final = "direct"
 MODE_VECTOR: Final = "vector_db"
@@ -91,6 +97,20 @@ CONF_SESSION_TIMEOUT: Final = "session_timeout"
 """Minutes, everywhere."""
 
 # Memory
+CONF_MEMORY: Final = "memory_enabled"
+CONF_MEMORY_EXTRACTION: Final = "memory_extraction_enabled"
+CONF_MEMORY_EXTRACTION_LLM: Final = "memory_extraction_llm"
+CONF_MEMORY_MAX: Final = "memory_max_memories"
+CONF_MEMORY_MIN_IMPORTANCE: Final = "memory_min_importance"
+CONF_MEMORY_COLLECTION: Final = "memory_collection_name"
+CONF_MEMORY_TOP_K: Final = "memory_context_top_k"
+CONF_MEMORY_DEDUP: Final = "memory_dedup_threshold"
+CONF_MEMORY_DECAY: Final = "memory_importance_decay"
+CONF_MEMORY_TTL: Final = {
+    kind: f"memory_{kind}_ttl" for kind in ("event", "context", "fact", "preference")
+}
+"""Per type of memory: the option that says how long one lives."""
+CONF_MEMORY_CLEANUP: Final = "memory_cleanup_interval"
 CONF_DEVICE_PERSONS: Final = "device_persons"
 """Whose device is whose: a list of device and person."""
 
@@ -144,6 +164,8 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_CONTEXT_MODE: MODE_DIRECT,
     CONF_DIRECT_ENTITIES: [],
     CONF_MAX_CONTEXT_TOKENS: 8000,
+    CONF_CONTEXT_FORMAT: "compact",
+    CONF_DIRECT_ATTRIBUTES: [],
     CONF_VECTOR_BACKEND: BACKEND_EMBEDDED,
     CONF_VECTOR_HOST: "localhost",
     CONF_VECTOR_PORT: 8000,
@@ -169,6 +191,18 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_HISTORY_RETENTION_DAYS: 7,
     CONF_SESSION_PERSISTENCE: True,
     CONF_SESSION_TIMEOUT: 30,
+    CONF_MEMORY: True,
+    CONF_MEMORY_EXTRACTION: True,
+    CONF_MEMORY_EXTRACTION_LLM: "local",
+    CONF_MEMORY_MAX: 100,
+    CONF_MEMORY_MIN_IMPORTANCE: 0.3,
+    CONF_MEMORY_COLLECTION: "home_agent_memories",
+    CONF_MEMORY_TOP_K: 5,
+    CONF_MEMORY_DEDUP: 0.85,
+    CONF_MEMORY_DECAY: 0.0,
+    CONF_MEMORY_TTL["event"]: "90d",
+    CONF_MEMORY_TTL["context"]: "14d",
+    CONF_MEMORY_CLEANUP: "1h",
     CONF_DEVICE_PERSONS: [],
     CONF_PROMPT_USE_DEFAULT: True,
     CONF_PROMPT_CUSTOM: "",

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
@@ -34,6 +35,7 @@ from .lists import notify_selector
 from .probe import async_find_server, async_probe_model, typed_endpoint
 from .schemas import EXAMPLES, PAGES, Checked, Field, check, form, stored_values
 from .validators import InvalidInput
+from .vector_store import async_check_vector_store
 
 FALLBACK_FIELDS: Final = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_API_KEY, CONF_FALLBACK_MODEL)
 FALLBACK_PARTS: Final = {"key": CONF_FALLBACK_API_KEY, "model": CONF_FALLBACK_MODEL}
@@ -86,7 +88,9 @@ async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mappin
     checked.values[CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
 
 
-PAGE_CHECKS: Final[dict[str, Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]]] = {
+type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
+
+PAGE_CHECKS: Final[dict[str, PageCheck]] = {
     "llm": _async_check_fallback,
     "prompt": _async_check_prompt,
     "safety": _async_check_pin,
@@ -116,6 +120,11 @@ def _api_selector(hass: HomeAssistant) -> SelectSelector:
 class HomeAgentOptionsFlow(OptionsFlow):
     """Show the menu, then the page that was chosen; saving a page keeps the others."""
 
+    def __init__(self) -> None:
+        """Start with nothing typed."""
+        self._typed: dict[str, Any] = {}
+        self._tried: dict[str, Any] = {}
+
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show the menu."""
         return self.async_show_menu(step_id="init", menu_options=list(PAGES))
@@ -127,6 +136,15 @@ class HomeAgentOptionsFlow(OptionsFlow):
     async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of what the model sees of the house."""
         return await self._async_page("context", user_input)
+
+    async def async_step_vector_store(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of embeddings and collections."""
+        page_check = partial(async_check_vector_store, entry=self.config_entry)
+        return await self._async_page("vector_store", user_input, page_check)
+
+    async def async_step_vector_save(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Store what was tried and reported."""
+        return self.async_create_entry(data=self._tried)
 
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of conversations."""
@@ -162,9 +180,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Show a page, or save what it gave; a check with something to tell asks first."""
         fields, stored = with_choices(self.hass, PAGES[page]), self.config_entry.options
         if user_input is None:
-            return self.async_show_form(step_id=page, data_schema=form(fields, stored_values(fields, stored)))
+            shown = self._typed or stored_values(fields, stored)
+            return self.async_show_form(step_id=page, data_schema=form(fields, shown))
         checked = check(fields, user_input, stored)
-        if page_check := PAGE_CHECKS.get(page):
+        if page_check := page_check or PAGE_CHECKS.get(page):
             await page_check(self.hass, checked, stored)
         if checked.errors:
             return self.async_show_form(
@@ -175,4 +194,11 @@ class HomeAgentOptionsFlow(OptionsFlow):
             )
         of_page = {field.key for field in fields}
         others = {key: value for key, value in stored.items() if key not in of_page}
-        return self.async_create_entry(data=others | checked.values)
+        self._typed, self._tried = user_input, others | checked.values
+        if checked.report:
+            return self.async_show_menu(
+                step_id=checked.report,
+                menu_options=["vector_save", page],
+                description_placeholders=checked.placeholders,
+            )
+        return self.async_create_entry(data=self._tried)

@@ -45,6 +45,11 @@ _PROBE_ERROR_KEYS: Final = _ERROR_KEYS | {
     ErrorKind.CONTEXT_TOO_LONG: "model_refused",
     ErrorKind.MODEL_NOT_FOUND: "model_not_found",
 }
+EMBEDDING_ERROR_KEYS: Final = _ERROR_KEYS | {
+    ErrorKind.BAD_REQUEST: "embedding_failed",
+    ErrorKind.CONTEXT_TOO_LONG: "embedding_failed",
+    ErrorKind.MODEL_NOT_FOUND: "model_not_found",
+}
 _TELLING: Final = ("no_model_list", "not_an_llm_server", "server_error", "rate_limited", "invalid_auth")
 """Errors of several addresses of one server, the one worth showing last."""
 
@@ -125,7 +130,12 @@ async def _explained(asked: Endpoint, keys: Mapping[ErrorKind, str], seconds: fl
     except TimeoutError as err:
         raise InvalidInput("timeout") from err
     except ModelServerError as err:
-        key = keys[err.kind]
-        if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
-            key = "no_model_list" if not asked.model and err.status in _NO_LIST else "server_error"
-        raise InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail) from err
+        raise failure_of(err, asked, keys) from err
+
+
+def failure_of(err: ModelServerError, asked: Endpoint, keys: Mapping[ErrorKind, str]) -> InvalidInput:
+    """Return the sentence of a form for what a server answered; `keys` says which, by kind."""
+    key = keys[err.kind]
+    if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
+        key = "no_model_list" if not asked.model and err.status in _NO_LIST else "server_error"
+    return InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail)

@@ -27,6 +27,7 @@ from .. import const
 from .lists import notify_selector, owners_selector, profiles_selector
 from .validators import (
     InvalidInput,
+    clean_attributes,
     clean_collection,
     clean_collections,
     clean_duration,
@@ -202,7 +203,14 @@ CONTEXT: Final = (
         selector=TextSelector(TextSelectorConfig(multiple=True)),
         clean=clean_patterns,
     ),
+    Field(
+        key=const.CONF_DIRECT_ATTRIBUTES,
+        selector=TextSelector(TextSelectorConfig(multiple=True)),
+        clean=clean_attributes,
+    ),
+    Field(key=const.CONF_CONTEXT_FORMAT, selector=_choice("context_format", const.CONTEXT_FORMATS)),
     _whole(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
+    *(_whole(key, 0, 100_000) for key in const.CONF_BUDGETS.values()),
 )
 
 VECTOR_STORE: Final = (

@@ -63,6 +63,7 @@ _PARTS: Final = {
     "invalid_header_value": "headers",
     "duplicate_header": "headers",
     "too_many_headers": "headers",
+    "embedding_failed": "model",
     "model_missing": "model",
     "model_not_found": "model",
     "model_refused": "model",
@@ -250,6 +251,17 @@ def clean_collections(values: Iterable[str]) -> list[str]:
     if len(names) > MAX_COLLECTIONS:
         raise InvalidInput("too_many_collections", limit=str(MAX_COLLECTIONS))
     return [clean_collection(name) for name in names]
+
+
+def clean_attributes(values: Iterable[str]) -> list[str]:
+    """Return names and patterns of attributes, in lower case. Raises InvalidInput for anything else."""
+    names = clean_names(value.lower() for value in values)
+    if len(names) > MAX_PATTERNS:
+        raise InvalidInput("too_many_patterns", limit=str(MAX_PATTERNS))
+    for name in names:
+        if not _ATTRIBUTE.match(name):
+            raise InvalidInput("invalid_attribute", attribute=name[:60])
+    return names
 
 
 def clean_rules(values: Iterable[str]) -> list[str]:

@@ -1,12 +1,30 @@
 """What a provider of context gets and gives."""
 
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, Self
+
+from homeassistant.core import HomeAssistant
 
 from ...knowledge.house import HouseSnapshot
+from ...knowledge.library import Library
+from ...knowledge.semantic import SemanticIndex
 from ...knowledge.speaker import Speaker
 from ..budget import Budget
 from ..catalogue import Catalogue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProviderSetup:
+    """What providers are made of."""
+
+    hass: HomeAssistant
+    settings: Mapping[str, Any]
+    entry_id: str
+    title: str
+    """What the agent is called."""
+    semantic: SemanticIndex
+    library: Library
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,6 +35,7 @@ class ContextRequest:
     speaker: Speaker
     house: HouseSnapshot
     budget: Budget
+    """Each provider keeps to its share, counted with `estimate_tokens`."""
     catalogue: Catalogue
     """What the model sees anyway."""
 
@@ -28,6 +47,18 @@ class Slot:
     heading: str
     lines: tuple[str, ...]
     entity_ids: tuple[str, ...] = ()
+    """One for each line where the lines are entities."""
+    query: str | None = None
+    """What a vector store was asked, for the event."""
+    reference: bool = False
+    """For answering, not for control: left out first where a request is too long."""
+    fixed: bool = False
+    """Never shortened: clock and speaker."""
+
+    def first(self, count: int) -> Self:
+        """Return the slot with its first lines only."""
+        ids = self.entity_ids[:count] if len(self.entity_ids) == len(self.lines) else self.entity_ids
+        return replace(self, lines=self.lines[:count], entity_ids=ids if count else ())
 
     @property
     def text(self) -> str:

@@ -5,16 +5,15 @@ could not list every entity, the found ones carry their names and abilities as w
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import override
 
-from homeassistant.core import HomeAssistant
-
+from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...vector.text import quoted
+from ..formats import StateWriter
 from ..retrieval import async_retrieve
-from ..states import describe_state
 from ..tokens import estimate_tokens
-from .base import ContextProvider, ContextRequest, Slot
+from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 
 STATES_BESIDE_FULL_CATALOGUE = 8
 CUT_BESIDE_FULL_CATALOGUE = 0.7
@@ -23,8 +22,6 @@ STATES_TOKENS, STATES_SHARE = 40, 0.1
 """Tokens for those states: some, and a share of the catalogue. What changes from turn to turn stays small
 beside what a server keeps in its cache."""
 FOUND_IN_LARGE_HOUSE = 20
-NAME_CHARS = 60
-MAX_ABILITIES = 6
 
 QUIET_STATES = frozenset({"off", "closed", "idle", "standby", "unavailable", "unknown", "docked", "locked"})
 LIVELY_DOMAINS = frozenset(
@@ -32,14 +29,26 @@ LIVELY_DOMAINS = frozenset(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What was found by meaning: entity ids with their similarity, best first, and what was asked for."""
+
+    hits: tuple[tuple[str, float], ...] = ()
+    query: str | None = None
+    """None where a vector store was not asked, or did not answer."""
+
+
 class DirectContextProvider(ContextProvider):
     """Looks the sentence up by words; needs neither an index server nor an embedding model."""
 
     name = "direct"
 
-    def __init__(self, hass: HomeAssistant) -> None:
-        """Remember where the states are."""
-        self._hass = hass
+    def __init__(self, setup: ProviderSetup) -> None:
+        """Remember where the states are and how they are written."""
+        self._hass = setup.hass
+        self._writer = StateWriter(
+            setup.settings[CONF_CONTEXT_FORMAT], setup.settings[CONF_DIRECT_ATTRIBUTES]
+        )
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
@@ -50,6 +59,8 @@ class DirectContextProvider(ContextProvider):
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the states that matter, within the budget."""
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
+        meant = await self.async_meant(request)
+        limit = max(limit, len(meant.hits))
         found = await async_retrieve(
             self._hass,
             request.house,
@@ -58,6 +69,7 @@ class DirectContextProvider(ContextProvider):
             area_id=request.speaker.area_id,
             language=request.speaker.language,
             cut=CUT_BESIDE_FULL_CATALOGUE if request.catalogue.complete else 0.0,
+            semantic=meant.hits,
         )
         records = {record.entity_id: record for record in found}
         for record in self._lively(request):
@@ -65,7 +77,16 @@ class DirectContextProvider(ContextProvider):
                 break
             records.setdefault(record.entity_id, record)
         lines, entity_ids = self._lines(records.values(), request)
-        return Slot(heading="States, others by ha_query:", lines=tuple(lines), entity_ids=tuple(entity_ids))
+        return Slot(
+            heading=self._writer.heading,
+            lines=tuple(lines),
+            entity_ids=tuple(entity_ids),
+            query=meant.query,
+        )
+
+    async def async_meant(self, _request: ContextRequest) -> Meant:
+        """Return the entities closest to a sentence in meaning; here words are enough."""
+        return Meant()
 
     def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
         """Yield what is on or open where the person is."""
@@ -81,25 +102,16 @@ class DirectContextProvider(ContextProvider):
         lines: list[str] = []
         entity_ids: list[str] = []
         left = request.budget.retrieved
-        if request.catalogue.complete:
+        if request.catalogue.complete and self._writer.brief:
             left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
         for record in records:
             state = self._hass.states.get(record.entity_id)
             if state is None:
                 continue
-            shown = record.entity_id if request.catalogue.complete else introduced(record, request.house)
-            line = f"{shown}: {describe_state(state, record)}"
+            line = self._writer.line(record, state, request.house, introduced=not request.catalogue.complete)
             left -= estimate_tokens(line)
             if left < 0:
                 break
             lines.append(line)
             entity_ids.append(record.entity_id)
         return lines, entity_ids
-
-
-def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
-    """Return an entity with what the catalogue of a large house leaves out: name, place and abilities."""
-    area = house.areas.get(record.area_id) if record.area_id else None
-    place = f" in {quoted(area.name, NAME_CHARS)}" if area else ""
-    abilities = f" [{','.join(record.abilities[:MAX_ABILITIES])}]" if record.abilities else ""
-    return f"{record.entity_id} {quoted(record.name, NAME_CHARS)}{place}{abilities}"

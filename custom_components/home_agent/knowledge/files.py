@@ -1,0 +1,156 @@
+"""Texts of the household: files of a folder in the configuration directory, cut into passages.
+
+Everything here touches the disk: call it in an executor.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from hashlib import sha256
+import os
+from pathlib import Path, PurePosixPath
+import stat
+from typing import Final
+
+from .passages import passages
+
+SUFFIXES: Final = (".md", ".txt")
+MAX_FILES: Final = 500
+MAX_FILE_BYTES: Final = 1_000_000
+MAX_PASSAGES: Final = 5_000
+"""Of one collection."""
+MAX_DEPTH: Final = 8
+_ENCODINGS: Final = ("utf-8-sig", "cp1252")
+_UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
+
+
+class FolderRefused(Exception):
+    """A folder is not read; `key` names the sentence that says why."""
+
+    def __init__(self, key: str) -> None:
+        """Say why."""
+        super().__init__(key)
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFile:
+    """One file as it was read."""
+
+    digest: str
+    """Of its content: a file that has it still is not cut up again."""
+    passages: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class FolderContent:
+    """What a folder holds, by path from the configuration directory."""
+
+    files: dict[str, TextFile] = field(default_factory=dict)
+    failed: dict[str, str] = field(default_factory=dict)
+    """Files that were not taken, with the reason."""
+
+
+def find_folder(root: Path, folder: str) -> tuple[str, Path | None]:
+    """Return a folder by its path from the configuration directory, and where it is, None if it is gone.
+
+    It lies inside the directory, also when links are followed, and nothing on the way is hidden.
+    Raises FolderRefused.
+    """
+    path = Path(folder.strip().replace("\\", "/"))
+    inner = _inside(path, root) if path.is_absolute() else path
+    if ".." in inner.parts or "\x00" in folder:
+        raise FolderRefused("folder_outside")
+    name = PurePosixPath(*inner.parts).as_posix()
+    if not inner.parts or _hidden(inner.parts):
+        raise FolderRefused("folder_hidden")
+    try:
+        found = (root / inner).resolve(strict=True)
+    except OSError, RuntimeError:
+        return name, None
+    real = _inside(found, root.resolve()).parts
+    if not real or _hidden(real):
+        raise FolderRefused("folder_hidden")
+    return name, found if found.is_dir() else None
+
+
+def _inside(path: Path, root: Path) -> Path:
+    """Return a path as seen from a directory. Raises FolderRefused for one that leads elsewhere."""
+    try:
+        return path.relative_to(root)
+    except ValueError as err:
+        raise FolderRefused("folder_outside") from err
+
+
+def _hidden(parts: Iterable[str]) -> bool:
+    """Return whether a part of a path is hidden, as `.storage` is, or holds secrets."""
+    return any(part.startswith(".") or part.lower().startswith("secrets.") for part in parts)
+
+
+def read_folder(name: str, folder: Path, known: Mapping[str, TextFile], room: int) -> FolderContent:
+    """Read the texts of a folder and of the folders in it, as far as there is `room` for passages.
+
+    What is `known` and unchanged is not cut again. Links are not followed, hidden files are not read.
+    """
+    content = FolderContent()
+    for number, file in enumerate(_files(folder)):
+        path = PurePosixPath(name, file.relative_to(folder).as_posix()).as_posix()
+        if number >= MAX_FILES:
+            content.failed[path] = f"more than {MAX_FILES} files"
+            break
+        try:
+            read = _read(file, known.get(path))
+        except (OSError, ValueError) as err:
+            content.failed[path] = str(err) if type(err) is ValueError else "it cannot be read"
+            continue
+        if len(read.passages) > room:
+            content.failed[path] = f"more than {MAX_PASSAGES:,} passages in all"
+            continue
+        room -= len(read.passages)
+        content.files[path] = read
+    return content
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the files that are texts, in order of their path."""
+    for place, folders, files in os.walk(folder, followlinks=False):
+        here = Path(place)
+        depth = len(here.relative_to(folder).parts)
+        folders[:] = sorted(name for name in folders if not _hidden((name,)) and depth < MAX_DEPTH)
+        for name in sorted(files):
+            if name.lower().endswith(SUFFIXES) and not _hidden((name,)) and not (here / name).is_symlink():
+                yield here / name
+
+
+def _read(file: Path, known: TextFile | None) -> TextFile:
+    """Return a file cut into passages. Raises OSError, and ValueError for what is no text."""
+    raw = _bytes(file)
+    digest = sha256(raw).hexdigest()
+    if known is not None and known.digest == digest:
+        return known
+    cut = passages(_text(raw), markdown=file.suffix.lower() == ".md")
+    return TextFile(digest=digest, passages=tuple(dict.fromkeys(cut)))
+
+
+def _bytes(file: Path) -> bytes:
+    """Return the content of a plain file; neither links nor pipes are opened."""
+    handle = os.open(file, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    with os.fdopen(handle, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ValueError("it is no file")
+        raw = opened.read(MAX_FILE_BYTES + 1)
+    if len(raw) > MAX_FILE_BYTES:
+        raise ValueError(f"it is larger than {MAX_FILE_BYTES // 1000:,} kB")
+    return raw
+
+
+def _text(raw: bytes) -> str:
+    """Return bytes as text. Raises ValueError where they are none."""
+    if raw.startswith(_UTF_16):
+        with suppress(UnicodeDecodeError):
+            return raw.decode("utf-16")
+    if b"\x00" not in raw:
+        for encoding in _ENCODINGS:
+            with suppress(UnicodeDecodeError):
+                return raw.decode(encoding)
+    raise ValueError("it is no text")

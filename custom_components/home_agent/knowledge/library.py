@@ -1,0 +1,192 @@
+"""The library: passages of the household's own texts, by collection.
+
+It is the truth about the collections that it fills. They are searched by words here, and by meaning in the
+vector store, which follows.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant, callback
+
+from ..const import DOMAIN
+from ..store import Content, KeptStore
+from .documents import KnowledgeDocument, Source
+from .files import MAX_PASSAGES, FolderContent, FolderRefused, TextFile, find_folder, read_folder
+from .filling import SyncReport
+from .passage_search import PassageIndex
+from .semantic import SemanticIndex
+
+ID_CHARS: Final = 12
+
+type Files = dict[str, TextFile]
+"""Files of one collection by their path from the configuration directory."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderReport:
+    """What indexing a folder did."""
+
+    files: int
+    passages: SyncReport
+    """Of the whole collection. Without an embedding model, the passages that are found by words."""
+    refused: Mapping[str, str]
+    """Files that were not taken, with the reason."""
+
+
+class Library:
+    """The collections of one entry."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str, semantic: SemanticIndex) -> None:
+        """Prepare it; nothing is read yet."""
+        self._hass = hass
+        self._semantic = semantic
+        self._collections: dict[str, Files] = {}
+        self._indexes: dict[str, PassageIndex] = {}
+        self._lock = asyncio.Lock()
+        self._store = KeptStore(hass, _key(entry_id), self._content)
+
+    async def async_load(self) -> None:
+        """Read what is stored; what makes no sense is set aside."""
+        stored = await self._store.async_read()
+        try:
+            self._collections = _read(stored)
+        except (AttributeError, KeyError, TypeError) as err:
+            await self._store.async_set_aside(err)
+        for collection in self._collections:
+            self._semantic.owners[collection] = partial(self._async_sync, collection)
+
+    async def async_flush(self) -> None:
+        """Write now what has not been written yet."""
+        await self._store.async_flush()
+
+    @callback
+    def has(self, collection: str) -> bool:
+        """Return whether the library fills this collection."""
+        return bool(self._collections.get(collection))
+
+    @callback
+    def documents(self, collection: str) -> list[KnowledgeDocument]:
+        """Return the passages of a collection."""
+        return [
+            KnowledgeDocument(id=passage_id(path, passage), source=Source.FILE, title=path, text=passage)
+            for path, file in self._collections.get(collection, {}).items()
+            for passage in file.passages
+        ]
+
+    async def async_index_folder(self, collection: str, folder: str) -> FolderReport:
+        """Take over what a folder holds now: new and changed files, and that others are gone.
+
+        The files of other folders stay. Raises FolderRefused, also for a collection of another program.
+        """
+        async with self._lock:
+            if not self.has(collection) and await self._semantic.async_is_foreign(collection):
+                raise FolderRefused("collection_foreign")
+            before = {document.id for document in self.documents(collection)}
+            content = await self._async_read(collection, folder)
+            documents = self.documents(collection)
+            new = sum(document.id not in before for document in documents)
+            report = SyncReport(total=len(documents), indexed=new, skipped=len(documents) - new)
+            if self._semantic.configured:
+                report = await self._async_sync(collection)
+            self._semantic.owners[collection] = partial(self._async_sync, collection)
+            return FolderReport(files=len(content.files), passages=report, refused=content.failed)
+
+    async def _async_read(self, collection: str, folder: str) -> FolderContent:
+        """Read a folder into a collection. Raises FolderRefused."""
+        kept = self._collections.get(collection, {})
+        root = Path(self._hass.config.config_dir)
+        name, place = await self._hass.async_add_executor_job(find_folder, root, folder)
+        others = {path: file for path, file in kept.items() if not path.startswith(f"{name}/")}
+        if place is None:
+            if len(others) == len(kept):
+                raise FolderRefused("folder_missing")
+            content = FolderContent()
+        else:
+            room = MAX_PASSAGES - sum(len(file.passages) for file in others.values())
+            read = partial(read_folder, name, place, kept, room)
+            content = await self._hass.async_add_executor_job(read)
+        self._take(collection, others | content.files)
+        return content
+
+    async def _async_sync(self, collection: str) -> SyncReport:
+        """Have the vectors follow."""
+        return await self._semantic.async_sync(collection, self.documents(collection))
+
+    @callback
+    def _take(self, collection: str, files: Files) -> None:
+        """Keep the files of a collection, if they differ from those before."""
+        if files == self._collections.get(collection, {}):
+            return
+        self._collections[collection] = files
+        if not files:
+            del self._collections[collection]
+        self._indexes.pop(collection, None)
+        self._store.schedule()
+
+    async def async_search(
+        self, collection: str, query: str, limit: int, threshold: float
+    ) -> Sequence[tuple[KnowledgeDocument, float]]:
+        """Return the passages that answer at least this share of a query's words, the best first."""
+        if not self.has(collection):
+            return ()
+        index, files = self._indexes.get(collection), self._collections[collection]
+        if index is None:
+            documents = self.documents(collection)
+            index = await self._hass.async_add_executor_job(PassageIndex, documents)
+            if files is self._collections.get(collection):
+                self._indexes[collection] = index
+        return await self._hass.async_add_executor_job(index.search, query, limit, threshold)
+
+    def _content(self) -> Content:
+        """Return what is stored."""
+        return {
+            "collections": {
+                collection: {
+                    path: {"digest": file.digest, "passages": list(file.passages)}
+                    for path, file in files.items()
+                }
+                for collection, files in dict(self._collections).items()
+            }
+        }
+
+
+async def async_remove_library(hass: HomeAssistant, entry_id: str) -> None:
+    """Delete the texts of an entry that is removed."""
+    store = KeptStore(hass, _key(entry_id), dict)
+    await store.async_remove()
+    await store.async_forget_set_aside()
+
+
+def _key(entry_id: str) -> str:
+    """Return the name of an entry's file."""
+    return f"{DOMAIN}.library.{entry_id}"
+
+
+def passage_id(path: str, passage: str) -> str:
+    """Return the id of a passage: the same as long as its text is, wherever in the file it stands."""
+    return f"{Source.FILE}:{path}#{sha256(passage.encode(errors='replace')).hexdigest()[:ID_CHARS]}"
+
+
+def _read(stored: Mapping[str, Any]) -> dict[str, Files]:
+    """Return stored collections. Raises AttributeError, KeyError or TypeError for what are none."""
+    return {
+        str(collection): {
+            str(path): TextFile(digest=str(file["digest"]), passages=_texts(file["passages"]))
+            for path, file in files.items()
+        }
+        for collection, files in stored.get("collections", {}).items()
+    }
+
+
+def _texts(values: Iterable[object]) -> tuple[str, ...]:
+    """Return stored passages. Raises TypeError where they are none."""
+    texts = tuple(values)
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("not a passage")
+    return tuple(str(text) for text in texts)
