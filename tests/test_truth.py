@@ -120,6 +120,34 @@ def test_other_beginnings_stream_at_once() -> None:
         assert gate.feed(f"{first} ").strip() == first.strip(), answer
 
 
+@pytest.mark.parametrize(
+    ("sentence", "language", "answer", "first"),
+    [
+        ("Turn on the light", "en", "I'll need the name of the room for that.", "I'll "),
+        ("Mach das Licht an", "de", "Welche Lampe im Wohnzimmer meinst du?", "Welche "),
+        ("Mach das Licht an", "de", "Das hat leider nicht geklappt.", "Das hat "),
+        ("Allume la lumière", "fr", "Quelle lumière voulez-vous allumer ?", "Quelle "),
+        ("Doe het licht aan", "nl", "Welk licht bedoel je?", "Welk "),
+    ],
+)
+def test_words_that_rule_a_claim_out(sentence: str, language: str, answer: str, first: str) -> None:
+    """What cannot become a claim any more, in English either, is let out with that very word."""
+    gate = ClaimGate(sentence, language, lambda _kind: False)
+    assert gate.feed(first) == first
+    assert gate.feed(answer.removeprefix(first)) + gate.finish() == answer.removeprefix(first)
+
+
+def test_a_call_lets_the_held_words_out() -> None:
+    """Words that are held back pass with the next piece once a call is behind them."""
+    done: list[bool] = []
+    gate = ClaimGate("Mach das Licht an", "de", lambda _kind: bool(done))
+    assert gate.feed("Das Licht") == ""
+    done.append(True)
+    assert gate.feed(" im") == "Das Licht im"
+    assert gate.feed(" Bad ist jetzt an.") == " Bad ist jetzt an."
+    assert not gate.unbacked
+
+
 def test_holding_is_bounded() -> None:
     """An answer that never becomes a claim is let out long before its end."""
     gate = ClaimGate("Mach das Licht an", "de", lambda _kind: False)

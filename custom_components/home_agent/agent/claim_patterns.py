@@ -1,6 +1,6 @@
 """The patterns of claims, followed word by word."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache
 
@@ -8,9 +8,12 @@ from .sentence_kind import Kind, tongues_of
 from .tongue import Tongue
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Element:
-    """One place in a pattern: words, stems of words, a gap, or the end of a clause."""
+    """One place in a pattern: words, stems of words, a gap, or the end of a clause.
+
+    Compared by identity: sets of states are hashed with every word that streams.
+    """
 
     words: frozenset[str] = frozenset()
     stems: tuple[str, ...] = ()
@@ -45,10 +48,10 @@ type _State = tuple[_Pattern, int, int]
 class Grammar:
     """The patterns of a language, ready to be followed."""
 
-    anywhere: tuple[_Pattern, ...]
-    """Patterns that fit at the beginning of any clause."""
-    first: tuple[_Pattern, ...]
-    """Patterns that fit at the beginning of a sentence."""
+    anywhere: frozenset[_State]
+    """Where the patterns begin that fit at the beginning of any clause."""
+    first: frozenset[_State]
+    """Where the patterns begin that fit at the beginning of a sentence."""
     fillers: frozenset[str]
     joins: frozenset[str]
     past: frozenset[str]
@@ -61,32 +64,36 @@ def grammar(language: str, kind: Kind) -> Grammar:
     anywhere: list[_Pattern] = []
     first: list[_Pattern] = []
     for tongue in found:
+        nots = frozenset(tongue.nots.split())
+        if found == (found[0], tongue) and tongue is not found[0]:
+            # English beside another language: what is no claim there is none in English either.
+            nots |= frozenset(found[0].nots.split())
         for text in (*tongue.agent, *(() if kind is Kind.QUESTION else tongue.result)):
-            pattern = _pattern(text.removeprefix("^"), tongue)
+            pattern = _pattern(text.removeprefix("^"), tongue, nots)
             if kind is Kind.ORDER or not pattern[-1].is_full_stop:
                 (first if text.startswith("^") else anywhere).append(pattern)
     return Grammar(
-        tuple(anywhere),
-        (*anywhere, *first),
+        _begun(anywhere),
+        _begun([*anywhere, *first]),
         frozenset(found[0].fillers.split()) if kind is not Kind.QUESTION else frozenset(),
         frozenset(found[0].joins.split()),
         frozenset(found[0].past.split()),
     )
 
 
-def _pattern(text: str, tongue: Tongue) -> _Pattern:
-    """Read a pattern."""
-    return tuple(_element(part, tongue) for part in text.split())
+def _pattern(text: str, tongue: Tongue, nots: frozenset[str]) -> _Pattern:
+    """Read a pattern; `nots` fit in none of its gaps."""
+    return tuple(_element(part, tongue, nots) for part in text.split())
 
 
-def _element(text: str, tongue: Tongue) -> _Element:
+def _element(text: str, tongue: Tongue, nots: frozenset[str]) -> _Element:
     """Read one element of a pattern."""
     optional = text.endswith("?")
     text = text.rstrip("?")
     if text.startswith("*"):
-        return _Element(gap=int(text[1:]), nots=frozenset(tongue.nots.split()))
+        return _Element(gap=int(text[1:]), nots=nots)
     if text == "%":
-        return _Element(is_any=True, nots=frozenset(tongue.nots.split()))
+        return _Element(is_any=True, nots=nots)
     words: list[str] = []
     for part in text.split("|"):
         words += tongue.sets[part[1:-1]].split() if part.startswith("<") else [part.rstrip("?")]
@@ -105,7 +112,7 @@ class Matcher:
     def __init__(self, rules: Grammar) -> None:
         """Start at the beginning of a sentence."""
         self._rules = rules
-        self._states: set[_State] = set()
+        self._states: AbstractSet[_State] = frozenset()
         self.only_fillers = True
         self.restart(first=True)
 
@@ -117,8 +124,7 @@ class Matcher:
     def _begin(self, *, first: bool) -> None:
         """Follow all patterns from their beginning."""
         self._first = first
-        patterns = self._rules.first if first else self._rules.anywhere
-        self._states = {state for pattern in patterns for state in _reached((pattern, 0, 0))}
+        self._states = self._rules.first if first else self._rules.anywhere
 
     @property
     def alive(self) -> bool:
@@ -139,7 +145,7 @@ class Matcher:
         if self.only_fillers and word in self._rules.fillers:
             first = self._first
             self._begin(first=first)
-            self._states |= after
+            self._states = self._states | after
         else:
             self.only_fillers = False
             self._states = after
@@ -163,6 +169,11 @@ class Matcher:
             for pattern, place, used in self._states
             if place < len(pattern)
         )
+
+
+def _begun(patterns: Iterable[_Pattern]) -> frozenset[_State]:
+    """Return where patterns begin."""
+    return frozenset(state for pattern in patterns for state in _reached((pattern, 0, 0)))
 
 
 def _reached(state: _State) -> Iterator[_State]:

@@ -52,7 +52,8 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         nots="not no never isn't aren't hasn't haven't couldn't can't cannot didn't don't won't unable "
         "already still none neither nothing sorry unfortunately i you which what who there would will "
         "could should can may might if when once to but only was were do does did seems appears failed "
-        "let's please",
+        "let's please i'm i'll i'd we we'll we're wasn't weren't doesn't wouldn't nobody something occurred "
+        "denied requires needs means",
         past="yesterday earlier ago last previously before morning already night when whenever failed fails",
         fillers="ok okay sure yes yep alright certainly absolutely of course great perfect right away well",
         joins="and then so",
@@ -112,7 +113,8 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
         ),
         nots="nicht kein keine keinen keiner nie leider schon bereits noch ich du sie welche welches "
         "welcher wenn falls ob konnte kann soll sollte werde wurdest moechtest mochtest es gibt "
-        "entschuldigung aber nur war waren",
+        "entschuldigung aber nur war waren hat haben nichts niemand antwortet reagiert lasst geht brauche "
+        "braucht meinst darf muss heisst fehlt finde kenne scheint klappt funktioniert",
         past="gestern vorhin vor fruher bereits schon letzte letzten zuvor heute morgen als",
         fillers="ok okay ja klar gerne gern sicher naturlich alles gut jawohl sofort mach mache ich wird "
         "prima super so in ordnung kein problem",
@@ -161,8 +163,8 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "^gedaan|klaar|gelukt|geregeld|gebeurd $",
             "het? is? gedaan|geregeld|gebeurd $",
         ),
-        nots="niet geen nooit al reeds nog ik jij je u helaas sorry welke wat als kan kon wil er maar was "
-        "waren",
+        nots="niet geen nooit al reeds nog ik jij je u helaas sorry welke welk wat als kan kon wil er maar "
+        "was waren heeft mag moet kun reageert gevonden",
         past="gisteren eerder geleden al vorige daarnet toen vanmorgen",
         fillers="ok oke ja prima natuurlijk zeker goed begrepen komt voor elkaar uiteraard meteen doe ik",
         joins="en dan",
@@ -195,7 +197,8 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "^klart|klar|fixat|gjort $",
             "^lampan|lamporna|ljuset|lampor *3 <res>",
         ),
-        nots="inte ej aldrig redan fortfarande tyvarr jag du vilken vilket om kan kunde vill det men var",
+        nots="inte ej aldrig redan fortfarande tyvarr jag du vilken vilket om kan kunde vill det men var "
+        "svarar finns",
         past="igar tidigare sedan redan nyss morse nar",
         fillers="ok okej ja visst absolut sjalvklart bra perfekt javisst det gor jag",
         joins="och sedan",
@@ -226,7 +229,7 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "det er gjort|ordnet|fikset $",
         ),
         nots="ikke aldrig allerede stadig beklager desvaerre jeg du hvilken hvilket hvis kan kunne vil "
-        "men var",
+        "men var svarer findes finnes",
         past="igar tidligere siden allerede da",
         fillers="ok okay ja selvfolgelig fint greit klart javel",
         joins="og sa",

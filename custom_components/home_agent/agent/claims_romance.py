@@ -39,7 +39,8 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "fait|termine $",
         ),
         nots="ne n'est n'a n'ont n'ai pas plus jamais deja encore je j'ai tu vous desole malheureusement "
-        "quel quelle si il y mais c'est impossible etait etaient peux souhaitez voulez",
+        "quel quelle si il y mais c'est impossible etait etaient peux souhaitez voulez repond repondent dois "
+        "avez faut",
         past="hier deja tantot avant auparavant quand lorsque matin",
         fillers="d'accord ok bien sur tres oui parfait entendu compris voila tout de suite pas de probleme",
         joins="et puis",
@@ -86,7 +87,7 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "^luz|luces *4 encendid~|apagad~",
         ),
         nots="no nunca ya todavia aun yo lo siento lamentablemente que cual si puedo pude quieres quiere "
-        "hay pero estaba estaban",
+        "hay pero estaba estaban necesito responde responden",
         past="ayer antes ya anoche cuando anteriormente manana",
         fillers="vale ok claro si por supuesto de acuerdo perfecto muy bien entendido ahora mismo",
         joins="y",
@@ -125,7 +126,8 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "^ecco? tutto? fatto $",
             "^luce|luci *4 <did>",
         ),
-        nots="non mai gia ancora ho purtroppo mi dispiace quale che se posso vuoi ma solo era erano",
+        nots="non mai gia ancora ho purtroppo mi dispiace quale che se posso vuoi ma solo era erano "
+        "risponde rispondono fa",
         past="ieri prima gia stamattina quando scorsa scorso",
         fillers="ok va bene certo certamente si perfetto d'accordo subito ecco senz'altro volentieri",
         joins="e poi",
@@ -165,7 +167,8 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "^<res> $",
             "^luz|luzes *4 <res>",
         ),
-        nots="nao nunca ja ainda infelizmente desculpe qual que se posso quer ha mas eu estava estavam",
+        nots="nao nunca ja ainda infelizmente desculpe qual que se posso quer ha mas eu estava estavam "
+        "responde respondem preciso",
         past="ontem antes ja quando anteriormente manha",
         fillers="ok claro sim certo com certeza perfeito muito bem entendido tudo bem ta",
         joins="e",

@@ -28,7 +28,8 @@ SLAVIC: Final[Mapping[str, Tongue]] = {
             "^swiatl~|lamp~ *3 <res>",
             "^gotowe|zrobione|zalatwione $",
         ),
-        nots="nie nigdy juz jeszcze niestety przepraszam ktore ktory czy jesli moge chcesz ale byl bylo byla",
+        nots="nie nigdy juz jeszcze niestety przepraszam ktore ktory czy jesli moge chcesz ale byl bylo byla "
+        "odpowiada",
         past="wczoraj wczesniej temu poprzednio rano kiedy",
         fillers="ok dobrze jasne oczywiscie tak dobra pewnie juz robi sie",
         joins="i oraz",
@@ -50,7 +51,7 @@ SLAVIC: Final[Mapping[str, Tongue]] = {
         },
         agent=("я? <did>", "^<doing>"),
         result=("*5 теперь *1 <res>", "*5 <res> .", "*5 был~ <res>", "^готово|сделано $"),
-        nots="не нет уже еще никогда к сожалению какой какая если могу",
+        nots="не нет уже еще никогда к сожалению какой какая если могу отвечает",
         past="вчера ранее раньше назад уже утром когда",
         fillers="ок хорошо да конечно ладно",
         joins="и",

@@ -2,7 +2,9 @@
 
 # ruff: noqa: RUF001 - marks of many languages
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cache
 import re
 from typing import Final
 from unicodedata import combining, normalize
@@ -61,26 +63,45 @@ def _kind_of_part(words: Sequence[str], language: str, *, asked: bool) -> Kind:
     """Return what one clause wants; `asked` for one with a question mark."""
     text = f" {' '.join(words)} "
     tongue = tongues_of(language)[0]
-    if any(text.startswith(f" {phrase} ") for phrase in tongue.tells.split("|")):
+    if text.startswith(_phrases(tongue.tells)):
         return Kind.STORY
-    if any(f" {phrase} " in text for phrase in tongue.wonders.split("|")):
+    if any(phrase in text for phrase in _phrases(tongue.wonders)):
         return Kind.QUESTION
-    is_order = any(f" {phrase} " in text for phrase in tongue.orders.split("|"))
-    if (asked or words[0] in tongue.asks.split()) and not is_order:
+    is_order = any(phrase in text for phrase in _phrases(tongue.orders))
+    if (asked or words[0] in _forms(tongue.asks).words) and not is_order:
         return Kind.QUESTION
     if words[0] in FIRST_PERSONS:
         return Kind.REMARK
-    plain = words[-1] in tongue.last.split() or any(_is_one(word, tongue.verbs) for word in words)
+    verbs = _forms(tongue.verbs)
+    plain = words[-1] in _forms(tongue.last).words or any(map(verbs.fit, words))
     return Kind.ORDER if plain else Kind.REMARK
 
 
-def _is_one(word: str, forms: str) -> bool:
-    """Return whether a word is one of several, or begins as one, or has one in it."""
-    return any(
-        form[1:] in word
-        if form[0] == "~"
-        else word.startswith(form[:-1])
-        if form[-1] == "~"
-        else word == form
-        for form in forms.split()
+@dataclass(frozen=True, slots=True)
+class _Forms:
+    """Words as a language writes them down, ready to be compared."""
+
+    words: frozenset[str]
+    stems: tuple[str, ...]
+    parts: tuple[str, ...]
+
+    def fit(self, word: str) -> bool:
+        """Return whether a word is one of several, or begins as one, or has one in it."""
+        return word in self.words or word.startswith(self.stems) or any(part in word for part in self.parts)
+
+
+@cache
+def _forms(text: str) -> _Forms:
+    """Read words, beginnings of words as `stem~`, and parts of words as `~part`."""
+    forms = text.split()
+    return _Forms(
+        words=frozenset(form for form in forms if "~" not in form),
+        stems=tuple(form[:-1] for form in forms if form.endswith("~")),
+        parts=tuple(form[1:] for form in forms if form.startswith("~")),
     )
+
+
+@cache
+def _phrases(text: str) -> tuple[str, ...]:
+    """Return phrases between the spaces that make them whole words."""
+    return tuple(f" {phrase} " for phrase in text.split("|"))

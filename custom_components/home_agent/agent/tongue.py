@@ -23,7 +23,7 @@ class Tongue:
     One that ends with `.` says no more than how things are: it takes a plain order to make it a claim.
     """
     nots: str
-    """Words that make it something else: negations, "already", conditions, questions."""
+    """Words that make it something else: negations, "already", conditions, questions, other verbs."""
     past: str = ""
     """Words that put it into an earlier time."""
     fillers: str = ""

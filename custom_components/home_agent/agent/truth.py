@@ -37,7 +37,8 @@ class _Mode(Enum):
 class ClaimGate:
     """Lets an answer through, but for claims with nothing behind them and what follows them.
 
-    `is_backed` is asked when it matters. What comes out does not depend on how the answer was cut.
+    `is_backed` is asked while words are held back: once a call is behind them, all of them pass at once.
+    What comes out does not depend on how the answer was cut.
     """
 
     def __init__(self, sentence: str, language: str, is_backed: Callable[[Kind], bool]) -> None:
@@ -66,6 +67,9 @@ class ClaimGate:
         self.text = (self.text + text)[:MAX_KEPT]
         if self._mode is _Mode.DROP:
             return ""
+        if self._open and self._mode is not _Mode.LET and self._is_backed(self._kind):
+            self._open = False
+            return self._release() + text
         if not self._open:
             return text
         out = "".join(self._take(char) for char in text)
