@@ -83,14 +83,15 @@ def fit(tool: llm.Tool, args: Args, sentence: str = "") -> Fitted:
     """
     view = view_of(tool)
     rules: list[str] = []
+    fits = _fits(tool, view, args)
     for rule in RULES:
-        if _fits(tool, view, args):
+        if fits:
             break
         changed = rule.apply(args, view)
         if changed is not None and changed != args:
             args = changed
             rules.append(rule.name)
-    fits = _fits(tool, view, args)
+            fits = _fits(tool, view, args)
     checked = check(tool, args, sentence)
     return Fitted(args, checked, tuple(rules if fits else [*rules, READING]))
 
