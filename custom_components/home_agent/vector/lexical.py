@@ -1,8 +1,8 @@
 """Finds short documents by words: exact, inflected, compounded and misspelt.
 
-BM25 over folded words. A word of the query stands for every word of the index that it resembles:
-the same word, one slip off, or sharing enough character n-grams. Documents whose title is named
-completely come first.
+Words weigh by how few documents have them, as in BM25. A word of the query stands for every word of the index
+that it resembles: the same word, one slip off, or sharing enough character n-grams. Documents whose title is
+named completely come first.
 
 Documents share most of their texts (a room, a kind of device), so a query is scored against the
 distinct texts, and each text passes its score on to its documents.
@@ -20,8 +20,6 @@ from .text import words
 
 TITLE_WEIGHT = 1.0
 """Fields of at least this weight are titles: names by which the document is called."""
-SATURATION = 1.2
-"""BM25's k1: how fast repetition stops counting."""
 MAX_QUERY_WORDS = 48
 MAX_EXPANSIONS = 12
 """Index words one query word may stand for."""
@@ -32,6 +30,8 @@ TITLE_BONUS = 0.6
 """Share by which a completely named title raises a score."""
 CANDIDATES = 2
 """Documents ranked by title for each one asked for."""
+MAX_GONE = 0.25
+"""Share of documents that may have been replaced before the index should be built anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,52 +42,68 @@ class Document:
     fields: Sequence[tuple[str, float]]
 
 
+type Meaning = list[tuple[str, float]]
+"""The words of the index that a word of a query may mean, with their similarity, closest first."""
+
+
 class LexicalIndex:
-    """An index of documents; it never changes once built."""
+    """An index of documents."""
 
     def __init__(self) -> None:
         """Make an empty index; use `build`."""
         self._keys: list[str] = []
+        """Per number: the document's key, empty where the document was replaced."""
+        self._numbers: dict[str, int] = {}
+        self._texts: list[tuple[int, ...]] = []
+        """Per document: its texts."""
+        self._titles: list[tuple[int, ...]] = []
+        """Per document: those of its texts that are titles."""
         self._words: list[str] = []
         self._word_ids: dict[str, int] = {}
+        self._counts: list[int] = []
+        """Per word: how many documents have it."""
         self._idf: list[float] = []
         self._postings: list[array[int]] = []
         """Per word: the texts that contain it."""
-        self._impacts: list[array[float]] = []
-        """Per word: what it adds to the score of these texts."""
-        self._text_words: list[Sequence[int]] = []
-        self._text_documents: list[array[int]] = []
-        self._text_weights: list[array[float]] = []
-        self._titles: list[tuple[int, ...]] = []
-        """Per document: the texts that are its titles."""
-        self._title_weights: dict[int, float] = {}
-        """Per title: the weight of all its words."""
-        self._similar = SimilarWords([])
+        self._text_ids: dict[tuple[str, float], int] = {}
+        self._text_words: list[tuple[int, ...]] = []
+        self._text_weights: list[float] = []
+        self._text_documents: list[list[int]] = []
+        self._similar = SimilarWords()
         self._expansions: dict[str, list[tuple[int, float]]] = {}
 
     @classmethod
     def build(cls, documents: Iterable[Document]) -> Self:
         """Build an index; it takes time with thousands of documents, so not on an event loop."""
         index = cls()
-        text_ids: dict[str, int] = {}
-        frequencies: list[int] = []
-        for number, document in enumerate(sorted(documents, key=lambda document: document.key)):
-            index._keys.append(document.key)
-            texts = [(index._text_id(text, text_ids), weight) for text, weight in document.fields]
-            for text_id, weight in texts:
-                index._text_documents[text_id].append(number)
-                index._text_weights[text_id].append(weight)
-            index._titles.append(tuple(text_id for text_id, weight in texts if weight >= TITLE_WEIGHT))
-            frequencies.extend([0] * (len(index._words) - len(frequencies)))
-            for word_id in {word_id for text_id, _ in texts for word_id in index._text_words[text_id]}:
-                frequencies[word_id] += 1
-        index._weigh(frequencies)
-        index._similar = SimilarWords(index._words)
+        for document in sorted(documents, key=lambda document: document.key):
+            index._add(document)
+        index._similar.add(index._words)
+        index._similar.settle()
+        index._weigh()
         return index
 
     def __len__(self) -> int:
         """Return the number of documents."""
-        return len(self._keys)
+        return len(self._numbers)
+
+    @property
+    def worn(self) -> bool:
+        """Return whether so many documents were replaced that the index should be built anew."""
+        return len(self._keys) - len(self._numbers) > MAX_GONE * len(self._keys)
+
+    def update(self, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:
+        """Add or replace some documents and remove others; some 0.1 ms for each, and a few more in all."""
+        known = len(self._words)
+        for key in gone:
+            self._remove(key)
+        for document in documents:
+            self._remove(document.key)
+            self._add(document)
+        if len(self._words) > known:
+            self._similar.add(self._words[known:])
+            self._expansions.clear()
+        self._weigh()
 
     def search(
         self, query: str, limit: int = 20, allowed: Collection[str] | None = None
@@ -96,14 +112,22 @@ class LexicalIndex:
 
         `allowed` limits the answer to these keys.
         """
-        totals, covered = self._score(_query_words(query))
+        meanings = self._matches(_query_words(query))
+        totals = self._score(meanings)
+        covered: dict[int, float] = {}
+        for matches in meanings:
+            for word_id, similarity in matches:
+                covered[word_id] = max(similarity, covered.get(word_id, 0.0))
         found = [number for number, total in enumerate(totals) if total > 0.0]
         if allowed is not None:
             found = [number for number in found if self._keys[number] in allowed]
-        best = sorted(found, key=totals.__getitem__, reverse=True)[: limit * CANDIDATES]
+        if len(found) > limit * CANDIDATES:
+            least = sorted([totals[number] for number in found])[-limit * CANDIDATES]
+            found = [number for number in found if totals[number] >= least]
+        best = sorted([(-totals[number], self._keys[number], number) for number in found])
+        best = best[: limit * CANDIDATES]
         scored = [
-            (-totals[number] * (1 + TITLE_BONUS * self._named(number, covered)), self._keys[number])
-            for number in best
+            (total * (1 + TITLE_BONUS * self._named(number, covered)), key) for total, key, number in best
         ]
         return [(key, -score) for score, key in sorted(scored)[:limit]]
 
@@ -116,13 +140,50 @@ class LexicalIndex:
                 found[name] = max(similarity, found.get(name, 0.0))
         return found
 
-    def _text_id(self, text: str, text_ids: dict[str, int]) -> int:
-        """Return the number of a text, a new one with its words if it is new."""
-        text_id = text_ids.setdefault(text, len(text_ids))
-        if text_id == len(self._text_words):
-            self._text_words.append([self._word_id(word) for word in words(text)])
-            self._text_documents.append(array("I"))
-            self._text_weights.append(array("f"))
+    def understand(self, query: str) -> dict[str, Meaning]:
+        """Return what each word of a query may mean."""
+        query_words = _query_words(query)
+        return {
+            word: [(self._words[word_id], similarity) for word_id, similarity in matches]
+            for word, matches in zip(query_words, self._matches(query_words), strict=True)
+        }
+
+    def _add(self, document: Document) -> None:
+        """Add a document."""
+        number = len(self._keys)
+        self._keys.append(document.key)
+        self._numbers[document.key] = number
+        texts = tuple(dict.fromkeys(self._text_id(text, weight) for text, weight in document.fields))
+        self._texts.append(texts)
+        self._titles.append(tuple(text for text in texts if self._text_weights[text] >= TITLE_WEIGHT))
+        for text in texts:
+            self._text_documents[text].append(number)
+        for word_id in {word_id for text in texts for word_id in self._text_words[text]}:
+            self._counts[word_id] += 1
+
+    def _remove(self, key: str) -> None:
+        """Forget a document; its number stays empty."""
+        number = self._numbers.pop(key, None)
+        if number is None:
+            return
+        self._keys[number] = ""
+        for text in self._texts[number]:
+            self._text_documents[text].remove(number)
+        for word_id in {word_id for text in self._texts[number] for word_id in self._text_words[text]}:
+            self._counts[word_id] -= 1
+        self._texts[number] = self._titles[number] = ()
+
+    def _text_id(self, text: str, weight: float) -> int:
+        """Return the number of a text of this weight, a new one with its words if it is new."""
+        known = self._text_ids.get((text, weight))
+        if known is not None:
+            return known
+        text_id = self._text_ids[text, weight] = len(self._text_words)
+        self._text_words.append(tuple(dict.fromkeys(self._word_id(word) for word in words(text))))
+        self._text_weights.append(weight)
+        self._text_documents.append([])
+        for word_id in self._text_words[text_id]:
+            self._postings[word_id].append(text_id)
         return text_id
 
     def _word_id(self, word: str) -> int:
@@ -130,44 +191,33 @@ class LexicalIndex:
         word_id = self._word_ids.setdefault(word, len(self._words))
         if word_id == len(self._words):
             self._words.append(word)
+            self._counts.append(0)
+            self._postings.append(array("I"))
         return word_id
 
-    def _weigh(self, frequencies: Sequence[int]) -> None:
-        """Weigh words by how few documents have them, and list the texts that contain them."""
-        total = len(self._keys)
-        self._idf = [log(1 + (total - count + 0.5) / (count + 0.5)) for count in frequencies]
-        self._postings = [array("I") for _ in self._words]
-        self._impacts = [array("f") for _ in self._words]
-        for text_id, word_ids in enumerate(self._text_words):
-            for word_id in dict.fromkeys(word_ids):
-                count = word_ids.count(word_id)
-                self._postings[word_id].append(text_id)
-                self._impacts[word_id].append(
-                    self._idf[word_id] * count * (SATURATION + 1) / (count + SATURATION)
-                )
-        for text_id in {text_id for titles in self._titles for text_id in titles}:
-            self._title_weights[text_id] = sum(self._idf[word_id] for word_id in self._text_words[text_id])
+    def _weigh(self) -> None:
+        """Weigh words by how few documents have them."""
+        total = len(self._numbers)
+        self._idf = [log(1 + (total - count + 0.5) / (count + 0.5)) for count in self._counts]
 
-    def _score(self, query: Sequence[str]) -> tuple[list[float], dict[int, float]]:
-        """Return the score of each document, and the index words that the query covers, how well."""
+    def _score(self, meanings: Iterable[Sequence[tuple[int, float]]]) -> list[float]:
+        """Return the score of each document; each word counts as the best it may mean in a text."""
         scores: dict[int, float] = {}
-        covered: dict[int, float] = {}
-        for matches in self._matches(query):
+        for matches in meanings:
             best: dict[int, float] = {}
-            for word_id, similarity in matches:
-                covered[word_id] = max(similarity, covered.get(word_id, 0.0))
-                factor = similarity * similarity
-                for text_id, impact in zip(self._postings[word_id], self._impacts[word_id], strict=True):
-                    if impact * factor > best.get(text_id, 0.0):
-                        best[text_id] = impact * factor
-            for text_id, value in best.items():
-                scores[text_id] = scores.get(text_id, 0.0) + value
+            for value, word_id in sorted(
+                (self._idf[word_id] * similarity * similarity, word_id) for word_id, similarity in matches
+            ):
+                best.update(dict.fromkeys(self._postings[word_id], value))
+            for text_id in best.keys() & scores.keys():
+                best[text_id] += scores[text_id]
+            scores.update(best)
         totals = [0.0] * len(self._keys)
         for text_id, score in scores.items():
-            documents, weights = self._text_documents[text_id], self._text_weights[text_id]
-            for number, weight in zip(documents, weights, strict=True):
-                totals[number] += score * weight
-        return totals, covered
+            value = score * self._text_weights[text_id]
+            for number in self._text_documents[text_id]:
+                totals[number] += value
+        return totals
 
     def _matches(self, query: Sequence[str]) -> list[list[tuple[int, float]]]:
         """Return for each query word the index words it may mean, with their similarity."""
@@ -195,9 +245,14 @@ class LexicalIndex:
     def _named(self, number: int, covered: dict[int, float]) -> float:
         """Return which share of its best covered title a query names, by weight of the words."""
         best = 0.0
+        idf = self._idf
         for title in self._titles[number]:
-            part = sum(self._idf[word_id] * covered.get(word_id, 0.0) for word_id in self._text_words[title])
-            best = max(best, part / (self._title_weights[title] or 1.0))
+            whole = part = 0.0
+            for word_id in self._text_words[title]:
+                whole += idf[word_id]
+                if word_id in covered:
+                    part += idf[word_id] * covered[word_id]
+            best = max(best, part / (whole or 1.0))
         return best
 
 

@@ -1,7 +1,7 @@
 """Finds words of a vocabulary that resemble a word: misspelt, inflected or part of a compound."""
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 GRAM_SIZES = (3, 4, 5)
 MIN_LETTERS = 4
@@ -26,16 +26,21 @@ MAX_COMMON = 0.25
 
 
 class SimilarWords:
-    """A vocabulary prepared for similarity search."""
+    """A vocabulary prepared for similarity search; it only grows."""
 
-    def __init__(self, vocabulary: Sequence[str]) -> None:
-        """Index the n-grams and the one-letter slips of all words."""
-        self._words = vocabulary
+    def __init__(self) -> None:
+        """Start empty."""
+        self._words: list[str] = []
         self._grams: dict[str, array[int]] = {}
         self._slips: dict[str, array[int]] = {}
         self._short: dict[str, int] = {}
-        self._sizes = array("H", bytes(2 * len(vocabulary)))
-        for number, word in enumerate(vocabulary):
+        self._sizes = array("H")
+
+    def add(self, words: Iterable[str]) -> None:
+        """Add words with their n-grams and one-letter slips; they are numbered in order."""
+        for number, word in enumerate(words, len(self._words)):
+            self._words.append(word)
+            self._sizes.append(0)
             if not _is_fuzzy(word):
                 if len(word) == MIN_STEM and word.isalpha():
                     self._short[word] = number
@@ -46,7 +51,10 @@ class SimilarWords:
                 self._grams.setdefault(gram, array("I")).append(number)
             for slip in _slips(word):
                 self._slips.setdefault(slip, array("I")).append(number)
-        most = max(20, int(len(vocabulary) * MAX_COMMON))
+
+    def settle(self) -> None:
+        """Forget the n-grams that most of the words have."""
+        most = max(20, int(len(self._words) * MAX_COMMON))
         self._grams = {gram: numbers for gram, numbers in self._grams.items() if len(numbers) <= most}
 
     def find(self, word: str) -> dict[int, float]:
