@@ -146,6 +146,9 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Store what was tried and reported."""
         return self.async_create_entry(data=self._tried)
 
+    # Home Assistant wants a step for each menu.
+    async_step_vector_checked = async_step_vector_missing = async_step_vector_save
+
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of conversations."""
         return await self._async_page("history", user_input)

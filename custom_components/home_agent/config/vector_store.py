@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 import yarl
@@ -109,11 +110,12 @@ def _take_apart(checked: Checked) -> None:
     except InvalidInput as err:
         checked.fail(CONF_VECTOR_HOST, err)
         return
+    secure = url.scheme == "https"
     checked.values[CONF_VECTOR_HOST] = url.host
-    if url.explicit_port:
-        checked.values[CONF_VECTOR_PORT] = url.explicit_port
-    if "://" in typed:
-        checked.values[CONF_VECTOR_SSL] = url.scheme == "https"
+    if secure or url.explicit_port:
+        checked.values[CONF_VECTOR_PORT] = url.port
+    if secure or "://" in typed:
+        checked.values[CONF_VECTOR_SSL] = secure
 
 
 def _check_choices(checked: Checked) -> None:
@@ -142,10 +144,11 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
     steps: tuple[tuple[Callable[[], Awaitable[Any]], str, InvalidInput], ...] = (
         (api.version, CONF_VECTOR_HOST, InvalidInput("not_chroma", **names)),
         (api.find_tenant, CONF_VECTOR_TENANT, InvalidInput("tenant_missing", **names)),
+        (partial(api.get, ""), CONF_VECTOR_DATABASE, InvalidInput("database_missing", **names)),
         (
             ChromaStore(session, address).async_collections,
-            CONF_VECTOR_DATABASE,
-            InvalidInput("database_missing", **names),
+            CONF_VECTOR_HOST,
+            InvalidInput("not_chroma", **names),
         ),
     )
     answers: list[Any] = []
@@ -202,12 +205,9 @@ def _addresses(chosen: Values) -> list[str]:
 
 async def _async_dimension(hass: HomeAssistant, settings: Mapping[str, Any]) -> int:
     """Return the dimension of the chosen model's vectors. Raises InvalidInput."""
-    embedder = None
     try:
         async with asyncio.timeout(EMBEDDING_SECONDS):
-            embedder = await async_create_embedder(hass, settings)
-            assert embedder is not None  # a provider is chosen
-            (vector,) = await embedder.async_embed([SENTENCE])
+            return await _async_embed(hass, settings)
     except TimeoutError as err:
         raise InvalidInput("timeout") from err
     except EmbeddingError as err:
@@ -216,7 +216,14 @@ async def _async_dimension(hass: HomeAssistant, settings: Mapping[str, Any]) -> 
         if isinstance(cause := err.__cause__, ModelServerError):
             raise failure_of(cause, embedding_endpoint(hass, settings), EMBEDDING_ERROR_KEYS) from err
         raise InvalidInput("embedding_failed", detail=err.detail) from err
+
+
+async def _async_embed(hass: HomeAssistant, settings: Mapping[str, Any]) -> int:
+    """Embed a word and return the length of its vector. Raises EmbeddingError."""
+    embedder = await async_create_embedder(hass, settings)
+    assert embedder is not None  # a provider is chosen
+    try:
+        (vector,) = await embedder.async_embed([SENTENCE])
     finally:
-        if embedder is not None:
-            await embedder.async_close()
+        await embedder.async_close()
     return len(vector)
