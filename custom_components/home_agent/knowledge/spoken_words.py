@@ -40,6 +40,12 @@ ALL_WORDS: Final[Mapping[str, frozenset[str]]] = {
 }
 """Per language: words that ask for everything of a kind."""
 
+EVERYTHING_WORDS: Final = words_of(
+    "everything alles tout todo tudo tutto tot allt kaikki koik wszystko wszystkim vsechno vse vsetko "
+    "mindent hepsini"
+)
+"""Those of them that stand for whatever there is, of any kind."""
+
 ALL_IDIOMS: Final = (
     "all right",
     "after all",

@@ -1,22 +1,19 @@
-"""One ranking out of several."""
+"""Makes one ranking of several."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
-DAMPING: Final = 60
-"""How little the first places of a ranking stand out (the k of reciprocal rank fusion)."""
+DAMPING: Final = 20
+"""How little the first places of a ranking stand out from those that follow."""
 
 
-def fuse[K: Hashable](
-    rankings: Sequence[Sequence[K]], weights: Sequence[float] | None = None
-) -> list[tuple[K, float]]:
-    """Return what any ranking holds with its fused score, best first.
+def fuse(rankings: Sequence[tuple[Sequence[str], float]]) -> list[str]:
+    """Return everything that is in any of the rankings, best first, by reciprocal rank fusion.
 
-    Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): places count, scores of different kinds
-    are never compared. Equal scores keep the order of the first ranking that holds them.
+    Each ranking, best first, comes with its weight. Ties stand as in the first ranking that has them.
     """
-    scores: dict[K, float] = {}
-    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
-        for place, key in enumerate(ranking, 1):
-            scores[key] = scores.get(key, 0.0) + weight / (DAMPING + place)
-    return sorted(scores.items(), key=lambda item: -item[1])
+    scores: dict[str, float] = {}
+    for ranking, weight in rankings:
+        for rank, key in enumerate(dict.fromkeys(ranking)):
+            scores[key] = scores.get(key, 0.0) + weight / (DAMPING + rank)
+    return sorted(scores, key=lambda key: -scores[key])
