@@ -6,15 +6,13 @@ from homeassistant.components import conversation
 
 from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError
-from ..safety.answers import Answer, Read, read_answer
+from ..safety.answers import Answer, Read, mask_numbers, read_answer
 from ..safety.confirmation import ConfirmationRefused, Outcome, Owner, PendingAction, Refusal
 from .done import Deeds
+from .masking import MASKED
 from .phrases import async_error_sentence, async_phrase
 from .streaming import LogDelta
 from .turn import Turn
-
-MASKED = "••••"
-"""What is kept of a sentence that was a PIN."""
 
 LATE = {
     Outcome.EXPIRED: "confirmation_expired",
@@ -34,11 +32,9 @@ class ConfirmingMixin(HomeAgentBaseEntity):
         owner = Owner.of(turn.calls.speaker, turn.calls.conversation_id)
         action = confirmations.waiting_for(owner)
         ended = None if action else confirmations.take_ended(owner)
-        if action is None and ended is None:
-            return False
         read = read_answer(turn.calls.sentence, turn.language)
-        if read.answer is Answer.PIN and (confirmations.wants_pin or action is None):
-            _mask(turn)
+        if confirmations.expects_pin(owner):
+            _mask(turn, read, is_open=action is not None)
         if action is None:
             if ended is None or read.answer is Answer.OTHER:
                 return False
@@ -94,7 +90,16 @@ class ConfirmingMixin(HomeAgentBaseEntity):
         turn.chat_log.content[-1] = conversation.AssistantContent(agent_id=self.entity_id, content=text)
 
 
-def _mask(turn: Turn) -> None:
-    """Take a PIN out of the chat log, before anything reads it."""
-    turn.chat_log.content[turn.first] = conversation.UserContent(content=MASKED)
-    turn.calls.sentence = MASKED
+def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:
+    """Take a PIN out of the sentence and the chat log, before anything reads them.
+
+    While the question is open, also numbers among other words that could be one.
+    """
+    sentence = turn.calls.sentence
+    if read.answer is Answer.PIN:
+        masked = MASKED
+    else:
+        masked = mask_numbers(sentence, turn.language, MASKED) if is_open else sentence
+    if masked != sentence:
+        turn.chat_log.content[turn.first] = conversation.UserContent(content=masked)
+        turn.calls.sentence = masked

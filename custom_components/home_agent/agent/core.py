@@ -43,6 +43,7 @@ from .asked import describe_asked
 from .closing import async_say, close_turn, finished_event
 from .confirming import ConfirmingMixin
 from .llm import LLMMixin
+from .masking import without_codes
 from .messages import from_contents
 from .phrases import async_error_sentence, async_phrase
 from .speaker import async_speaker
@@ -301,7 +302,7 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
         self.data.shared.history.append_turn(
             self.entry.entry_id,
             turn.history_id,
-            from_contents(turn.chat_log.content[turn.first :]),
+            without_codes(from_contents(turn.chat_log.content[turn.first :])),
             at=dt_util.utcnow(),
             persist=self.settings[CONF_HISTORY_PERSIST],
         )

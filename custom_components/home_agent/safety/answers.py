@@ -10,6 +10,7 @@ from .pin import MAX_DIGITS, MIN_DIGITS
 from .words import FILLERS, NO, YES
 
 MAX_WORDS = 12
+_PARTS = re.compile(r"([^\W_]+)")
 _NOT_WORDS = re.compile(r"[^\w]+")
 
 
@@ -51,6 +52,43 @@ def read_answer(sentence: str, language: str) -> Read:
     return Read(Answer.YES if _said(text, words, tags, YES) else Answer.OTHER)
 
 
+def mask_numbers(sentence: str, language: str, mask: str) -> str:
+    """Return a sentence with everything masked that could be a PIN, written or spoken, together or apart."""
+    digits = _digits(_languages(language))
+    found, run, length = "", "", 0
+    # Words and what stands between them, in turn; a run of numbers ends at the first word that is none.
+    for index, part in enumerate(_PARTS.split(sentence)):
+        plain = fold(part)
+        if index % 2 == 0:
+            run += part
+            continue
+        count = len(plain) if plain.isdecimal() else int(plain in digits)
+        if not count:
+            found, run, length = found + _masked(run, length, mask) + part, "", 0
+        else:
+            run, length = run + part, length + count
+    return found + _masked(run, length, mask)
+
+
+def _masked(run: str, length: int, mask: str) -> str:
+    """Return a run of numbers, masked if it has as many digits as a PIN may have."""
+    if length < MIN_DIGITS:
+        return run
+    inner = run.strip()
+    start = run.index(inner)
+    return run[:start] + mask + run[start + len(inner) :]
+
+
+def _digits(tags: tuple[str, ...]) -> dict[str, str]:
+    """Return the words of digits, folded."""
+    return {
+        fold(word): str(number)
+        for tag in tags
+        for number, row in enumerate(DIGITS.get(tag, ()))
+        for word in row
+    }
+
+
 def fold(text: str) -> str:
     """Return a text in lower case without accents and punctuation, words one space apart."""
     plain = unicodedata.normalize("NFKD", text.casefold())
@@ -86,12 +124,7 @@ def _without(text: str, tags: tuple[str, ...], tables: tuple[dict[str, tuple[str
 
 def _pin(words: list[str], tags: tuple[str, ...]) -> str:
     """Return the PIN that a sentence consists of, spoken or typed; nothing if it is no PIN."""
-    digits = {
-        fold(word): str(number)
-        for tag in tags
-        for number, row in enumerate(DIGITS.get(tag, ()))
-        for word in row
-    }
+    digits = _digits(tags)
     fillers = {
         word
         for tag in (*tags, "en")

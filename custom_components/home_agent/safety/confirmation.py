@@ -155,6 +155,7 @@ class Confirmations:
         self._run = run
         self._pending: dict[str, PendingAction] = {}
         self._ended: dict[Owner, tuple[Outcome, float]] = {}
+        self._asked: dict[Owner, float] = {}
         self._lost: list[Lost] = []
         self._wrong = WrongPins()
         self.channels: list[ConfirmationChannel] = []
@@ -208,6 +209,10 @@ class Confirmations:
             await self._async_end(self.pending[0], Outcome.WITHDRAWN)
         self._pending[action.id] = action
         self._ended.pop(action.owner, None)
+        if not unattended:
+            self._asked.pop(action.owner, None)
+            self._asked[action.owner] = action.deadline + REMEMBER_SECONDS
+            _bound(self._asked)
 
         async def expire(_now: datetime) -> None:
             if action.id in self._pending:
@@ -234,6 +239,17 @@ class Confirmations:
                 if action.owner == owner and not action.unattended and not self._is_late(action)
             ),
             None,
+        )
+
+    @callback
+    def expects_pin(self, owner: Owner) -> bool:
+        """Return whether this person was asked for the PIN a short while ago, answered by now or not."""
+        return self.wants_pin and (
+            self._hass.loop.time() < self._asked.get(owner, 0.0)
+            or any(
+                lost.is_recent() and lost.is_owned_by(owner.conversation_id, owner.user_id, owner.device_id)
+                for lost in self._lost
+            )
         )
 
     @callback
@@ -340,8 +356,7 @@ class Confirmations:
         action.stop_timer()
         if outcome in (Outcome.EXPIRED, Outcome.WITHDRAWN, Outcome.WRONG_PIN) and not action.unattended:
             self._ended[action.owner] = (outcome, self._hass.loop.time() + REMEMBER_SECONDS)
-            while len(self._ended) > MAX_PENDING:
-                del self._ended[next(iter(self._ended))]
+            _bound(self._ended)
         self._remember()
         self._emitter.fire(EVENT_CONFIRMATION_RESOLVED, action_id=action.id, outcome=outcome.value)
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))
@@ -369,3 +384,9 @@ class Confirmations:
                 for action in self.pending
             ],
         )
+
+
+def _bound(known: dict[Owner, Any]) -> None:
+    """Drop the oldest of too many."""
+    while len(known) > MAX_PENDING:
+        del known[next(iter(known))]

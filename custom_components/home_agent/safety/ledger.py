@@ -10,16 +10,13 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
 from ..store import read_moment
-from ..tools.redaction import redacted
+from ..tools.redaction import is_secret, redacted
 
 MAX_DEEDS: Final = 100
 MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
 MAX_STORED: Final = 20
 MAX_TEXT: Final = 200
-
-SECRETS: Final = ("code", "pin", "password", "token", "secret", "key")
-"""Parameters that are never kept, by a part of their name."""
 
 KEPT_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
     "light": (
@@ -210,11 +207,7 @@ class Ledger:
 
 def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:
     """Return the parameters of a call without codes, as JSON can hold them, long texts cut."""
-    return {
-        key: _plain(value)
-        for key, value in redacted(data).items()
-        if not any(word in key.casefold() for word in SECRETS)
-    }
+    return {key: _plain(value) for key, value in redacted(data).items() if not is_secret(key)}
 
 
 def now() -> datetime:

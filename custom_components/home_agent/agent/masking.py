@@ -1,0 +1,57 @@
+"""Codes kept out of what is stored of a conversation."""
+
+from collections.abc import Mapping, Sequence
+import json
+import re
+from typing import Any
+
+from homeassistant.helpers.json import json_dumps
+
+from ..tools.redaction import redacted, secrets_of
+
+MASKED = "••••"
+"""What is kept of a code."""
+
+
+def without_codes(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the messages of a turn without the codes and keys that its calls were made with.
+
+    They go from the sentence and the results too, also where the digits were written apart.
+    """
+    arguments = [
+        call["function"]["arguments"] for message in messages for call in message.get("tool_calls", ())
+    ]
+    secrets = {secret for text in arguments for secret in secrets_of(_parsed(text))}
+    if not secrets:
+        return [dict(message) for message in messages]
+    pattern = re.compile("|".join(_pattern(secret) for secret in sorted(secrets, key=len, reverse=True)))
+    return [_without(message, pattern) for message in messages]
+
+
+def _without(message: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
+    """Return one message with all codes masked."""
+    masked = {**message, "content": pattern.sub(MASKED, message["content"])}
+    if calls := message.get("tool_calls"):
+        masked["tool_calls"] = [
+            {
+                **call,
+                "function": {
+                    **call["function"],
+                    "arguments": json_dumps(redacted(_parsed(call["function"]["arguments"]))),
+                },
+            }
+            for call in calls
+        ]
+    return masked
+
+
+def _parsed(arguments: str) -> dict[str, Any]:
+    """Return the arguments of a call."""
+    found = json.loads(arguments)
+    return found if isinstance(found, dict) else {}
+
+
+def _pattern(secret: str) -> str:
+    """Return what fits a secret that stands alone, its digits together or apart."""
+    text = r"[\s.-]*".join(secret) if secret.isdecimal() else re.escape(secret)
+    return rf"(?<!\w){text}(?!\w)"
