@@ -38,6 +38,7 @@ class ChromaServer:
 
     def __init__(self, program: Path, folder: Path, environment: dict[str, str] | None = None) -> None:
         """Choose a free port; nothing is started yet."""
+        self.program = program
         self._command: Sequence[str] = [str(program), "run", "--path", str(folder), "--host", "127.0.0.1"]
         self._environment = {
             "PATH": os.environ["PATH"],
@@ -50,6 +51,11 @@ class ChromaServer:
         self._process: subprocess.Popen[bytes] | None = None
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
+
+    @property
+    def is_old(self) -> bool:
+        """Tell whether this is a server from before 1.0."""
+        return name_of(self.program).startswith("chroma-0")
 
     def __enter__(self) -> Self:
         """Start."""

@@ -40,7 +40,7 @@ class Known:
     @classmethod
     def read(cls, found: Mapping[str, Any]) -> Known:
         """Read the server's description. Raises LookupError, TypeError or AttributeError."""
-        metadata = found.get("metadata") or {}
+        metadata = _metadata(found.get("metadata"))
         fingerprint = metadata.get(FINGERPRINT)
         return cls(
             id=quote(str(found["id"]), safe=""),
@@ -114,7 +114,7 @@ class ChromaStore:
             body = {"include": ["metadatas"], "limit": PAGE, "offset": page * PAGE}
             answer = await self._post(collection, "get", body)
             rows = list(_columns(answer, "ids", "metadatas"))
-            hashes.update({str(key): str((metadata or {}).get(HASH, "")) for key, metadata in rows})
+            hashes.update({str(key): str(_metadata(metadata).get(HASH, "")) for key, metadata in rows})
             if len(rows) < PAGE:
                 break
         return hashes
@@ -222,7 +222,7 @@ class ChromaStore:
     async def _old_keys(self, collection: str, ids: Sequence[str]) -> dict[str, Collection[str]]:
         """Return which metadata entries have that are there already."""
         answer = await self._post(collection, "get", {"ids": ids, "include": ["metadatas"]}, ours=True)
-        return {str(key): list(metadata or ()) for key, metadata in _columns(answer, "ids", "metadatas")}
+        return {str(key): list(_metadata(metadata)) for key, metadata in _columns(answer, "ids", "metadatas")}
 
 
 def _check_numbers(vectors: Iterable[Vector]) -> None:
@@ -270,9 +270,14 @@ def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, .
         raise _unreadable() from err
 
 
+def _metadata(value: Any) -> dict[str, Any]:
+    """Return metadata, none where there is none."""
+    return value if isinstance(value, dict) else {}
+
+
 def _hit(key: Any, text: Any, metadata: Any, similarity: float) -> Hit:
     """Return one answer as we have it."""
-    kept = {name: value for name, value in (metadata or {}).items() if name != HASH and value is not None}
+    kept = {name: value for name, value in _metadata(metadata).items() if name != HASH and value is not None}
     return Hit(id=str(key), text=str(text or ""), similarity=similarity, metadata=kept)
 
 

@@ -130,7 +130,9 @@ class ChromaAPI:
                     # The server closes connections that are kept open; every request may be sent twice.
                     response, answer = await self._send(method, path, data)
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
-            problem = StoreProblem.INVALID if isinstance(err, ValueError) else StoreProblem.UNAVAILABLE
+            untrusted = isinstance(err, aiohttp.ClientConnectorCertificateError)
+            asked_badly = isinstance(err, ValueError) and not untrusted
+            problem = StoreProblem.INVALID if asked_badly else StoreProblem.UNAVAILABLE
             # The cause may quote headers, and those hold the token.
             raise VectorStoreError(problem, failure(err, self._secrets).detail) from None
         if response.status >= HTTPStatus.MULTIPLE_CHOICES:

@@ -25,6 +25,7 @@ ON_LOOP_ROWS: Final = 2_000
 """So many rows may have their metadata looked at on the event loop."""
 ON_LOOP_ENTRIES: Final = 200
 MAX_COLLECTIONS: Final = 100
+MAX_NAME: Final = 500
 MAX_ENTRIES: Final = 50_000
 """Of one collection."""
 MAX_NUMBERS: Final = 100_000_000
@@ -123,6 +124,8 @@ class EmbeddedStore:
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one that is there is emptied."""
         disk = self._disk
+        if len(collection) > MAX_NAME:
+            raise VectorStoreError(StoreProblem.INVALID, "the name of the collection is too long")
         if collection not in self._kept and len(self._kept) >= MAX_COLLECTIONS:
             raise VectorStoreError(StoreProblem.INVALID, f"there are {MAX_COLLECTIONS} collections already")
         self._kept[collection] = _Kept(disk.empty(collection, fingerprint))

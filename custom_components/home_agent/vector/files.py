@@ -78,7 +78,7 @@ class Disk:
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             try:
                 found.append(self._read(path))
-            except (OSError, ValueError, LookupError, TypeError, MemoryError, RecursionError) as err:
+            except Exception as err:  # noqa: BLE001 - a damaged file may raise anything
                 reason = getattr(err, "strerror", None) or str(err) or type(err).__name__
                 unreadable.append(Unreadable(self._set_aside(path), reason))
         return found, unreadable
@@ -122,7 +122,7 @@ class Disk:
         self._in_the_way.discard(path)
 
     def _read(self, path: Path) -> Stored:
-        """Read a file. Raises OSError, ValueError, LookupError or TypeError for what is not sound."""
+        """Read a file; what is not sound raises one exception or another."""
         stored = _read(path)
         if self.path_of(stored.collection) != path:
             raise ValueError(f"the file belongs to the collection {stored.collection}")
