@@ -3,9 +3,8 @@
 from itertools import pairwise
 
 from freezegun.api import FrozenDateTimeFactory
-from pytest_homeassistant_custom_component.common import async_capture_events, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
-from custom_components.home_agent.const import EVENT_CONTEXT_OPTIMIZED
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import (
@@ -16,9 +15,9 @@ from homeassistant.helpers import (
     issue_registry as ir,
 )
 
-from .agent import async_agent, speech
+from .agent import async_agent
 from .servers.model_server import ModelServer
-from .servers.replies import text, too_long
+from .servers.replies import text
 
 
 async def test_the_stable_part_stays_the_same(
@@ -162,23 +161,6 @@ async def test_chosen_entities(hass: HomeAssistant, model_server: ModelServer) -
     sent = str(model_server.chats[0].messages)
     assert "kitchen_temperature" in sent
     assert "kitchen_ceiling" not in sent
-
-
-async def test_a_request_that_is_too_long(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """It is asked again with less, and the person never hears of it."""
-    agent = await async_agent(hass, model_server)
-    first = await agent.say("Remember the number seven")
-    optimized = async_capture_events(hass, EVENT_CONTEXT_OPTIMIZED)
-    model_server.script([too_long(), text("Here I am.")])
-    result = await agent.say("Is the kitchen ceiling on?", conversation_id=first.conversation_id)
-    assert speech(result) == "Here I am."
-    whole, smaller = model_server.chats[-2:]
-    assert len(smaller.raw) < len(whole.raw)
-    assert "number seven" not in str(smaller.messages)
-    assert "Is the kitchen ceiling on?" in smaller.messages[-1]["content"]
-    assert "light.kitchen_ceiling" in smaller.messages[-1]["content"]
-    assert optimized[0].data["optimized_tokens"] <= optimized[0].data["original_tokens"]
-    assert optimized[0].data["was_truncated"] is False, "so few entities are listed all the same"
 
 
 async def test_the_prompt_is_read_ahead(

@@ -17,6 +17,7 @@ from .const import (
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
     CONF_HISTORY_RETENTION_DAYS,
+    CONF_MEMORY_CLEANUP,
     CONF_MODEL,
     CONF_NOTIFY_TARGETS,
     CONF_SESSION_PERSISTENCE,
@@ -29,8 +30,13 @@ from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .inference.errors import ErrorKind, ModelServerError
 from .knowledge.house import House
+from .knowledge.house_knowledge import HouseKnowledge
+from .knowledge.library import async_remove_library
+from .knowledge.stores import async_remove_files
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging
+from .memory.manager import MemoryManager
+from .memory.settings import read_span
 from .pipelines import async_watch_pipelines
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData, build
 from .safety.confirmation_store import ConfirmationStore
@@ -39,7 +45,7 @@ from .services import async_setup_services
 from .sessions import ConversationSessionManager
 
 CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
-PLATFORMS = (Platform.AI_TASK, Platform.CONVERSATION, Platform.SENSOR)
+PLATFORMS = (Platform.AI_TASK, Platform.BUTTON, Platform.CONVERSATION, Platform.SENSOR)
 
 CALM_SECONDS = 20
 """How long registries have to be quiet before the prompt is read ahead again."""
@@ -59,19 +65,20 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         EventEmitter(hass, wanted).fire_history_saved(data)
 
     history = ConversationHistoryManager(hass, on_saved=saved)
+    house = House(hass)
     shared = SharedData(
-        house=House(hass),
+        house=house,
+        knowledge=HouseKnowledge(hass, house),
         history=history,
         sessions=ConversationSessionManager(hass, history.has),
         journals=JournalStore(hass),
         confirmations=ConfirmationStore(hass),
+        memories=MemoryManager(hass),
     )
     hass.data[DATA_SHARED] = shared
     await shared.house.async_start()
-    await shared.history.async_load()
-    await shared.sessions.async_load()
-    await shared.journals.async_load()
-    await shared.confirmations.async_load()
+    for store in shared.stores:
+        await store.async_load()
     async_setup_services(hass)
     return True
 
@@ -88,7 +95,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
     data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
     entry.runtime_data = data
+    await data.library.async_load()
     data.confirmations.async_start()
+    entry.async_on_unload(data.shared.knowledge.async_use())
     data.confirmations.channels.append(NotificationChannel(hass))
     phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS])
     entry.async_on_unload(phones.async_start())
@@ -110,8 +119,15 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         data.shared.sessions.expire(entry.entry_id, timeout_minutes=timeout, now=now)
 
     entry.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
+    if interval := read_span(data.settings[CONF_MEMORY_CLEANUP]):
+
+        async def tidy(now: datetime) -> None:
+            await data.memories.async_tidy(now)
+
+        entry.async_on_unload(async_track_time_interval(hass, tidy, interval))
 
     async def warm(hass: HomeAssistant) -> None:
+        entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
         entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
         entry.async_on_unload(_warm_after_changes(hass, entry))
 
@@ -205,23 +221,26 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     set_debug_logging(entry.entry_id, wanted=False)
     entry.runtime_data.turns.stop()
     if unloaded := await hass.config_entries.async_unload_platforms(entry, PLATFORMS):
+        await entry.runtime_data.indexer.async_stop()
+        await entry.runtime_data.semantic.async_close()
+        await entry.runtime_data.library.async_flush()
         await entry.runtime_data.confirmations.async_stop()
-        await entry.runtime_data.shared.confirmations.async_flush()
-        await entry.runtime_data.shared.history.async_flush()
-        await entry.runtime_data.shared.sessions.async_flush()
-        await entry.runtime_data.shared.journals.async_flush()
+        for store in entry.runtime_data.shared.stores:
+            await store.async_flush()
     return unloaded
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Forget the conversations of an agent that is removed."""
+    """Forget the conversations and the index of an agent that is removed."""
+    await async_remove_files(hass, entry.entry_id)
+    await async_remove_library(hass, entry.entry_id)
     if shared := hass.data.get(DATA_SHARED):
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
         shared.journals.forget(entry.entry_id)
-        await shared.history.async_flush()
-        await shared.sessions.async_flush()
-        await shared.journals.async_flush()
+        shared.memories.forget(entry.entry_id)
+        for store in shared.stores:
+            await store.async_flush()
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

@@ -18,6 +18,7 @@ from .agent.messages import from_contents
 from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
 from .const import CONF_MAX_TOKENS, DOMAIN
+from .context.compression import Draft, Prompt
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .tools.guarded_api import guard_instance
@@ -86,6 +87,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
         if api:
             chat_log.llm_api = guard_instance(api, self.data.handler, calls)
         first = len(chat_log.content) - 1
+        told = next((part.content for part in chat_log.content[:1] if part.role == "system"), "")
         return Turn(
             chat_log=chat_log,
             calls=calls,
@@ -93,13 +95,11 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             voice=False,
             max_tokens=max(MIN_ANSWER_TOKENS, self.settings[CONF_MAX_TOKENS]),
             first=first,
-            messages=[
-                {"role": "system", "content": content.content}
-                for content in chat_log.content[:1]
-                if content.role == "system"
-            ]
-            + from_contents(chat_log.content[1:first]),
-            tools=function_tools(api.tools, api.custom_serializer) if api else [],
+            draft=Draft(
+                systems=[lambda: Prompt(told)],
+                tools=function_tools(api.tools, api.custom_serializer) if api else [],
+                history=from_contents(chat_log.content[1:first]),
+            ),
             response_schema=_schema(task.structure, api) if task.structure else None,
         )
 

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Protocol
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
@@ -15,28 +16,43 @@ from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
 from .agent.recent import RecentConversations
 from .agent.running import RunningTurns
-from .agent.tool_schemas import function_tools
+from .agent.tool_schemas import OwnTools
 from .agent.turn import Figures
 from .agent.warm import Warmer
 from .config.connection import endpoint, fallback_endpoint
 from .const import (
     CONF_ALLOW_SCRIPTS,
     CONF_AUTOMATION_TURNS,
+    CONF_EMBEDDING_PROVIDER,
     CONF_EMIT_EVENTS,
     CONF_FALLBACK_MODEL,
+    CONF_MEMORY,
     CONF_MODEL,
     CONF_TOOLS_DISABLED,
     CONF_TOOLS_NATIVE,
     CONF_TOOLS_TIMEOUT,
+    CONF_VECTOR_COLLECTION,
     DEFAULTS,
     DOMAIN,
+    EMBEDDING_NONE,
 )
 from .context.manager import ContextManager
+from .context.providers.base import ProviderSetup
 from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .inference.client import ModelClient
 from .inference.router import FALLBACK, Router
+from .knowledge.embedder import async_create_embedder
 from .knowledge.house import House
+from .knowledge.house_knowledge import HouseKnowledge
+from .knowledge.indexer import Indexer, Report, knowledge_collection
+from .knowledge.library import Library
+from .knowledge.search import KnowledgeSearch
+from .knowledge.semantic import SemanticIndex
+from .knowledge.stores import async_open_store
+from .memory.manager import MemoryManager
+from .memory.memories import Memories
+from .memory.settings import MemorySettings
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations, PendingAction
 from .safety.confirmation_store import ConfirmationStore
@@ -49,9 +65,23 @@ from .tools.base import HomeAgentTool
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
+from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
+from .tools.memory_tools import memory_tools
 from .tools.quality import Quality, Verdict
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
+
+
+class EntryStore(Protocol):
+    """Keeps something for all entries in one file."""
+
+    async def async_load(self) -> None:
+        """Read the file."""
+        ...
+
+    async def async_flush(self) -> None:
+        """Write what has not been written yet."""
+        ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -59,10 +89,17 @@ class SharedData:
     """What all entries share, so that no two of them write one file."""
 
     house: House
+    knowledge: HouseKnowledge
     history: ConversationHistoryManager
     sessions: ConversationSessionManager
     journals: JournalStore
     confirmations: ConfirmationStore
+    memories: MemoryManager
+
+    @property
+    def stores(self) -> tuple[EntryStore, ...]:
+        """Return what is read at the start and written at the end."""
+        return self.history, self.sessions, self.journals, self.confirmations, self.memories
 
 
 DATA_SHARED: HassKey[SharedData] = HassKey(DOMAIN)
@@ -82,8 +119,13 @@ class HomeAgentData:
     throttle: Throttle
     context: ContextManager
     prompt: PromptBuilder
-    tool_schemas: list[dict[str, Any]]
+    tool_schemas: OwnTools
     warmer: Warmer
+    semantic: SemanticIndex
+    library: Library
+    indexer: Indexer
+    memories: Memories
+    """What is remembered; used only where the options want it."""
     memory: RecentConversations = field(default_factory=RecentConversations)
     turns: RunningTurns = field(default_factory=RunningTurns)
     thoughtful: set[str] = field(default_factory=set)
@@ -102,7 +144,14 @@ class HomeAgentData:
         figures.total_ms = figures.elapsed_ms
         self.figures = figures
         self.quality.add(str(model), verdicts)
-        async_dispatcher_send(hass, turn_signal(self.entry_id))
+        # The answer need not wait for the sensors.
+        hass.loop.call_soon(async_dispatcher_send, hass, turn_signal(self.entry_id))
+
+    async def async_sync(self) -> Report:
+        """Read the house and its knowledge anew and bring the index in step; return what that did."""
+        self.shared.house.async_invalidate()
+        await self.shared.knowledge.async_refresh()
+        return await self.indexer.async_sync()
 
     async def async_prepare(self) -> None:
         """Build the indexes, then let the model server read the prompt ahead."""
@@ -110,17 +159,47 @@ class HomeAgentData:
         await self.warmer.async_warm()
 
 
-def native_tools(settings: Mapping[str, Any]) -> list[HomeAgentTool]:
+def native_tools(
+    settings: Mapping[str, Any], search: KnowledgeSearch, memories: Memories
+) -> list[HomeAgentTool]:
     """Return the agent's own tools as the options want them."""
     if not settings[CONF_TOOLS_NATIVE]:
         return []
-    tools = (ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]), QueryTool(), ActivityTool())
+    tools: tuple[HomeAgentTool, ...] = (
+        ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]),
+        QueryTool(),
+        ActivityTool(),
+        RetrieveKnowledgeTool(search),
+        GetEntitiesTool(),
+        *(memory_tools(memories) if settings[CONF_MEMORY] else ()),
+    )
     return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
 
 
 def turn_signal(entry_id: str) -> str:
     """Return the signal that a turn of this entry has ended."""
     return f"{DOMAIN}_turn_{entry_id}"
+
+
+def index_signal(entry_id: str) -> str:
+    """Return the signal that the figures of this entry's index have changed."""
+    return f"{DOMAIN}_index_{entry_id}"
+
+
+def build_index(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, settings: Mapping[str, Any], emitter: EventEmitter
+) -> SemanticIndex:
+    """Return the index of meanings; without an embedder it never finds anything and loads nothing."""
+    if settings[CONF_EMBEDDING_PROVIDER] == EMBEDDING_NONE:
+        return SemanticIndex(hass, entry_id=entry.entry_id, title=entry.title, emitter=emitter)
+    return SemanticIndex(
+        hass,
+        entry_id=entry.entry_id,
+        title=entry.title,
+        emitter=emitter,
+        open_store=partial(async_open_store, hass, entry.entry_id, settings),
+        open_embedder=partial(async_create_embedder, hass, settings),
+    )
 
 
 def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
@@ -149,10 +228,15 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         run=run_approved,
     )
     confirmations.channels.append(AuditChannel(journal))
+    semantic = build_index(hass, entry, settings, emitter)
+    collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
+    search = KnowledgeSearch(hass, shared.knowledge, semantic, collection)
+    memories = shared.memories.of(entry.entry_id)
+    memories.configure(MemorySettings.from_options(settings), semantic)
     handler = ToolHandler(
         hass,
         shared.house,
-        native_tools(settings),
+        native_tools(settings, search, memories),
         timeout=settings[CONF_TOOLS_TIMEOUT],
         emitter=emitter,
         journal=journal,
@@ -160,9 +244,21 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         confirmations=confirmations,
         gated=settings[CONF_ALLOW_SCRIPTS],
     )
-    context = ContextManager(hass, shared.house, settings, emitter)
+    library = Library(hass, entry.entry_id, semantic)
+    context = ContextManager(
+        shared.house,
+        ProviderSetup(
+            hass=hass,
+            settings=settings,
+            entry_id=entry.entry_id,
+            title=entry.title,
+            semantic=semantic,
+            library=library,
+            memories=memories,
+        ),
+    )
     prompt = PromptBuilder(hass, settings)
-    schemas = function_tools(handler.tools.values())
+    schemas = OwnTools(handler.tools.values())
     return HomeAgentData(
         settings=settings,
         shared=shared,
@@ -176,5 +272,18 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         prompt=prompt,
         tool_schemas=schemas,
         entry_id=entry.entry_id,
+        semantic=semantic,
+        library=library,
+        memories=memories,
+        indexer=Indexer(
+            hass,
+            entry_id=entry.entry_id,
+            house=shared.house,
+            knowledge=shared.knowledge,
+            semantic=semantic,
+            collection=settings[CONF_VECTOR_COLLECTION],
+            emitter=emitter,
+            told=partial(async_dispatcher_send, hass, index_signal(entry.entry_id)),
+        ),
         warmer=Warmer(hass, settings, router, context, prompt, schemas),
     )

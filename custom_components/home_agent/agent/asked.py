@@ -6,6 +6,7 @@ from typing import Final
 
 from homeassistant.core import HomeAssistant
 
+from ..context.providers.base import Slot
 from ..context.states import describe_state
 from ..knowledge.house import HouseSnapshot
 
@@ -15,15 +16,15 @@ asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", 
 """They belong to one sentence; the conversation goes on without them."""
 
 
-def describe_asked(hass: HomeAssistant, house: HouseSnapshot) -> str:
+def describe_asked(hass: HomeAssistant, house: HouseSnapshot) -> Slot:
     """Return the states of the named entities; what the agent may not see is left out."""
-    lines = list(_lines(hass, house, asked_about.get()))
-    return "\n".join((HEADING, *lines)) if lines else ""
+    lines = dict(_lines(hass, house, asked_about.get()))
+    return Slot(heading=HEADING, lines=tuple(lines.values()), entity_ids=tuple(lines))
 
 
-def _lines(hass: HomeAssistant, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[str]:
-    """Yield a line for each entity."""
+def _lines(hass: HomeAssistant, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[tuple[str, str]]:
+    """Yield each entity with its line."""
     for entity_id in entity_ids:
         record, state = house.entities.get(entity_id), hass.states.get(entity_id)
         if record is not None and state is not None:
-            yield f"{entity_id}: {describe_state(state, record)}"
+            yield entity_id, f"{entity_id}: {describe_state(state, record)}"

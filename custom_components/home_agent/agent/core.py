@@ -18,7 +18,6 @@ from ..const import (
     CONF_DEVICE_PERSONS,
     CONF_HISTORY,
     CONF_HISTORY_MAX_MESSAGES,
-    CONF_HISTORY_MAX_TOKENS,
     CONF_HISTORY_PERSIST,
     CONF_LLM_APIS,
     CONF_LOCAL_FALLBACK,
@@ -33,8 +32,9 @@ from ..const import (
     EVENT_ERROR,
     LOGGER,
 )
+from ..context.compression import Draft
 from ..context.manager import AssembledContext
-from ..errors import AuthenticationError, HomeAgentError, LLMError, TokenLimitExceeded
+from ..errors import AuthenticationError, HomeAgentError, LLMError
 from ..tools.guarded_api import own_instance
 from ..tools.other_apis import async_instances, named_tools, prompts
 from ..tools.turn_calls import TurnCalls
@@ -96,9 +96,9 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
             return
         if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
             return
-        context = await self._async_gather(turn)
+        await self._async_gather(turn)
         try:
-            await self._async_answer_within_limits(turn, context)
+            await self._async_answer(turn)
         except LLMError as err:
             if not await self._async_recover(turn, err):
                 raise
@@ -161,60 +161,60 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
         if speaker.context.user_id is None and not speaker.voice:
             self.data.throttle.check()
 
-    async def _async_gather(self, turn: Turn) -> AssembledContext:
+    async def _async_gather(self, turn: Turn) -> None:
         """Assemble what the model is told: rules and catalogue, history, and what is true now."""
         started = monotonic()
         context = await self.data.context.async_assemble(
-            sentence=turn.calls.sentence,
-            speaker=turn.calls.speaker,
-            conversation_id=turn.calls.conversation_id,
+            sentence=turn.calls.sentence, speaker=turn.calls.speaker, model=self.router.expected
         )
-        others = await self._async_other_tools(turn)
-        self._compose(turn, context, self._history(turn), others)
+        tools, others = await self._async_tools(turn, context)
+        self._compose(turn, context, tools, others)
         turn.figures.context_ms = (monotonic() - started) * 1000
-        return context
 
     def _compose(
-        self, turn: Turn, context: AssembledContext, history: list[dict[str, Any]], others: str = ""
+        self, turn: Turn, context: AssembledContext, tools: list[dict[str, Any]], others: str
     ) -> None:
         """Put the request of a turn together, and show it in the chat log."""
         assert turn.user_input is not None
         told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
         extra = "\n".join(part for part in (others, told) if part) or None
-        system = self.data.prompt.system(context, turn.calls.sentence, turn.calls.speaker, history, extra)
-        turn.messages = [{"role": "system", "content": system}, *history]
-        asked = describe_asked(self.hass, context.house)
-        turn.volatile = "\n".join(part for part in (context.volatile, asked) if part)
+        room, model, history = self.data.context.room, self.router.expected, self._history(turn)
+        systems = self.data.prompt.systems(
+            context,
+            turn.calls.sentence,
+            turn.calls.speaker,
+            history,
+            extra,
+            rules=room.budget(model).rules,
+            chosen=room.chosen("rules", model),
+        )
+        turn.context = context
+        turn.draft = Draft(
+            systems=systems,
+            tools=tools,
+            tools_budget=room.chosen("tools", model),
+            history=history,
+            slots=(*context.slots, describe_asked(self.hass, context.house)),
+        )
         # Not async_provide_llm_data: since 2026.11 it keeps tools and prompt of the first turn, and these
         # tools belong to this turn. The prompt is set too, so that traces and subscribers show it.
         turn.chat_log.llm_api = own_instance(self.hass, self.data.handler, turn.calls)
         turn.chat_log.extra_system_prompt = told
-        turn.chat_log.content[0] = conversation.SystemContent(content=system)
+        turn.chat_log.content[0] = conversation.SystemContent(content=systems[0]().text)
         turn.chat_log.async_trace(
             {"messages": list(turn.chat_log.content), "tools": turn.chat_log.llm_api.tools}
         )
 
-    async def _async_answer_within_limits(self, turn: Turn, context: AssembledContext) -> None:
-        """Ask the model; where the request is too long for it, once more with the least it needs."""
-        try:
-            await self._async_answer(turn)
-        except TokenLimitExceeded:
-            if turn.calls.started:
-                raise
-            self._compose(turn, await self.data.context.async_shrink(context), [])
-            await self._async_answer(turn)
-
-    async def _async_other_tools(self, turn: Turn) -> str:
-        """Give the turn its tools, those of other integrations too; return what these say about theirs."""
-        turn.tools = self.data.tool_schemas
+    async def _async_tools(self, turn: Turn, context: AssembledContext) -> tuple[list[dict[str, Any]], str]:
+        """Return the tools of a turn, those of other integrations too, and what these say about theirs."""
+        own = self.data.tool_schemas.beside(context.catalogue)
         if not (api_ids := self.settings[CONF_LLM_APIS]):
-            return ""
+            return own, ""
         instances = await async_instances(self.hass, api_ids, turn.calls.llm_context)
         others = named_tools(instances, turn.calls.tools)
         turn.calls.tools = {**turn.calls.tools, **{tool.name: tool for tool, _ in others}}
         schemas = [function_tool(tool, instance.custom_serializer) for tool, instance in others]
-        turn.tools = [*turn.tools, *schemas]
-        return prompts(instances)
+        return [*own, *schemas], prompts(instances)
 
     def _history(self, turn: Turn) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""
@@ -233,7 +233,7 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
             self.entry.entry_id,
             turn.history_id,
             max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
-            max_tokens=self.settings[CONF_HISTORY_MAX_TOKENS],
+            max_tokens=self.data.context.room.history_tokens(self.router.expected),
         )
         return [*window, *from_contents(unknown)]
 

@@ -17,10 +17,8 @@ from ..const import (
     MAX_ROUNDS,
     TURN_SECONDS,
 )
-from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
-from .messages import correction, from_contents, with_volatile
 from .model_errors import as_agent_error
 from .phrases import async_phrase
 from .sentence_kind import Kind
@@ -28,8 +26,11 @@ from .streaming import LogDelta, StreamingMixin
 from .truth import ClaimGate
 from .turn import Turn
 
+MAX_SHORTENED = 4
+"""How often a request is made shorter that the server finds too long."""
 
-class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
+
+class LLMMixin(StreamingMixin):
     """Asks the model until it has no more calls to make, or a budget ends."""
 
     async def _async_answer(self, turn: Turn) -> None:
@@ -63,7 +64,7 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
     async def _async_truthful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
         """Yield one answer; where it claims what was not done, the model gets one chance to make it true."""
         gate = self._gate(turn)
-        stream = self._async_deltas(self._request(turn, allow_tools=allow_tools))
+        stream = self._async_asked(turn, allow_tools=allow_tools)
         async with aclosing(
             self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)
         ) as deltas:
@@ -74,7 +75,7 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
         LOGGER.info("The model claimed something that no call had done; asking again")
         said, lead = False, " " if turn.said else ""
         again = self._gate(turn)
-        stream = self._async_deltas(self._request(turn, allow_tools=allow_tools, claim=gate.text))
+        stream = self._async_asked(turn, allow_tools=allow_tools, claim=gate.text)
         try:
             async with aclosing(
                 self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=again)
@@ -107,6 +108,27 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
             return kind is Kind.QUESTION and any(deed.success for deed in earlier)
 
         return ClaimGate(turn.calls.sentence, turn.language, is_backed)
+
+    async def _async_asked(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> AsyncGenerator[Delta]:
+        """Yield one answer; where the server finds the request too long, it gets a shorter one.
+
+        What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
+        """
+        for attempt in range(MAX_SHORTENED + 1):
+            begun = False
+            request = self._request(turn, allow_tools=allow_tools, claim=claim)
+            try:
+                async with aclosing(self._async_deltas(request)) as deltas:
+                    async for delta in deltas:
+                        begun = True
+                        yield delta
+            except ModelServerError as err:
+                too_long = err.kind is ErrorKind.CONTEXT_TOO_LONG
+                if not too_long or begun or attempt == MAX_SHORTENED:
+                    raise
+                self._note_refusal(turn, err)
+            else:
+                return
 
     async def _async_deltas(self, request: ChatRequest) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so.
@@ -153,14 +175,16 @@ class LLMMixin(StreamingMixin, HomeAgentBaseEntity):
     def _request(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> ChatRequest:
         """Return the request of the next round; `claim` was said without being true and is not stored."""
         settings = self.settings
-        current = from_contents(turn.chat_log.content[turn.first :])
+        fitted = self._fit(turn, claim)
         return ChatRequest(
-            messages=[*turn.messages, *with_volatile(current, turn.volatile), *correction(claim)],
-            tools=turn.tools,
-            tool_choice=None if allow_tools or not turn.tools else "none",
+            messages=fitted.messages,
+            tools=fitted.tools,
+            tool_choice=None if allow_tools or not fitted.tools else "none",
             temperature=settings[CONF_TEMPERATURE],
             top_p=settings[CONF_TOP_P],
-            max_tokens=turn.max_tokens,
+            max_tokens=self.data.context.room.for_answer(
+                turn.max_tokens, fitted.tokens, self.router.expected
+            ),
             keep_alive=settings[CONF_KEEP_ALIVE],
             num_ctx=settings.get(CONF_NUM_CTX),
             thinking=settings[CONF_THINKING],

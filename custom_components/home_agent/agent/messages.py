@@ -55,17 +55,3 @@ def correction(claim: str) -> list[dict[str, Any]]:
     if not claim:
         return []
     return [{"role": "assistant", "content": claim}, {"role": "user", "content": CORRECTION}]
-
-
-def with_volatile(messages: list[dict[str, Any]], volatile: str) -> list[dict[str, Any]]:
-    """Return the messages with the volatile block behind the newest user message.
-
-    It stands behind the sentence, so that the sentence still belongs to the part that a server has cached.
-    """
-    if not volatile:
-        return messages
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index]["role"] == "user":
-            changed = {**messages[index], "content": f"{messages[index]['content']}\n\n{volatile}"}
-            return [*messages[:index], changed, *messages[index + 1 :]]
-    return [*messages, {"role": "user", "content": volatile}]

@@ -4,7 +4,9 @@ The system prompt is the same text from turn to turn: rules, persona, style, cat
 stands beside the newest user message.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
 import re
 from typing import Any
 
@@ -22,7 +24,10 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
+from ..context.catalogue import Catalogue
+from ..context.compression import Prompt, System
 from ..context.manager import AssembledContext
+from ..context.trimming import cut_fairly
 from ..knowledge.speaker import Speaker
 
 ROLE = "You are {persona}, the assistant of the household {home}. You run in Home Assistant."
@@ -66,8 +71,13 @@ class PromptBuilder:
         speaker: Speaker,
         history: Sequence[Mapping[str, Any]],
         extra: str | None = None,
+        *,
+        room: int | None = None,
     ) -> str:
-        """Return the whole system prompt; `extra` is what an automation or a satellite asked to add."""
+        """Return the whole system prompt; `extra` is what an automation or a satellite asked to add.
+
+        `room` is how many tokens the instructions may take; the security rules stay whole.
+        """
         head, additions, shows_house = self._default_head(), "", False
         if self._custom or self._additions:
             variables = self._variables(context, sentence, speaker, history)
@@ -80,7 +90,44 @@ class PromptBuilder:
             except TemplateError as err:
                 self._report(err)
         catalogue = "" if shows_house else context.catalogue.text
+        if room is not None:
+            head, additions, extra = cut_fairly((head, additions, extra or ""), room)
         return "\n".join(part for part in (head, SECURITY, additions, catalogue, extra) if part)
+
+    def systems(
+        self,
+        context: AssembledContext,
+        sentence: str,
+        speaker: Speaker,
+        history: Sequence[Mapping[str, Any]],
+        extra: str | None = None,
+        *,
+        rules: int,
+        chosen: int | None = None,
+    ) -> list[System]:
+        """Return what makes the system prompt: the whole one, then shorter and shorter ones.
+
+        First the catalogue becomes a summary, then the instructions are cut to `rules` tokens, then the
+        summary goes too. `chosen` tokens hold for the whole one as well.
+        """
+
+        def shorter(catalogue: Callable[[], Catalogue], room: int | None) -> System:
+            def system() -> Prompt:
+                of_it = replace(context, catalogue=catalogue())
+                return Prompt(
+                    self.system(of_it, sentence, speaker, history, extra, room=room), of_it.catalogue
+                )
+
+            return cache(system)
+
+        smaller = list(context.smaller_catalogues)
+        return [
+            *(shorter(catalogue, chosen) for catalogue in (lambda: context.catalogue, *smaller[:1])),
+            *(
+                shorter(catalogue, rules if chosen is None else chosen)
+                for catalogue in smaller or [lambda: context.catalogue]
+            ),
+        ]
 
     def _default_head(self) -> str:
         """Return role, rules and style as the options say."""

@@ -3,18 +3,18 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-from dataclasses import replace
 import json
 from typing import Any
 
 from homeassistant.components import conversation
 from homeassistant.helpers import llm
+from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
-from ..entity import HomeAgentBaseEntity
 from ..inference.models import Delta, ToolCall
 from ..tools.redaction import UNPARSED
 from ..tools.results import plain_json
+from .fitting import FittingMixin
 from .phrases import async_phrase
 from .reply import Reply
 from .speech import Spoken
@@ -31,7 +31,7 @@ QUEUE_SIZE = 32
 """Deltas read ahead. What waits is handled in one go, so that many would hold up the event loop."""
 
 
-class StreamingMixin(HomeAgentBaseEntity):
+class StreamingMixin(FittingMixin):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
 
     async def _async_log_deltas(
@@ -52,10 +52,12 @@ class StreamingMixin(HomeAgentBaseEntity):
                 self._note(turn, delta)
                 spoken = reply.take(delta)
                 written.add(delta.content, spoken.calls)
-                held = gate.feed(spoken.text) if gate else spoken.text
-                if out := _log_delta(turn, replace(spoken, text=held)):
+                words = spoken.text
+                if gate and words:
+                    spoken.text = gate.feed(words)
+                if out := _log_delta(turn, spoken):
                     yield out
-                elif spoken.text:
+                elif words:
                     yield HEARTBEAT
                 if delta.tool_calls and allow_tools:
                     called = True
@@ -66,7 +68,7 @@ class StreamingMixin(HomeAgentBaseEntity):
         inputs = written.inputs() if allow_tools and not called else []
         if gate:
             gate.has_calls = called or bool(inputs)
-            spoken = replace(spoken, text=gate.feed(spoken.text) + gate.finish())
+            spoken.text = gate.feed(spoken.text) + gate.finish()
         if out := _log_delta(turn, spoken):
             yield out
         if inputs:
@@ -89,8 +91,7 @@ class StreamingMixin(HomeAgentBaseEntity):
                 told = True
                 yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
 
-    @staticmethod
-    def _note(turn: Turn, delta: Delta) -> None:
+    def _note(self, turn: Turn, delta: Delta) -> None:
         """Keep the figures that a delta carries."""
         if delta.content or delta.thinking or delta.tool_calls:
             turn.figures.note_first_token()
@@ -98,6 +99,7 @@ class StreamingMixin(HomeAgentBaseEntity):
             turn.figures.prompt_tokens += delta.usage.prompt
             turn.figures.completion_tokens += delta.usage.completion
             turn.figures.cached_tokens += delta.usage.cached
+            self._note_usage(turn, delta.usage)
 
 
 def _log_delta(turn: Turn, spoken: Spoken) -> LogDelta:
@@ -139,7 +141,7 @@ async def beating[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator
         else:
             await queue.put(None)
 
-    reader = asyncio.create_task(read(), name="home_agent model stream")
+    reader = create_eager_task(read(), name="home_agent model stream")
     try:
         while True:
             if queue.empty():
@@ -157,5 +159,6 @@ async def beating[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator
                 raise item
             yield item
     finally:
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
+        if not reader.done():
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)

@@ -6,7 +6,14 @@ from typing import Any
 
 from homeassistant.components import conversation
 
+from ..context.compression import Draft, Fitted, Prompt
+from ..context.manager import AssembledContext
 from ..tools.turn_calls import TurnCalls
+
+
+def nothing() -> Draft:
+    """Return the draft of a request that says nothing yet."""
+    return Draft(systems=[lambda: Prompt("")])
 
 
 @dataclass(slots=True)
@@ -47,11 +54,15 @@ class Turn:
     history_id: str | None = None
     first: int = 0
     """Where the newest user message stands in the chat log."""
-    messages: list[dict[str, Any]] = field(default_factory=list)
-    """System prompt and history, as sent: what comes before this turn."""
-    volatile: str = ""
-    """What is true now, sent with the newest user message and never stored."""
-    tools: list[dict[str, Any]] = field(default_factory=list)
+    draft: Draft = field(default_factory=nothing)
+    """What a request is made of, before it is fitted into the model's context."""
+    fitted: Fitted | None = None
+    """The last request as it was sent."""
+    context: AssembledContext | None = None
+    reported: tuple[int, tuple[str, ...]] | None = None
+    """What the last event said of the context: tokens and entities."""
+    compressed: tuple[str, ...] = ()
+    """What was done last to make a request fit."""
     response_schema: dict[str, Any] | None = None
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""

@@ -8,14 +8,24 @@ from typing import Any
 from homeassistant.core import Context, HomeAssistant
 
 from ..config.validators import is_cloud
-from ..const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_NUM_CTX, CONF_THINKING, LOGGER
+from ..const import (
+    CONF_BASE_URL,
+    CONF_KEEP_ALIVE,
+    CONF_MAX_TOKENS,
+    CONF_NUM_CTX,
+    CONF_THINKING,
+    LOGGER,
+)
+from ..context.compression import Draft, Fitted, fit
 from ..context.manager import AssembledContext, ContextManager
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest
 from ..inference.router import Router
 from ..knowledge.speaker import Speaker
 from .prompt import PromptBuilder
+from .tool_schemas import OwnTools
 
+NOTHING_SAID = {"role": "user", "content": "."}
 WARM_SECONDS = 240.0
 """How long a prefilled prompt is taken to stay in the server's cache."""
 
@@ -30,7 +40,7 @@ class Warmer:
         router: Router,
         context: ContextManager,
         prompt: PromptBuilder,
-        tools: list[dict[str, Any]],
+        tools: OwnTools,
     ) -> None:
         """Take what a request is made of."""
         self._hass = hass
@@ -66,22 +76,42 @@ class Warmer:
             self._busy = False
 
     async def _async_prefill(self) -> None:
-        """Send the stable part with an answer of one token."""
-        house, catalogue = await self._context.async_stable()
-        context = AssembledContext(house=house, catalogue=catalogue, volatile="", entity_ids=())
-        nobody = Speaker(context=Context(), language=self._hass.config.language)
-        system = self._prompt.system(context, "", nobody, [])
-        mark = blake2b(system.encode(), digest_size=16).digest()
-        if self._warm is not None and self._warm[0] == mark and monotonic() - self._warm[1] < WARM_SECONDS:
-            return
-        await self._router.complete(
-            ChatRequest(
-                messages=[{"role": "system", "content": system}, {"role": "user", "content": "."}],
-                tools=self._tools,
-                max_tokens=1,
-                keep_alive=self._settings[CONF_KEEP_ALIVE],
-                num_ctx=self._settings.get(CONF_NUM_CTX),
-                thinking=self._settings[CONF_THINKING],
+        """Send the stable part with an answer of one token; once more where that shows it to be too long."""
+        for _ in range(2):
+            fitted = await self._async_stable_part()
+            mark = blake2b(fitted.messages[0]["content"].encode(), digest_size=16).digest()
+            if (
+                self._warm is not None
+                and self._warm[0] == mark
+                and monotonic() - self._warm[1] < WARM_SECONDS
+            ):
+                return
+            answer = await self._router.complete(
+                ChatRequest(
+                    messages=fitted.messages,
+                    tools=fitted.tools,
+                    max_tokens=1,
+                    keep_alive=self._settings[CONF_KEEP_ALIVE],
+                    num_ctx=self._settings.get(CONF_NUM_CTX),
+                    thinking=self._settings[CONF_THINKING],
+                )
             )
+            self._warm = (mark, monotonic())
+            if answer.usage is not None:
+                gauge = self._context.room.gauge(self._router.last_used)
+                gauge.note_usage(fitted.tokens, answer.usage.prompt, answer.usage.cached)
+
+    async def _async_stable_part(self) -> Fitted:
+        """Return what every turn's request begins with, as it fits the model."""
+        room = self._context.room
+        house, catalogue = await self._context.async_stable()
+        systems = self._prompt.systems(
+            AssembledContext(house=house, catalogue=catalogue),
+            "",
+            Speaker(context=Context(), language=self._hass.config.language),
+            [],
+            rules=room.budget().rules,
+            chosen=room.chosen("rules"),
         )
-        self._warm = (mark, monotonic())
+        draft = Draft(systems=systems, tools=self._tools.beside(catalogue), tools_budget=room.chosen("tools"))
+        return fit(draft, [NOTHING_SAID], room.for_request(self._settings[CONF_MAX_TOKENS]))

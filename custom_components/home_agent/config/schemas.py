@@ -36,6 +36,7 @@ from .validators import (
     clean_patterns,
     clean_profiles,
     clean_rules,
+    clean_span,
     clean_targets,
     is_pattern,
     normalise_url,
@@ -55,7 +56,10 @@ EXAMPLES: Final = {
 }
 """Placeholders of the forms; addresses do not stand in translations."""
 
-NATIVE_TOOLS: Final = ("ha_control", "ha_query")
+NATIVE_TOOLS: Final = (
+    *("ha_control", "ha_query", "activity", "retrieve_knowledge", "get_ha_entities"),
+    *("store_memory", "recall_memory", "forget_memory"),
+)
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
 
@@ -251,7 +255,17 @@ HISTORY: Final = (
     _whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
 
-MEMORY: Final = (Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),)
+MEMORY: Final = (
+    _switch(const.CONF_MEMORY),
+    Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
+    _whole(const.CONF_MEMORY_TOP_K, 1, 20),
+    _whole(const.CONF_MEMORY_MAX, 10, 10_000),
+    _share(const.CONF_MEMORY_DEDUP, 1),
+    _share(const.CONF_MEMORY_DECAY, 1),
+    *(Field(key=key, selector=_text(), clean=clean_span) for key in const.CONF_MEMORY_TTL.values()),
+    Field(key=const.CONF_MEMORY_CLEANUP, selector=_text(), clean=clean_span),
+    Field(key=const.CONF_MEMORY_COLLECTION, selector=_text(), clean=clean_collection),
+)
 
 PROMPT: Final = (
     _switch(const.CONF_PROMPT_USE_DEFAULT),

@@ -60,6 +60,14 @@ def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: 
     return house.derived(key, lambda house: _build(house, token_budget, include_labels))
 
 
+def build_summary(house: HouseSnapshot, *, token_budget: int = SUMMARY_TOKENS) -> Catalogue:
+    """Return areas with counts, as many as the budget allows; nothing without a budget."""
+    if token_budget <= 0:
+        return Catalogue("", complete=False, tokens=0)
+    limit = min(token_budget, SUMMARY_TOKENS)
+    return house.derived(("summary", limit), lambda house: _summary(house, limit))
+
+
 def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Catalogue:
     """Return the richest catalogue within the budget."""
     for write, legend in (
@@ -71,7 +79,7 @@ def _build(house: HouseSnapshot, token_budget: int, include_labels: bool) -> Cat
         text = _listing(house, write, legend, include_labels=include_labels)
         if (tokens := estimate_tokens(text)) <= token_budget:
             return Catalogue(text, complete=True, tokens=tokens)
-    return _summary(house, min(token_budget, SUMMARY_TOKENS))
+    return build_summary(house, token_budget=token_budget)
 
 
 def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels: bool) -> str:

@@ -1,42 +1,48 @@
 """ContextManager: what a request carries besides the rules and the conversation."""
 
 import asyncio
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
-from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..const import (
+    CONF_CONTEXT_MODE,
     CONF_DIRECT_ENTITIES,
-    CONF_MAX_CONTEXT_TOKENS,
     CONF_PROMPT_LABELS,
-    EVENT_CONTEXT_INJECTED,
-    EVENT_CONTEXT_OPTIMIZED,
     LOGGER,
+    MODE_VECTOR,
 )
-from ..events import EventEmitter
+from ..errors import ContextInjectionError
+from ..inference.router import PRIMARY
 from ..knowledge.house import House, HouseSnapshot
 from ..knowledge.speaker import Speaker
-from .budget import Budget
-from .catalogue import Catalogue, build_catalogue
-from .providers.base import ContextProvider, ContextRequest, Slot
-from .providers.direct import DirectContextProvider
-from .tokens import estimate_tokens
+from .catalogue import Catalogue, build_catalogue, build_summary
+from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
+from .providers.documents import DocumentsContextProvider
+from .providers.memory import memory_provider
+from .providers.vector_db import entities_provider
+from .room import Room
 
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
 
-SHRUNK_HOME = 200
-"""Tokens of the catalogue where a request was too long for the model."""
-SHRUNK_LINES = 8
+SMALLER_CATALOGUES = (400, 100, 0)
+"""Tokens of what stands in for a catalogue that is too long for a request."""
 INLINE_ENTITIES = 50
 """Houses up to this size get their catalogue on the event loop."""
 
 VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
+
+PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
+    entities_provider,
+    memory_provider,
+    DocumentsContextProvider,
+)
+"""What makes a provider, or nothing where the options do not want it. They write in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,45 +52,52 @@ class AssembledContext:
     house: HouseSnapshot
     catalogue: Catalogue
     """Stable: the same text until registries, exposure or options change."""
-    volatile: str
-    """Of this moment: stands beside the newest user message."""
-    entity_ids: tuple[str, ...]
+    slots: Sequence[Slot] = ()
+    """Of this moment: they stand beside the newest user message."""
+
+    @property
+    def smaller_catalogues(self) -> Iterator[Callable[[], Catalogue]]:
+        """Return what makes shorter and shorter stand-ins for the catalogue."""
+        for tokens in SMALLER_CATALOGUES:
+            if tokens < self.catalogue.tokens:
+                yield partial(build_summary, self.house, token_budget=tokens)
 
 
 class ContextManager:
     """Runs the providers side by side and puts their slots together."""
 
-    def __init__(
-        self, hass: HomeAssistant, house: House, settings: Mapping[str, Any], emitter: EventEmitter
-    ) -> None:
+    def __init__(self, house: House, setup: ProviderSetup) -> None:
         """Read the options once; an entry is set up anew when they change."""
-        self._hass = hass
+        self._hass = setup.hass
         self._house = house
-        self._emitter = emitter
+        settings = setup.settings
         self._patterns = tuple(settings[CONF_DIRECT_ENTITIES])
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
-        self.mode = "direct"
-        self.budget = Budget.for_context(settings[CONF_MAX_CONTEXT_TOKENS])
-        self._stable: tuple[HouseSnapshot, HouseSnapshot, Catalogue] | None = None
-        self._providers: Sequence[ContextProvider] = (DirectContextProvider(hass),)
+        self.mode: str = settings[CONF_CONTEXT_MODE]
+        self.room = Room(settings)
+        self._stable: dict[str, tuple[HouseSnapshot, int, HouseSnapshot, Catalogue]] = {}
+        self._providers = [provider for make in PROVIDERS if (provider := make(setup)) is not None]
 
-    async def async_stable(self) -> tuple[HouseSnapshot, Catalogue]:
+    async def async_stable(self, model: str = PRIMARY) -> tuple[HouseSnapshot, Catalogue]:
         """Return the house that this agent shows to its model, and the catalogue of it."""
         whole = await self._house.async_snapshot()
-        if self._stable is None or self._stable[0] is not whole:
+        tokens = self.room.budget(model).home
+        known = self._stable.get(model)
+        if known is None or known[0] is not whole or known[1] != tokens:
             house = whole
             if self._patterns:
                 house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
-            build = partial(
-                build_catalogue,
-                house,
-                token_budget=self.budget.home,
-                include_labels=self._include_labels,
-            )
-            large = len(house.entities) > INLINE_ENTITIES
-            catalogue = await self._hass.async_add_executor_job(build) if large else build()
-            self._stable = (whole, house, catalogue)
-        return self._stable[1:]
+            known = self._stable[model] = (whole, tokens, house, await self._async_catalogue(house, tokens))
+        return known[2:]
+
+    async def _async_catalogue(self, house: HouseSnapshot, tokens: int) -> Catalogue:
+        """Return the catalogue: all entities if they fit, rooms only where entities are looked up anyway."""
+        build = partial(build_catalogue, house, token_budget=tokens, include_labels=self._include_labels)
+        if self.mode == MODE_VECTOR:
+            build = partial(build_summary, house, token_budget=tokens)
+        if len(house.entities) > INLINE_ENTITIES:
+            return await self._hass.async_add_executor_job(build)
+        return build()
 
     async def async_prepare(self) -> None:
         """Build what the first sentence would have to wait for."""
@@ -93,63 +106,50 @@ class ContextManager:
             await provider.async_prepare(house)
 
     async def async_assemble(
-        self, *, sentence: str, speaker: Speaker, conversation_id: str
+        self, *, sentence: str, speaker: Speaker, model: str = PRIMARY
     ) -> AssembledContext:
-        """Return the context of one sentence."""
-        house, catalogue = await self.async_stable()
+        """Return the context of one sentence. Raises ContextInjectionError where there is no house."""
+        try:
+            house, catalogue = await self.async_stable(model)
+        except Exception as err:
+            LOGGER.debug("The house could not be read", exc_info=True)
+            raise ContextInjectionError(f"the house could not be read: {type(err).__name__}") from err
         request = ContextRequest(
             sentence=sentence,
             speaker=speaker,
             house=house,
-            budget=self.budget,
+            budget=self.room.budget(model),
             catalogue=catalogue,
         )
         slots = await asyncio.gather(*(self._async_slot(provider, request) for provider in self._providers))
-        volatile = self._volatile(request, slots)
-        entity_ids = tuple(entity_id for slot in slots for entity_id in slot.entity_ids)
-        self._emitter.fire(
-            EVENT_CONTEXT_INJECTED,
-            conversation_id=conversation_id,
-            mode=self.mode,
-            entities_included=list(entity_ids),
-            entity_count=len(house.entities) if catalogue.complete else len(entity_ids),
-            token_count=catalogue.tokens + estimate_tokens(volatile),
-            vector_db_query=None,
-        )
-        return AssembledContext(house=house, catalogue=catalogue, volatile=volatile, entity_ids=entity_ids)
-
-    async def async_shrink(self, context: AssembledContext) -> AssembledContext:
-        """Return the least that a sentence needs: rooms, clock and speaker, and the states found first."""
-        build = partial(build_catalogue, context.house, token_budget=SHRUNK_HOME)
-        catalogue = await self._hass.async_add_executor_job(build)
-        volatile = "\n".join(context.volatile.split("\n")[:SHRUNK_LINES])
-        before = context.catalogue.tokens + estimate_tokens(context.volatile)
-        after = catalogue.tokens + estimate_tokens(volatile)
-        self._emitter.fire(
-            EVENT_CONTEXT_OPTIMIZED,
-            original_tokens=before,
-            optimized_tokens=after,
-            compression_ratio=round(after / max(before, 1), 3),
-            was_truncated=not catalogue.complete,
-        )
-        return replace(context, catalogue=catalogue, volatile=volatile)
+        return AssembledContext(house=house, catalogue=catalogue, slots=(self._moment(request), *slots))
 
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
         """Return a provider's slot; an empty one if it fails or is late."""
         try:
-            async with asyncio.timeout(PROVIDER_SECONDS):
-                return await provider.async_provide(request)
-        except TimeoutError:
-            LOGGER.warning("The %s context took too long and is left out", provider.name)
-        except Exception:  # noqa: BLE001 - a provider never costs the turn
-            LOGGER.exception("The %s context failed and is left out", provider.name)
+            return await self._async_provided(provider, request)
+        except ContextInjectionError as err:
+            LOGGER.warning("The %s context is left out: %s", provider.name, err)
         return Slot(heading="", lines=())
 
-    def _volatile(self, request: ContextRequest, slots: Sequence[Slot]) -> str:
-        """Return the block of this moment: clock, person, place, then the slots."""
+    async def _async_provided(self, provider: ContextProvider, request: ContextRequest) -> Slot:
+        """Return a provider's slot. Raises ContextInjectionError if it fails or is late."""
+        try:
+            async with asyncio.timeout(PROVIDER_SECONDS):
+                return await provider.async_provide(request)
+        except TimeoutError as err:
+            raise ContextInjectionError(f"no answer within {PROVIDER_SECONDS:g} seconds") from err
+        except ContextInjectionError:
+            raise
+        except Exception as err:  # - a provider never costs the turn
+            LOGGER.debug("The %s context failed", provider.name, exc_info=True)
+            raise ContextInjectionError(f"{type(err).__name__}: {err}") from err
+
+    def _moment(self, request: ContextRequest) -> Slot:
+        """Return what is so whatever was said: clock, person, place."""
         now = dt_util.now()
-        lines = [VOLATILE_HEADING, f"Time: {now:%A %Y-%m-%d %H:%M}", self._who(request)]
-        return "\n".join(line for line in (*lines, *(slot.text for slot in slots)) if line)
+        lines = (f"Time: {now:%A %Y-%m-%d %H:%M}", self._who(request))
+        return Slot(heading=VOLATILE_HEADING, lines=lines, fixed=True)
 
     def _who(self, request: ContextRequest) -> str:
         """Return who speaks, in which language, how and where."""

@@ -62,8 +62,25 @@ BEYOND_ASCII: Final = (
 """Pieces that only text beyond ASCII has."""
 
 
-@lru_cache(maxsize=64)
+LONG_CHARS: Final = 2_000
+SAMPLE_CHARS: Final = 100_000
+"""Of a text longer than this only the beginning is counted, and the rest taken to be alike."""
+
+
 def estimate_tokens(text: str) -> int:
-    """Return about how many tokens a text makes; takes time in proportion to its length."""
+    """Return about how many tokens a text makes; takes time in proportion to its length, up to a limit."""
+    if len(text) <= LONG_CHARS:
+        return _estimate_short(text)
+    if len(text) <= SAMPLE_CHARS:
+        return _estimate_long(text)
+    return ceil(_estimate_long(text[:SAMPLE_CHARS]) * len(text) / SAMPLE_CHARS)
+
+
+def _estimate(text: str) -> int:
+    """Return the tokens of all pieces of a text."""
     classes = ANY_TEXT if text.isascii() else (*ANY_TEXT, *BEYOND_ASCII)
     return ceil(sum(pieces.cost(text) for pieces in classes))
+
+
+_estimate_short = lru_cache(maxsize=1024)(_estimate)
+_estimate_long = lru_cache(maxsize=32)(_estimate)

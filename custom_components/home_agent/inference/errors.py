@@ -8,6 +8,8 @@ from http import HTTPStatus
 import re
 from typing import Any, Final
 
+from .context_limit import numbers
+
 DETAIL_CHARS: Final = 200
 _HIDDEN: Final = "***"
 _SHORTEST_SECRET: Final = 4
@@ -43,13 +45,17 @@ class ModelServerError(Exception):
         status: int | None = None,
         retry_after: float | None = None,
         retryable: bool | None = None,
+        limit: int | None = None,
+        counted: int | None = None,
     ) -> None:
-        """Store what is known."""
+        """Store what is known; of a prompt that is too long the tokens allowed and those counted."""
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
         self.status = status
         self.retry_after = retry_after
+        self.limit = limit
+        self.counted = counted
         self.retryable = kind in _RETRYABLE if retryable is None else retryable
 
 
@@ -170,12 +176,16 @@ def from_answer(
     spent = kind is ErrorKind.RATE_LIMIT and bool(_SPENT.search(f"{code} {message}".lower()))
     said = message or code or "no explanation"
     detail = f"{status}: {said}" if status else said
+    too_long = kind is ErrorKind.CONTEXT_TOO_LONG
+    limit, counted = numbers(message, body) if too_long else (None, None)
     return ModelServerError(
         kind,
         shorten(detail, secrets),
         status=status or None,
         retry_after=retry_after,
         retryable=False if spent else None,
+        limit=limit,
+        counted=counted,
     )
 
 

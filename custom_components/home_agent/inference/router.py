@@ -42,6 +42,11 @@ class Router:
         """Tell whether the primary model was down a moment ago."""
         return self._clock() < self._resting_until
 
+    @property
+    def expected(self) -> str:
+        """Return which model the next request goes to first."""
+        return self._order()[0][0]
+
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta]:
         """Yield the answer of the first model that gives one."""
         clients = self._order()

@@ -10,6 +10,7 @@ from ...knowledge.house import HouseSnapshot
 from ...knowledge.library import Library
 from ...knowledge.semantic import SemanticIndex
 from ...knowledge.speaker import Speaker
+from ...memory.memories import Memories
 from ..budget import Budget
 from ..catalogue import Catalogue
 
@@ -25,6 +26,7 @@ class ProviderSetup:
     """What the agent is called."""
     semantic: SemanticIndex
     library: Library
+    memories: Memories
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

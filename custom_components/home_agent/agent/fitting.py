@@ -1,0 +1,75 @@
+"""FittingMixin: every request fits the model, and the events say what became of it."""
+
+from ..const import EVENT_CONTEXT_INJECTED, EVENT_CONTEXT_OPTIMIZED, LOGGER
+from ..context.compression import Fitted, fit
+from ..context.tokens import estimate_tokens
+from ..entity import HomeAgentBaseEntity
+from ..inference.errors import ModelServerError
+from ..inference.models import Usage
+from .messages import correction, from_contents
+from .turn import Turn
+
+TRUNCATING = frozenset({"sentence", "results", "instructions", "rounds"})
+"""Steps after which the model reads only a part of something."""
+
+
+class FittingMixin(HomeAgentBaseEntity):
+    """Sizes requests to what the model takes, and learns how much that is."""
+
+    def _fit(self, turn: Turn, claim: str = "") -> Fitted:
+        """Return the next request of a turn as it fits the model that will be asked."""
+        model = self.router.expected
+        turn.fitted = fit(
+            turn.draft,
+            from_contents(turn.chat_log.content[turn.first :]),
+            self.data.context.room.for_request(turn.max_tokens, model),
+            after=correction(claim),
+        )
+        self._report(turn, turn.fitted, self.data.context.room.gauge(model).factor)
+        return turn.fitted
+
+    def _report(self, turn: Turn, fitted: Fitted, factor: float) -> None:
+        """Tell what a request carries, and what was taken out of it; once for what stays the same."""
+        if turn.context is None:
+            return
+        ids = tuple(entity_id for slot in fitted.slots for entity_id in slot.entity_ids)
+        catalogue = fitted.catalogue or turn.context.catalogue
+        told = catalogue.tokens + estimate_tokens(fitted.volatile)
+        if (carried := (told, ids)) != turn.reported:
+            turn.reported = carried
+            self.emitter.fire(
+                EVENT_CONTEXT_INJECTED,
+                conversation_id=turn.calls.conversation_id,
+                mode=self.data.context.mode,
+                entities_included=list(ids),
+                entity_count=len(turn.context.house.entities) if catalogue.complete else len(ids),
+                token_count=round(told * factor),
+                request_tokens=round(fitted.tokens * factor),
+                vector_db_query=next((slot.query for slot in fitted.slots if slot.query), None),
+            )
+        if fitted.steps and fitted.steps != turn.compressed:
+            LOGGER.debug("The request was made shorter: %s", ", ".join(fitted.steps))
+            self.emitter.fire(
+                EVENT_CONTEXT_OPTIMIZED,
+                conversation_id=turn.calls.conversation_id,
+                original_tokens=round(fitted.original * factor),
+                optimized_tokens=round(fitted.tokens * factor),
+                compression_ratio=round(fitted.tokens / max(fitted.original, 1), 3),
+                was_truncated=not TRUNCATING.isdisjoint(fitted.steps),
+                shortened=list(fitted.steps),
+            )
+        turn.compressed = fitted.steps
+
+    def _note_usage(self, turn: Turn, usage: Usage) -> None:
+        """Learn from what the server counted."""
+        if turn.fitted is not None:
+            gauge = self.data.context.room.gauge(self.router.last_used)
+            gauge.note_usage(turn.fitted.tokens, usage.prompt, usage.cached)
+
+    def _note_refusal(self, turn: Turn, err: ModelServerError) -> None:
+        """Learn from a request that the server found too long."""
+        LOGGER.info("The model server finds the request too long; asking again with less")
+        assert turn.fitted is not None
+        self.data.context.room.gauge(self.router.expected).note_refusal(
+            turn.fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
+        )

@@ -1,0 +1,152 @@
+"""How an entity with its state is written beside a sentence: as a table of formats."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from homeassistant.core import State
+from homeassistant.helpers.json import json_dumps
+
+from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..tools.plain_values import plain
+from ..vector.text import clean, quoted
+from .states import describe_state
+
+NAME_CHARS: Final = 60
+VALUE_CHARS: Final = 100
+MAX_ABILITIES: Final = 6
+MAX_ATTRIBUTES: Final = 12
+HIDDEN: Final = frozenset({"access_token", "code", "entity_picture", "entity_picture_local", "token"})
+"""Attributes that are keys, or addresses with a key in them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """One entity as it is to be shown."""
+
+    record: EntityRecord
+    state: State
+    house: HouseSnapshot
+    introduced: bool
+    """Whether name, place and abilities are told, which the catalogue of a large house leaves out."""
+    attributes: Mapping[str, Any]
+    """Those that a person chose."""
+
+    @property
+    def area(self) -> str:
+        """Return the name of the room, or nothing."""
+        area = self.house.areas.get(self.record.area_id or "")
+        return area.name if area else ""
+
+
+type Writer = Callable[[Shown], str]
+
+
+def compact(shown: Shown) -> str:
+    """Return the id, with what introduces it, and the state in a few words."""
+    record = shown.record
+    subject = introduced(record, shown.house) if shown.introduced else record.entity_id
+    extra = (f"{name} {_value(value)}" for name, value in shown.attributes.items())
+    return f"{subject}: {', '.join((describe_state(shown.state, record), *extra))}"
+
+
+def as_json(shown: Shown) -> str:
+    """Return one JSON object."""
+    record = shown.record
+    content: dict[str, Any] = {
+        "entity_id": record.entity_id,
+        "name": _cut(record.name),
+        "area": _cut(shown.area),
+        "state": _cut(shown.state.state),
+        "means": describe_state(shown.state, record),
+        "abilities": list(record.abilities[:MAX_ABILITIES]) if shown.introduced else [],
+        "attributes": dict(shown.attributes),
+    }
+    if content["means"] == content["state"]:
+        del content["means"]
+    return json_dumps({key: value for key, value in content.items() if value not in ("", [], {})})
+
+
+def sentence(shown: Shown) -> str:
+    """Return one sentence."""
+    record = shown.record
+    place = f" in {quoted(shown.area, NAME_CHARS)}" if shown.area else ""
+    subject = f"{quoted(record.name, NAME_CHARS)} ({record.entity_id}){place}"
+    words = f"{subject} is {describe_state(shown.state, record)}"
+    if shown.attributes:
+        told = (
+            f"its {name.replace('_', ' ')} is {_value(value)}" for name, value in shown.attributes.items()
+        )
+        words = f"{words}; {', '.join(told)}"
+    if shown.introduced and record.abilities:
+        words = f"{words}; it can do {', '.join(record.abilities[:MAX_ABILITIES])}"
+    return f"{words}."
+
+
+def hybrid(shown: Shown) -> str:
+    """Return the state in words, behind it the exact values as JSON."""
+    content = {"state": _cut(shown.state.state), **shown.attributes}
+    record = shown.record
+    subject = introduced(record, shown.house) if shown.introduced else record.entity_id
+    return f"{subject}: {describe_state(shown.state, record)} {json_dumps(content)}"
+
+
+FORMATS: Final[Mapping[str, tuple[str, Writer]]] = {
+    "compact": ("States, others by ha_query:", compact),
+    "json": ("States as JSON, others by ha_query:", as_json),
+    "natural_language": ("What is so now, other states by ha_query:", sentence),
+    "hybrid": ("States with exact values as JSON, others by ha_query:", hybrid),
+}
+"""Per format: the heading, and how one entity is written."""
+
+
+class StateWriter:
+    """Writes entities in the format and with the attributes that the options choose."""
+
+    def __init__(self, name: str, attributes: Sequence[str]) -> None:
+        """Take the format's name, and names or patterns of attributes."""
+        self.heading, self._write = FORMATS.get(name, FORMATS["compact"])
+        self._attributes = tuple(attributes)
+        self.brief = self._write is compact and not attributes
+        """Whether a line is as short as it can be."""
+
+    def line(self, record: EntityRecord, state: State, house: HouseSnapshot, *, introduced: bool) -> str:
+        """Return the line of one entity."""
+        chosen = self._chosen(state)
+        return self._write(
+            Shown(record=record, state=state, house=house, introduced=introduced, attributes=chosen)
+        )
+
+    def _chosen(self, state: State) -> dict[str, Any]:
+        """Return the chosen attributes that an entity has, as plain JSON."""
+        found: dict[str, Any] = {}
+        for name in state.attributes if self._attributes else ():
+            if len(found) >= MAX_ATTRIBUTES:
+                break
+            if name in HIDDEN or not any(fnmatchcase(name, pattern) for pattern in self._attributes):
+                continue
+            value = plain(state.attributes[name])
+            if value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
+                found[name] = value
+            elif isinstance(value, str):
+                found[name] = _cut(value, VALUE_CHARS)
+        return found
+
+
+def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
+    """Return an entity with what the catalogue of a large house leaves out: name, place and abilities."""
+    area = house.areas.get(record.area_id) if record.area_id else None
+    place = f" in {quoted(area.name, NAME_CHARS)}" if area else ""
+    abilities = f" [{','.join(record.abilities[:MAX_ABILITIES])}]" if record.abilities else ""
+    return f"{record.entity_id} {quoted(record.name, NAME_CHARS)}{place}{abilities}"
+
+
+def _value(value: Any) -> str:
+    """Return a value as text; texts stand in quotes."""
+    return quoted(value, VALUE_CHARS) if isinstance(value, str) else json_dumps(value)
+
+
+def _cut(text: str, limit: int = NAME_CHARS) -> str:
+    """Return a text on one line, cut where it is long."""
+    return clean(text, limit)
