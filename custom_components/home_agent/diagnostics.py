@@ -13,7 +13,10 @@ from .config.validators import is_cloud, is_template
 from .const import (
     CONF_API_KEY,
     CONF_BASE_URL,
+    CONF_COLLECTIONS,
     CONF_DIRECT_ENTITIES,
+    CONF_EMBEDDING_API_KEY,
+    CONF_EMBEDDING_BASE_URL,
     CONF_FALLBACK_API_KEY,
     CONF_FALLBACK_BASE_URL,
     CONF_NAME,
@@ -26,6 +29,11 @@ from .const import (
     CONF_PROMPT_ADDITIONS,
     CONF_PROMPT_CUSTOM,
     CONF_PROXY_HEADERS,
+    CONF_VECTOR_COLLECTION,
+    CONF_VECTOR_DATABASE,
+    CONF_VECTOR_HOST,
+    CONF_VECTOR_TENANT,
+    CONF_VECTOR_TOKEN,
 )
 
 TO_REDACT: Final = {
@@ -44,6 +52,14 @@ TO_REDACT: Final = {
     CONF_PROMPT_ADDITIONS,
     CONF_PROMPT_CUSTOM,
     CONF_PROXY_HEADERS,
+    CONF_COLLECTIONS,
+    CONF_EMBEDDING_API_KEY,
+    CONF_EMBEDDING_BASE_URL,
+    CONF_VECTOR_COLLECTION,
+    CONF_VECTOR_DATABASE,
+    CONF_VECTOR_HOST,
+    CONF_VECTOR_TENANT,
+    CONF_VECTOR_TOKEN,
 }
 
 
@@ -65,6 +81,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
             for registered in er.async_entries_for_config_entry(er.async_get(hass), entry.entry_id)
         ],
         "tool_quality": _quality(entry),
+        "index": _index(entry),
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
 
@@ -73,6 +90,21 @@ def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
     """Return how well tool calls fitted; nothing where the entry does not run."""
     data = getattr(entry, "runtime_data", None)
     return data.quality.as_dict() if data else None
+
+
+def _index(entry: ConfigEntry) -> dict[str, Any] | None:
+    """Return how the index is; what its servers said may hold addresses and stays out."""
+    data = getattr(entry, "runtime_data", None)
+    if data is None:
+        return None
+    last_sync = data.indexer.last_sync
+    return {
+        "configured": data.semantic.configured,
+        "state": data.indexer.state.value,
+        "entries": data.indexer.size,
+        "last_sync": last_sync.isoformat() if last_sync else None,
+        "faults": {part.value: fault.issue for part, fault in data.semantic.health.faults.items()},
+    }
 
 
 def _server(address: str) -> dict[str, Any]:

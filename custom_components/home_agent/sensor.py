@@ -1,7 +1,8 @@
-"""Platform: what the last turn cost, and how well the model calls its tools."""
+"""Platform: what the last turn cost, how well the model calls its tools, how the index is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import override
 
 from homeassistant.components.sensor import (
@@ -10,14 +11,18 @@ from homeassistant.components.sensor import (
     SensorEntityDescription,
     SensorStateClass,
 )
-from homeassistant.const import PERCENTAGE, EntityCategory, UnitOfTime
+from homeassistant.const import PERCENTAGE, EntityCategory, Platform, UnitOfTime
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
+from homeassistant.helpers.typing import StateType
 
 from .agent.turn import Figures
+from .const import DOMAIN
 from .entity import HomeAgentBaseEntity
-from .runtime import HomeAgentConfigEntry, HomeAgentData, turn_signal
+from .knowledge.indexer import IndexState
+from .runtime import HomeAgentConfigEntry, HomeAgentData, index_signal, turn_signal
 from .tools.quality import Fit
 
 PARALLEL_UPDATES = 0
@@ -25,9 +30,10 @@ PARALLEL_UPDATES = 0
 
 @dataclass(frozen=True, kw_only=True)
 class FigureDescription(SensorEntityDescription):
-    """A figure and where it comes from."""
+    """A figure, where it comes from and what tells that it has changed."""
 
-    value: Callable[[HomeAgentData], float | None]
+    value: Callable[[HomeAgentData], StateType | datetime]
+    signal: Callable[[str], str] = turn_signal
 
 
 def _of_turn(read: Callable[[Figures], float | None]) -> Callable[[HomeAgentData], float | None]:
@@ -99,11 +105,46 @@ SENSORS: tuple[FigureDescription, ...] = (
 )
 
 
+INDEX_SENSORS: tuple[FigureDescription, ...] = (
+    FigureDescription(
+        key="index_state",
+        translation_key="index_state",
+        device_class=SensorDeviceClass.ENUM,
+        options=[state.value for state in IndexState],
+        signal=index_signal,
+        value=lambda data: data.indexer.state.value,
+    ),
+    FigureDescription(
+        key="index_size",
+        translation_key="index_size",
+        state_class=SensorStateClass.MEASUREMENT,
+        signal=index_signal,
+        value=lambda data: data.indexer.size,
+    ),
+    FigureDescription(
+        key="last_sync",
+        translation_key="last_sync",
+        device_class=SensorDeviceClass.TIMESTAMP,
+        entity_registry_enabled_default=False,
+        signal=index_signal,
+        value=lambda data: data.indexer.last_sync,
+    ),
+)
+"""Where an embedding model is chosen."""
+
+
 async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the figures."""
-    async_add_entities(FigureSensor(entry, description) for description in SENSORS)
+    """Add the figures; those of an index that is no longer wanted go."""
+    indexed = entry.runtime_data.semantic.configured
+    wanted = (*SENSORS, *INDEX_SENSORS) if indexed else SENSORS
+    async_add_entities(FigureSensor(entry, description) for description in wanted)
+    registry = er.async_get(hass)
+    for description in () if indexed else INDEX_SENSORS:
+        unique_id = f"{entry.entry_id}_{description.key}"
+        if entity_id := registry.async_get_entity_id(Platform.SENSOR, DOMAIN, unique_id):
+            registry.async_remove(entity_id)
 
 
 class FigureSensor(HomeAgentBaseEntity, SensorEntity):
@@ -121,12 +162,12 @@ class FigureSensor(HomeAgentBaseEntity, SensorEntity):
 
     @property
     @override
-    def native_value(self) -> float | None:
+    def native_value(self) -> StateType | datetime:
         """Return the figure as it is now."""
         return self.entity_description.value(self.data)
 
     @override
     async def async_added_to_hass(self) -> None:
-        """Follow the turns."""
-        signal = turn_signal(self.entry.entry_id)
+        """Follow what the figure is of."""
+        signal = self.entity_description.signal(self.entry.entry_id)
         self.async_on_remove(async_dispatcher_connect(self.hass, signal, self.async_write_ha_state))

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from .chroma import ChromaServer, ChromaServers, name_of, programs
+from .chroma_between import ChromaBetween
 from .chroma_stand_in import ChromaStandIn
 from .model_server import ModelServer
 
@@ -39,6 +40,13 @@ def chroma(
     if request.param is None:
         pytest.fail("there is no Chroma server: run scripts/test --unit once, it installs one")
     return chroma_servers.get(request.param)
+
+
+@pytest.fixture
+def chroma_between(chroma: ChromaServer) -> Iterator[ChromaBetween]:
+    """Return what stands before a real Chroma server."""
+    with ChromaBetween(chroma.port) as between:
+        yield between
 
 
 @pytest.fixture

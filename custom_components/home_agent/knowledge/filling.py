@@ -49,8 +49,7 @@ class Filling:
 
         Raises EmbeddingError and VectorStoreError; the report counts what was done until then.
         """
-        ours = self.made_by is not None and self.made_by.rpartition("|")[0] == self.embedder.fingerprint
-        kept = await self.store.async_hashes(self.collection) if ours else {}
+        kept = await self.store.async_hashes(self.collection) if self.made_by is not None else {}
         hashes = await _async_hashes(documents)
         pending = [document for document in documents if kept.get(document.id) != hashes[document.id]]
         self.report.skipped = len(documents) - len(pending)

@@ -119,7 +119,6 @@ class Indexer:
             return
         await self._semantic.async_start()
         self._started = True
-        self._knowledge.async_start()
         self._semantic.owners[self.collection] = self.async_sync
         self._semantic.owners[self.knowledge_collection] = self.async_sync
         self._unsubscribe = [

@@ -57,10 +57,10 @@ class SemanticIndex:
         self.health = Health(hass, entry_id, title, probe=self._async_probe, recovered=self._on_recovered)
         self.owners: dict[str, Owner] = {}
         self._made_by: dict[str, str | None] | None = None
+        self._made_now: str | None = None
         self._locks: dict[str, asyncio.Lock] = {}
         self._refilling: dict[str, asyncio.Task[None]] = {}
         self._unwritten: set[str] = set()
-        self._stale: set[str] = set()
         self._empty: set[str] = set()
         self._odd: set[str] = set()
         self._failed_search: tuple[str, Vector] | None = None
@@ -146,19 +146,19 @@ class SemanticIndex:
             async with asyncio.timeout(SEARCH_SECONDS):
                 (vector,) = await async_vectors(embedder, [query])
                 part = Part.STORE
-                self._failed_search = (collection, vector)
-                await self._async_check(store, collection, fingerprint(embedder, vector))
+                self._made_now = fingerprint(embedder, vector)
+                await self._async_check(store, collection, self._made_now)
                 hits = await store.async_search(collection, vector, limit, where=where)
         except VectorStoreError as err:
             if err.problem in (StoreProblem.MISSING, StoreProblem.DIMENSION):
                 self._note_stale(collection, err)
             else:
+                self._failed_search = (collection, vector)
                 self.health.note(part, err)
             return []
         except (EmbeddingError, TimeoutError) as err:
             self.health.note(part, err)
             return []
-        self._failed_search = None
         self._note_fresh(collection)
         hits = [hit for hit in hits if hit.similarity >= threshold]
         self._emitter.fire(
@@ -224,7 +224,7 @@ class SemanticIndex:
         store, embedder = self._store, self._embedder
         if not self.available or store is None or embedder is None:
             return
-        known = self._made_by = dict(await store.async_collections())
+        made_by = (await store.async_collections()).get(collection)
         if not documents and complete:
             await store.async_drop(collection)
             self._empty.add(collection)
@@ -234,7 +234,7 @@ class SemanticIndex:
             store=store,
             embedder=embedder,
             collection=collection,
-            made_by=None if collection in self._stale else known.get(collection),
+            made_by=made_by if made_by == self._made_now else None,
             report=report,
             progress=progress,
         )
@@ -242,7 +242,6 @@ class SemanticIndex:
             await filling.async_run(documents, complete=complete)
         finally:
             self._made_by = None
-        self._stale.discard(collection)
 
     async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
         """Raise VectorStoreError where a collection is gone or was made by another embedder."""
@@ -291,7 +290,8 @@ class SemanticIndex:
         for seconds in (TRY_SECONDS, SEARCH_SECONDS):
             started = perf_counter()
             async with asyncio.timeout(seconds):
-                await async_vectors(self._embedder, [unheard()])
+                (vector,) = await async_vectors(self._embedder, [unheard()])
+            self._made_now = fingerprint(self._embedder, vector)
             if perf_counter() - started < SEARCH_SECONDS:
                 return
 
@@ -334,9 +334,6 @@ class SemanticIndex:
     def _note_stale(self, collection: str, err: VectorStoreError) -> None:
         """A collection is gone or does not fit: have it filled again; one that is not ours is left alone."""
         self._made_by = None
-        self._failed_search = None
-        if err.problem is StoreProblem.DIMENSION:
-            self._stale.add(collection)
         if collection in self.owners:
             self._refill(collection)
             return

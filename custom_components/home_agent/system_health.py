@@ -1,0 +1,28 @@
+"""System health: which agents there are, whether their server answers, how their index is."""
+
+from typing import Any
+
+from homeassistant.components import system_health
+from homeassistant.core import HomeAssistant, callback
+
+from .const import CONF_BASE_URL, DOMAIN
+from .runtime import HomeAgentConfigEntry
+
+
+@callback
+def async_register(hass: HomeAssistant, register: system_health.SystemHealthRegistration) -> None:
+    """Register what is shown."""
+    register.async_register_info(_async_info)
+
+
+async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
+    """Return what is shown."""
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    info: dict[str, Any] = {"agents": len(entries)}
+    if entries:
+        address = entries[0].data[CONF_BASE_URL]
+        info["server"] = system_health.async_check_can_reach_url(hass, address)
+    indexers = [entry.runtime_data.indexer for entry in entries if entry.runtime_data.semantic.configured]
+    info["index"] = ", ".join(indexer.state.value for indexer in indexers) or "off"
+    info["index_entries"] = sum(indexer.size for indexer in indexers)
+    return info

