@@ -40,7 +40,12 @@ INTEGRATION = ROOT / "custom_components" / DOMAIN
 ENGLISH: dict[str, Any] = json.loads((INTEGRATION / "translations" / "en.json").read_text(encoding="utf-8"))
 EMPTY = "\u2013"
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-OPTION_KEYS = {value for name, value in vars(const).items() if name.startswith("CONF_")}
+OPTION_KEYS = {
+    key
+    for name, value in vars(const).items()
+    if name.startswith("CONF_")
+    for key in (value.values() if isinstance(value, dict) else (value,))
+}
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
 RESERVED = {const.EVENT_CONTEXT_OPTIMIZED}
 FORMS = {

@@ -12,7 +12,7 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.memory.likeness import likeness
 from custom_components.home_agent.memory.manager import STORE_KEY, MemoryManager
-from custom_components.home_agent.memory.memories import Memories, MemorySettings, Outcome, make_memory
+from custom_components.home_agent.memory.memories import Memories, Outcome, make_memory
 from custom_components.home_agent.memory.records import (
     Memory,
     MemoryType,
@@ -21,6 +21,7 @@ from custom_components.home_agent.memory.records import (
     as_dict,
     from_dict,
 )
+from custom_components.home_agent.memory.settings import MemorySettings, read_span
 from custom_components.home_agent.memory.strength import strength
 from custom_components.home_agent.memory.visibility import is_visible
 from homeassistant.core import HomeAssistant
@@ -253,3 +254,28 @@ async def test_a_broken_store_is_kept_aside(hass: HomeAssistant) -> None:
     assert ir.async_get(hass).async_get_issue("home_agent", f"store_unreadable_{STORE_KEY}")
     await again.async_forget_set_aside()
     assert not list(path.parent.glob(f"{STORE_KEY}.corrupt-*"))
+
+
+@pytest.mark.parametrize(
+    ("text", "span"),
+    [
+        ("90d", timedelta(days=90)),
+        ("1d 12h", timedelta(days=1.5)),
+        ("2w", timedelta(days=14)),
+        ("3600", timedelta(hours=1)),
+        (300, timedelta(minutes=5)),
+        ("", None),
+        ("never", None),
+        (-1, None),
+    ],
+)
+def test_spans_of_time(text: object, span: timedelta | None) -> None:
+    """With a unit, or in seconds."""
+    assert read_span(text) == span
+
+
+@pytest.mark.parametrize("text", ["soon", "-5d", "1y", "1.5d"])
+def test_what_is_no_span(text: str) -> None:
+    """Is refused by the form."""
+    with pytest.raises(ValueError, match=r"."):
+        read_span(text)

@@ -180,6 +180,7 @@ async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockCo
 async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
     await save(hass, entry, name, FILLED[name])
     shares = {"llm_temperature", "llm_top_p"}
+    shares |= {"memory_dedup_threshold", "memory_importance_decay"}
     shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
     for key, value in entry.options.items():
         assert not isinstance(value, float) or key in shares, key

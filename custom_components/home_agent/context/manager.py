@@ -22,7 +22,7 @@ from ..knowledge.house import House, HouseSnapshot
 from ..knowledge.speaker import Speaker
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
-from .providers.documents import DocumentsContextProvider
+from .providers.documents import documents_provider
 from .providers.memory import memory_provider
 from .providers.vector_db import entities_provider
 from .room import Room
@@ -40,7 +40,7 @@ VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
 PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
     entities_provider,
     memory_provider,
-    DocumentsContextProvider,
+    documents_provider,
 )
 """What makes a provider, or nothing where the options do not want it. They write in this order."""
 

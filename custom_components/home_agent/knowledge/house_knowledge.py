@@ -50,11 +50,27 @@ class HouseKnowledge:
         self._lock = asyncio.Lock()
         self._listeners: list[Callable[[], None]] = []
         self._unsubscribe: list[CALLBACK_TYPE] = []
+        self._users = 0
+
+    @callback
+    def async_use(self) -> CALLBACK_TYPE:
+        """Start for one more agent; return what to call when it goes. The last one stops it."""
+        self._users += 1
+        self.async_start()
+
+        @callback
+        def leave() -> None:
+            self._users -= 1
+            if not self._users:
+                self.async_stop()
+
+        return leave
 
     @callback
     def async_start(self) -> None:
         """Follow the sources, and read the last 24 hours every six."""
         if not self._unsubscribe:
+            self._dirty = True
             self._unsubscribe = [source.async_listen(self._on_change) for source in self.sources]
             self._unsubscribe.append(self._summaries.async_start())
 

@@ -10,6 +10,7 @@ from homeassistant.core import HomeAssistant
 from ..vector.fusion import fuse
 from ..vector.lexical import LexicalIndex
 from ..vector.store import Hit, Value
+from ..vector.text import words
 from .documents import KnowledgeDocument, Source
 from .house_knowledge import Documents, HouseKnowledge
 
@@ -18,7 +19,9 @@ MAX_FOUND: Final = 50
 CANDIDATES: Final = 30
 MIN_SIMILARITY: Final = 0.25
 NAMED_WEIGHT: Final = 2.0
-"""Of naming an entity, against words and meaning: what speaks of it comes before what only sounds alike."""
+"""Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
+CALLED: Final = frozenset({Source.AUTOMATION, Source.SCENE, Source.SCRIPT})
+"""Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 INLINE: Final = 100
 """Documents searched on the event loop; more go to the executor."""
 
@@ -84,10 +87,11 @@ class KnowledgeSearch:
         by_words = await self._async_by_words(index, question.text, allowed)
         by_meaning = await self._async_by_meaning(question, allowed)
         named = _naming(documents, allowed, question.mentioned)
-        ranked = fuse((named, by_words, by_meaning), (NAMED_WEIGHT, 1.0, 1.0))
+        titled = _titled(documents, allowed, question.text)
+        ranked = fuse(((titled, NAMED_WEIGHT), (named, NAMED_WEIGHT), (by_words, 1.0), (by_meaning, 1.0)))
         # Somebody may have hidden an entity while we were searching.
         current = await self._knowledge.async_documents()
-        found = (current.get(key) for key, _score in ranked)
+        found = (current.get(key) for key in ranked)
         return [
             document for document in found if document is not None and all(map(visible, document.entity_ids))
         ][:MAX_FOUND]
@@ -116,6 +120,14 @@ def _is_for(document: KnowledgeDocument, question: Question) -> bool:
     if question.source is not None and document.source is not question.source:
         return False
     return document.person is None or document.person == question.person_id
+
+
+def _titled(documents: Documents, allowed: set[str], text: str) -> list[str]:
+    """Return the documents whose whole title stands in a text, the longest title first."""
+    said = set(words(text))
+    titles = {key: words(documents[key].title) for key in allowed if documents[key].source in CALLED}
+    found = [key for key, title in titles.items() if title and said.issuperset(title)]
+    return sorted(found, key=lambda key: (-len(titles[key]), key))[:MAX_FOUND]
 
 
 def _naming(documents: Documents, allowed: set[str], mentioned: Sequence[str]) -> list[str]:

@@ -1,8 +1,8 @@
 """Memories: what one agent remembers, found, merged and forgotten."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -17,6 +17,7 @@ from ..vector.fusion import fuse
 from ..vector.text import clean
 from .likeness import differ, likeness
 from .records import Memory, MemoryType, Origin, Provenance
+from .settings import MemorySettings
 from .strength import has_expired, strength
 from .words import WordIndex
 
@@ -27,18 +28,6 @@ MAX_KEPT: Final = 10_000
 """Beyond it even what somebody asked to remember is refused."""
 SEMANTIC_HITS: Final = 4
 """Hits by meaning that are looked at for each one asked for: others' memories are among them."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemorySettings:
-    """What the options say about remembering."""
-
-    most: int = 100
-    dedup_threshold: float = 0.85
-    decay: float = 0.0
-    """Share of its importance that a memory loses for each day without use."""
-    collection: str = "home_agent_memories"
-    lifetimes: Mapping[MemoryType, timedelta | None] = field(default_factory=dict)
 
 
 class Outcome(StrEnum):
@@ -139,8 +128,8 @@ class Memories:
         relevance: dict[str, float] = {}
         for memory_id, score in (*by_words, *by_meaning):
             relevance[memory_id] = max(score, relevance.get(memory_id, 0.0))
-        ranked = fuse([[key for key, _ in by_words], [key for key, _ in by_meaning]])
-        return [Found(allowed[key], relevance[key]) for key, _ in ranked[:limit]]
+        ranked = fuse([([key for key, _ in hits], 1.0) for hits in (by_words, by_meaning)])
+        return [Found(allowed[key], relevance[key]) for key in ranked[:limit]]
 
     @callback
     def standing(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, override
+from typing import TYPE_CHECKING, Any, Self, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -72,6 +72,8 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    for_large_houses = False
+    """Whether the model is told of it only where the prompt cannot list every entity."""
 
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build what the first call would have to wait for."""
@@ -79,6 +81,10 @@ class HomeAgentTool(llm.Tool):
     def only_reads(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002 - some do both
         """Return whether a call with these arguments changes nothing."""
         return self.annotations.read_only
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+        """Return the tool itself: Home Assistant's traces copy what they are given."""
+        return self
 
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -7,7 +7,6 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -194,6 +193,6 @@ def _ids(found: Sequence[Found]) -> str:
     return "; ".join(f"{item.memory.id} {item.memory.content[:60]!r}" for item in found[:3])
 
 
-def memory_tools(_hass: HomeAssistant, memories: Memories) -> list[HomeAgentTool]:
+def memory_tools(memories: Memories) -> list[HomeAgentTool]:
     """Return the tools of memory."""
     return [StoreMemoryTool(memories), RecallMemoryTool(memories), ForgetMemoryTool(memories)]

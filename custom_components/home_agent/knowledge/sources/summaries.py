@@ -36,7 +36,8 @@ MAX_TIMED: Final = 600
 """Entities whose changes are read; the first by entity id."""
 MAX_MEASURED: Final = 600
 BATCH: Final = 10
-"""Entities read at once, so that a chatty one never fills the memory."""
+STEP: Final = timedelta(hours=6)
+"""Entities and time read at once, so that chatty ones never fill the memory."""
 SUMMARY_CHARS: Final = 1400
 
 ACTIVE: Final[Mapping[str, str]] = {
@@ -86,8 +87,12 @@ class SummarySource(KnowledgeSource):
         async def read(*_: Any) -> None:
             await self.async_refresh()
 
+        async def read_first(_hass: HomeAssistant) -> None:
+            if self._until is None or dt_util.utcnow() - self._until >= EVERY:
+                await self.async_refresh()
+
         unsubscribe = [
-            async_at_started(self._hass, read),
+            async_at_started(self._hass, read_first),
             async_track_time_interval(self._hass, read, EVERY, cancel_on_shutdown=True),
         ]
 
@@ -165,7 +170,7 @@ class SummarySource(KnowledgeSource):
         assert self._until is not None
         text = f"{title}. Until {dt_util.as_local(self._until):%Y-%m-%d %H:%M}:"
         named: list[str] = []
-        quiet = 0
+        quiet = left_out = 0
         for record in sorted(records, key=lambda record: -self._figures[record.entity_id].seconds):
             said = in_words(record, self._figures[record.entity_id], self._hass.states.get(record.entity_id))
             if said is None:
@@ -173,11 +178,13 @@ class SummarySource(KnowledgeSource):
             elif len(text) + len(said) < SUMMARY_CHARS:
                 text += f" {clean(record.name, NAME_CHARS)} {said};"
                 named.append(record.entity_id)
+            else:
+                left_out += 1
         if not named:
             return None
         text = text.rstrip(";") + "."
-        if quiet:
-            text += f" {quiet} others were not in use."
+        text += f" {left_out} more were in use." if left_out else ""
+        text += f" Not in use: {quiet}." if quiet else ""
         return KnowledgeDocument(
             id=f"summary:{area_id or 'elsewhere'}",
             source=Source.SUMMARY,
@@ -229,23 +236,29 @@ def _read_timed(
     """Read how long and how often entities were in their active state."""
     from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
 
-    rows = get_significant_states(
-        hass,
-        start,
-        end,
-        list(entity_ids),
-        minimal_response=True,
-        no_attributes=True,
-        compressed_state_format=True,
-    )
-    return {
-        entity_id: _timed(changes, ACTIVE[entity_id.partition(".")[0]], start.timestamp(), end.timestamp())
-        for entity_id, changes in rows.items()
-    }
+    found: dict[str, Figures] = {}
+    while start < end:
+        until = min(start + STEP, end)
+        rows = get_significant_states(
+            hass,
+            start,
+            until,
+            list(entity_ids),
+            minimal_response=True,
+            no_attributes=True,
+            compressed_state_format=True,
+        )
+        for entity_id, changes in rows.items():
+            active = ACTIVE[entity_id.partition(".")[0]]
+            seconds, times = _timed(changes, active, start.timestamp(), until.timestamp())
+            known = found.get(entity_id, Figures())
+            found[entity_id] = Figures(seconds=known.seconds + seconds, times=known.times + times)
+        start = until
+    return found
 
 
-def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> Figures:
-    """Return the time in a state, and how often it was entered."""
+def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> tuple[float, int]:
+    """Return the seconds in a state, and how often it was entered."""
     seconds, times = 0.0, 0
     before: str | None = None
     since = start
@@ -259,7 +272,7 @@ def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> Fig
         before, since = state, max(at, start)
     if before == active:
         seconds += max(0.0, end - since)
-    return Figures(seconds=seconds, times=times)
+    return seconds, times
 
 
 def _read_measured(

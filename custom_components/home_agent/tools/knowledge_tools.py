@@ -1,0 +1,178 @@
+"""What is known of the house beside its states: automations, scenes, scripts, rooms, the last 24 hours."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ..context.retrieval import async_retrieve
+from ..knowledge.documents import KnowledgeDocument, Source
+from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.search import KnowledgeSearch, Question
+from .base import HomeAgentTool, ToolRun
+from .durations import format_local
+from .ha_query import async_read_permission
+from .plain_values import one_line
+from .query_targets import find_all
+from .targets import Target
+
+MAX_DOCUMENTS: Final = 8
+MAX_TITLES: Final = 20
+"""Documents of which only the title is told."""
+MAX_CHARS: Final = 4000
+MAX_LISTED: Final = 100
+MENTIONED: Final = 12
+"""Entities that a query is taken to name."""
+MENTIONED_CUT: Final = 0.7
+"""Share of the best score that an entity needs to be taken as named."""
+SOURCES: Final = (Source.AUTOMATION, Source.SCENE, Source.SCRIPT, Source.AREA, Source.SUMMARY)
+
+type Told = dict[str, JsonValueType]
+
+
+class RetrieveKnowledgeTool(HomeAgentTool):
+    """Searches the documents; what they say is data, whoever wrote it."""
+
+    name = "retrieve_knowledge"
+    title = "Search what is known of the house"
+    description = "Find automations, scenes, scripts, rooms, summaries of the last 24 hours."
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("query"): str,
+            probatio.Optional("source"): probatio.In([source.value for source in SOURCES]),
+        }
+    )
+
+    def __init__(self, search: KnowledgeSearch) -> None:
+        """Take what is searched."""
+        self._search = search
+
+    @override
+    async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
+        """Build the index of words."""
+        await self._search.async_prepare()
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Return what fits the query, the best in full, further ones by title."""
+        found = await async_retrieve(
+            run.hass,
+            run.house,
+            args["query"],
+            MENTIONED,
+            area_id=run.speaker.area_id,
+            language=run.speaker.language,
+            cut=MENTIONED_CUT,
+        )
+        may_read = await async_read_permission(run)
+        question = Question(
+            text=args["query"],
+            source=Source(args["source"]) if args.get("source") else None,
+            mentioned=[record.entity_id for record in found],
+            person_id=run.speaker.person_id,
+        )
+        documents = await self._search.async_search(
+            question, lambda entity_id: run.is_exposed(entity_id) and may_read(entity_id)
+        )
+        return _answer(run.hass, documents)
+
+
+class GetEntitiesTool(HomeAgentTool):
+    """Lists entity ids by name, for those who have no catalogue."""
+
+    name = "get_ha_entities"
+    for_large_houses = True
+    title = "List entities"
+    description = "List names and entity ids."
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema({probatio.Optional("domain"): str, probatio.Optional("area"): str})
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Return entity ids by name; entities that the speaker may not see do not exist."""
+        target = Target.from_args(args)
+        if target.is_empty:
+            records = [record for record in run.house.entities.values() if record.category is None]
+        else:
+            records = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
+        may_read = await async_read_permission(run)
+        shown = [
+            record for record in records if run.is_exposed(record.entity_id) and may_read(record.entity_id)
+        ]
+        return _listed(run.house, shown)
+
+
+def _answer(hass: HomeAssistant, documents: Sequence[KnowledgeDocument]) -> Told:
+    """Return documents within the bounds."""
+    told: list[JsonValueType] = []
+    titles: list[JsonValueType] = []
+    room = MAX_CHARS
+    for document in documents:
+        entry: Told = {
+            "source": document.source.value,
+            "title": document.title,
+            "text": document.text.removeprefix(f"{document.title}.").strip(),
+            **_now(hass, document),
+        }
+        size = len(json_dumps(entry)) + 1
+        if not titles and len(told) < MAX_DOCUMENTS and (size <= room or not told):
+            told.append(entry)
+            room -= size
+        elif len(titles) < MAX_TITLES:
+            titles.append(f"{document.source.value}: {document.title}")
+    answer: Told = {"found": told}
+    if titles:
+        answer["also"] = titles
+    if left := len(documents) - len(told) - len(titles):
+        answer["left_out"] = left
+    if not told:
+        answer["hint"] = "nothing is known of this; ha_query reads states and history"
+    return answer
+
+
+def _now(hass: HomeAssistant, document: KnowledgeDocument) -> Told:
+    """Return how an automation or a script stands: switched off, when it last ran."""
+    if document.source not in (Source.AUTOMATION, Source.SCRIPT):
+        return {}
+    state = hass.states.get(document.id.replace(":", ".", 1))
+    if state is None:
+        return {}
+    now: Told = {}
+    if document.source is Source.AUTOMATION and state.state != "on":
+        now["state"] = state.state
+    last = state.attributes.get("last_triggered")
+    if last is not None:
+        moment = dt_util.parse_datetime(str(last))
+        now["last_run"] = format_local(moment) if moment else one_line(str(last), 40)
+    return now
+
+
+def _listed(house: HouseSnapshot, records: Sequence[EntityRecord]) -> Told:
+    """Return entity ids by name; where names are alike the room is added, then the id."""
+    names = Counter(record.name.casefold() for record in records)
+    entities: Told = {}
+    room = MAX_CHARS
+    for record in records[:MAX_LISTED]:
+        name = one_line(record.name, 80)
+        if names[record.name.casefold()] > 1:
+            area = house.areas.get(record.area_id or "")
+            name = f"{name} ({one_line(area.name, 80)})" if area else name
+        if name in entities:
+            name = f"{name} ({record.entity_id})"
+        room -= len(json_dumps({name: record.entity_id}))
+        if room < 0:
+            break
+        entities[name] = record.entity_id
+    answer: Told = {"entities": entities}
+    if left := len(records) - len(entities):
+        answer["left_out"] = left
+        answer["hint"] = "narrow it by domain or area"
+    return answer
