@@ -417,7 +417,7 @@ async def test_script(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
 
 
 async def test_scene(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
-    """Members with their states; those that are not exposed are left out, one that lives elsewhere needs exposure."""
+    """Members with their states but for those not exposed; one that lives elsewhere needs exposure."""
     entities = {KITCHEN: {"state": "on", "brightness": 128}, LAMP: "off", HIDDEN: "on"}
     assert await async_setup_component(
         hass,
@@ -478,3 +478,8 @@ async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowled
     assert "automation:one" not in await knowledge.async_documents()
     knowledge.async_stop()
     await knowledge._house.async_stop()
+
+
+async def test_no_recorder_no_summaries(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    await knowledge.async_refresh()
+    assert {document.source for document in (await documents(hass, knowledge)).values()} == {"area"}
