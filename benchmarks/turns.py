@@ -1,12 +1,18 @@
 """P1, P2, P10: what the agent adds to a turn, beside core's own agent."""
 
+from asyncio import sleep
+from pathlib import Path
+import re
 from time import monotonic
 from typing import Any
 
 import aiohttp
 
+from custom_components.home_agent.agent.sentence_kind import Kind, kind_of
+from custom_components.home_agent.agent.truth import ClaimGate
 from homeassistant.components import conversation
 from homeassistant.components.conversation.chat_log import async_get_chat_log
+from homeassistant.const import STATE_OFF, STATE_ON
 from homeassistant.core import Context
 from homeassistant.helpers.chat_session import async_get_chat_session
 
@@ -19,13 +25,16 @@ WARM_UP = 5
 GAP = 0.02
 GOALS = {"P1": ("2", "4", "10"), "P2": ("4", "6", "12")}
 SENTENCE = "Is the light in the kitchen on?"
+ORDER = "Turn on the {name}"
+ANSWERS = Path(__file__).parents[1] / "tests" / "fixtures" / "claims_harmless.tsv"
 
 
 async def run() -> list[Table]:
     """Measure and return the tables."""
     plain = Table("P1", "ms added to a turn, streaming", ("entities", "agent", "median", "p95", "goal"))
     with_call = Table("P2", "ms added to a turn with one tool call", plain.columns)
-    first = Table("P10", "ms from the model's first token to the first words let out", plain.columns)
+    columns = ("entities", "turn", "median", "p95", "goal")
+    first = Table("P10", "ms from the model's first token to the first words let out", columns)
     server = ServerProcess()
     try:
         async with aiohttp.ClientSession() as session:
@@ -34,13 +43,15 @@ async def run() -> list[Table]:
                     await settle()
                     for agent in ("Home Agent", "core"):
                         await _measure(house, agent, server, session, size, number, plain, with_call)
-                    first.add(size, "Home Agent", *await _first_words(house, server, session), "5")
+                    for turn in FIRST_WORDS:
+                        first.add(size, turn, *await _first_words(house, server, session, turn), "5")
     finally:
         server.stop()
     note = f"whole async_converse less the server's own time; {TURNS} turns after {WARM_UP} to warm up"
     plain.notes.append(note)
     with_call.notes.append(note)
-    return [plain, with_call, first]
+    first.notes.append(f"a token comes every {GAP * 1000:.0f} ms; what waits for one more waits so long")
+    return [plain, with_call, first, _held_words()]
 
 
 async def _measure(
@@ -55,22 +66,25 @@ async def _measure(
 ) -> None:
     """Add the rows of one agent in one house."""
     entity_id = house.ours if agent == "Home Agent" else house.core
-    state = house.hass.states.get(house.light)
-    assert state is not None
     call = (
-        ["ha_control", {"action": "turn_on", "entity_id": house.light}]
+        _our_call(house)
         if agent == "Home Agent"
-        else ["intent__HassTurnOn", {"name": state.name, "domain": ["light"]}]
+        else ["intent__HassTurnOn", {"name": _light_name(house), "domain": ["light"]}]
     )
     answer: dict[str, Any] = {"chunks": ["It ", "is ", "on."]}
-    calling = [{"reply": {"calls": [call]}, "last_role": "user"}]
-    for table, script in ((plain, {"default": answer}), (with_call, {"default": answer, "rules": calling})):
+    calling = {"default": answer, "rules": [{"reply": {"calls": [call]}, "last_role": "user"}]}
+    for table, sentence, script in (
+        (plain, SENTENCE, {"default": answer}),
+        (with_call, ORDER.format(name=_light_name(house)), calling),
+    ):
         await server.script(session, **script)
-        times, requests = [], 0
+        times, requests, switched = [], 0, 0
         for turn in range(TURNS + WARM_UP):
+            await _switch_off(house)
             started = monotonic()
-            await conversation.async_converse(house.hass, SENTENCE, None, Context(), "en", entity_id)
+            await conversation.async_converse(house.hass, sentence, None, Context(), "en", entity_id)
             elapsed = monotonic() - started
+            switched += house.hass.states.is_state(house.light, STATE_ON)
             count, theirs = await server.seconds(session)
             requests += count
             if turn >= WARM_UP:
@@ -80,16 +94,50 @@ async def _measure(
         expected = (TURNS + WARM_UP) * (1 if table is plain else 2)
         if requests != expected:
             table.notes.append(f"{agent} at {size}: {requests} requests instead of {expected}")
+        if switched != (0 if table is plain else TURNS + WARM_UP):
+            table.notes.append(f"{agent} at {size}: the light was switched in {switched} turns")
+
+
+def _light_name(house: Bench) -> str:
+    """Return the name of the light."""
+    state = house.hass.states.get(house.light)
+    assert state is not None
+    return state.name
+
+
+def _our_call(house: Bench) -> list[Any]:
+    """Return the call of our tool that switches the light on, with the id as many models write it."""
+    return ["ha_control", {"action": "turn_on", "entity_id": house.light}]
+
+
+async def _switch_off(house: Bench) -> None:
+    """Have the light off before a turn."""
+    state = house.hass.states.get(house.light)
+    assert state is not None
+    house.hass.states.async_set(house.light, STATE_OFF, state.attributes)
+    await sleep(0)
+
+
+FIRST_WORDS = {
+    "question": (SENTENCE, ["It ", "is ", "on ", "now."], False),
+    "order, after its call": (ORDER, ["The ", "light ", "is ", "on ", "now."], True),
+    "order, refused": (ORDER, ["Sorry, ", "I ", "may ", "not."], False),
+    "order, asked back": (ORDER, ["Which ", "light ", "do ", "you ", "mean?"], False),
+}
+"""Turns by name: the sentence, the words of the answer, and whether a call comes before it."""
 
 
 async def _first_words(
-    house: Bench, server: ServerProcess, session: aiohttp.ClientSession
+    house: Bench, server: ServerProcess, session: aiohttp.ClientSession, turn: str
 ) -> tuple[float, float]:
     """Return median and p95 of the time between the server's first byte and the first words in the log."""
+    sentence, words, has_call = FIRST_WORDS[turn]
+    calling = [{"reply": {"calls": [_our_call(house)]}, "last_role": "user"}] if has_call else []
     # The first event names the role, as real servers do; the first words follow after one gap.
-    await server.script(session, default={"chunks": ["It ", "is ", "on ", "now."], "gap": GAP})
+    await server.script(session, default={"chunks": words, "gap": GAP}, rules=calling)
     times: list[float] = []
     for _turn in range(TURNS):
+        await _switch_off(house)
         heard: list[float] = []
 
         def listen(_log: conversation.ChatLog, delta: dict[str, Any], heard: list[float] = heard) -> None:
@@ -99,7 +147,7 @@ async def _first_words(
         entity = house.hass.data[conversation.DATA_COMPONENT].get_entity(house.ours)
         assert entity is not None
         user_input = conversation.ConversationInput(
-            SENTENCE, Context(), None, None, None, "en", house.ours, None
+            sentence.format(name=_light_name(house)), Context(), None, None, None, "en", house.ours, None
         )
         with (
             async_get_chat_session(house.hass, None) as chat_session,
@@ -110,3 +158,28 @@ async def _first_words(
         request = [item for item in await answer.json() if "chat" in item["path"]][-1]
         times.append((heard[0] - request["first_byte"] - GAP) * 1000)
     return middle(times), p95(times)
+
+
+def _held_words() -> Table:
+    """Return how many words of honest answers have to come before the first is let out."""
+    table = Table(
+        "P10", "words that come before the first is let out, no call made", ("answer to", "answers", *HELD)
+    )
+    counts: dict[Kind, list[float]] = {kind: [] for kind in Kind}
+    for line in ANSWERS.read_text(encoding="utf-8").splitlines():
+        language, sentence, answer = line.split("\t")
+        counts[kind_of(sentence, language)].append(_held_in(sentence, language, answer))
+    for kind, found in counts.items():
+        at_once = 100 * sum(count == 1 for count in found) / len(found)
+        table.add(kind.name.lower(), len(found), at_once, middle(found), p95(found))
+    return table
+
+
+HELD = ("first at once, %", "median", "p95")
+
+
+def _held_in(sentence: str, language: str, answer: str) -> int:
+    """Return with which word of an answer the first one is let out."""
+    gate = ClaimGate(sentence, language, lambda _kind: False)
+    words = re.findall(r"\S+\s*", answer)
+    return next((count for count, word in enumerate(words, 1) if gate.feed(word)), len(words))
