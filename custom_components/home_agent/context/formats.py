@@ -127,10 +127,10 @@ class StateWriter:
             if name in HIDDEN or not any(fnmatchcase(name, pattern) for pattern in self._attributes):
                 continue
             value = plain(state.attributes[name])
-            if value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
-                found[name] = value
-            elif isinstance(value, str):
+            if isinstance(value, str):
                 found[name] = _cut(value, VALUE_CHARS)
+            elif value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
+                found[name] = value
         return found
 
 
