@@ -7,7 +7,7 @@ import logging
 import os
 from pathlib import Path
 
-from . import cache, replay, requests, start, turns
+from . import cache, replay, requests, retrieval, start, stores, turns
 from .report import Table, write_json
 
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
@@ -16,6 +16,8 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "start": start.run,
     "cache": cache.run,
     "replay": replay.run,
+    "retrieval": retrieval.run,
+    "stores": stores.run,
 }
 
 
@@ -26,11 +28,13 @@ def main() -> None:
     parser.add_argument("--verbose", action="store_true", help="show what Home Assistant logs")
     parser.add_argument("--json", type=Path, help="also write the tables to this file")
     parser.add_argument(
-        "--data", type=Path, help="folder with homes.jsonl, tasks.jsonl and calls.jsonl for replay"
+        "--data",
+        type=Path,
+        help="folder with homes.jsonl, tasks.jsonl and calls.jsonl for replay, or *.jsonl for retrieval",
     )
     options = parser.parse_args()
     if options.data:
-        os.environ[replay.DATA_VARIABLE] = str(options.data)
+        os.environ[replay.DATA_VARIABLE] = os.environ[retrieval.DATA_VARIABLE] = str(options.data)
     logging.disable(logging.WARNING if not options.verbose else logging.NOTSET)
     tables: list[Table] = []
     for name in options.suites or SUITES:

