@@ -1,0 +1,50 @@
+"""The `home_agent.*` services."""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, callback
+from homeassistant.helpers import config_validation as cv
+
+from ..const import DOMAIN
+from . import confirmations, conversations, index, memories, tools
+from .base import ATTR_CONFIG_ENTRY_ID, ATTR_ENTRY_ID, Service, async_require_admin, entry_of
+
+ENTRY_FIELDS: Final = {
+    probatio.Optional(ATTR_CONFIG_ENTRY_ID): cv.string,
+    probatio.Optional(ATTR_ENTRY_ID): cv.string,
+}
+SERVICES: Final[Mapping[str, Service]] = {
+    **conversations.SERVICES,
+    **tools.SERVICES,
+    **index.SERVICES,
+    **memories.SERVICES,
+    **confirmations.SERVICES,
+}
+
+
+@callback
+def async_setup_services(hass: HomeAssistant) -> None:
+    """Register the services once, for all entries."""
+    for name, service in SERVICES.items():
+        hass.services.async_register(
+            DOMAIN,
+            name,
+            _bound(service),
+            schema=probatio.Schema({**service.fields, **ENTRY_FIELDS}),
+            supports_response=service.response,
+        )
+
+
+def _bound(service: Service) -> Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]:
+    """Return a service's handler with the entry found and the caller checked."""
+
+    async def handle(call: ServiceCall) -> ServiceResponse:
+        if service.admin:
+            await async_require_admin(call)
+        response = await service.handler(call, entry_of(call))
+        return response if call.return_response else None
+
+    return handle

@@ -1,0 +1,76 @@
+"""What the services share: whose agent is meant, who calls."""
+
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+from homeassistant.auth.models import User
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.exceptions import ServiceValidationError, Unauthorized, UnknownUser
+from homeassistant.helpers import llm
+
+from ..const import ASSISTANT, DOMAIN
+from ..runtime import HomeAgentConfigEntry
+
+ATTR_CONFIG_ENTRY_ID = "config_entry_id"
+ATTR_ENTRY_ID = "entry_id"
+
+type Handler = Callable[[ServiceCall, HomeAgentConfigEntry], Coroutine[Any, Any, ServiceResponse]]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """One service: what it takes, what it gives, who may call it."""
+
+    handler: Handler
+    fields: dict[Any, Any]
+    response: SupportsResponse = SupportsResponse.OPTIONAL
+    admin: bool = False
+
+
+async def async_caller(call: ServiceCall) -> User | None:
+    """Return the user who calls; None for an automation. Raises UnknownUser for one who is gone."""
+    if call.context.user_id is None:
+        return None
+    user = await call.hass.auth.async_get_user(call.context.user_id)
+    if user is None:
+        raise UnknownUser(context=call.context)
+    return user
+
+
+async def async_require_admin(call: ServiceCall) -> None:
+    """Raise Unauthorized for a user who is no administrator; automations have no user and may."""
+    user = await async_caller(call)
+    if user is not None and not user.is_admin:
+        raise Unauthorized(context=call.context)
+
+
+def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
+    """Return the entry a call means; where there is only one it need not be named."""
+    entry_id = call.data.get(ATTR_CONFIG_ENTRY_ID) or call.data.get(ATTR_ENTRY_ID)
+    loaded: list[HomeAgentConfigEntry] = [
+        entry
+        for entry in call.hass.config_entries.async_entries(DOMAIN)
+        if entry.state is ConfigEntryState.LOADED
+    ]
+    found = [entry for entry in loaded if entry_id in (None, entry.entry_id)]
+    if action_id := call.data.get("action_id"):
+        # Its id says whose it is; where nobody has it, each agent would say the same.
+        found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
+    if len(found) == 1:
+        return found[0]
+    key = "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded")
+    raise ServiceValidationError(
+        translation_domain=DOMAIN,
+        translation_key=key,
+        translation_placeholders={
+            "entry_id": str(entry_id),
+            "entries": ", ".join(f"{e.title} ({e.entry_id})" for e in loaded),
+        },
+    )
+
+
+def llm_context(call: ServiceCall) -> llm.LLMContext:
+    """Return a service's caller as the tools know callers."""
+    return llm.LLMContext(DOMAIN, call.context, call.hass.config.language, ASSISTANT, None)

@@ -1,0 +1,85 @@
+"""Services about conversations: speak, forget, begin anew."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import probatio
+
+from homeassistant.components import conversation
+from homeassistant.const import Platform
+from homeassistant.core import ServiceCall, ServiceResponse
+from homeassistant.helpers import config_validation as cv, entity_registry as er
+
+from ..agent.asked import asked_about
+from ..const import DOMAIN
+from ..runtime import DATA_SHARED, HomeAgentConfigEntry
+from .base import Service, async_require_admin
+
+
+async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Answer a sentence."""
+    hass, data = call.hass, entry.runtime_data
+    entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
+    token = asked_about.set(tuple(call.data.get("context_entities", ())))
+    try:
+        result = await conversation.async_converse(
+            hass,
+            text=call.data["text"],
+            conversation_id=call.data.get("conversation_id"),
+            context=call.context,
+            language=call.data.get("language"),
+            agent_id=entity_id,
+            device_id=call.data.get("device_id"),
+        )
+    finally:
+        asked_about.reset(token)
+    speech = result.response.speech.get("plain", {}).get("speech", "")
+    return {
+        "response": speech,
+        "conversation_id": result.conversation_id,
+        "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
+        "continue_conversation": result.continue_conversation,
+    }
+
+
+async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Forget one conversation, or all of them."""
+    shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
+    conversation_id = call.data.get("conversation_id")
+    if conversation_id is None:
+        await async_require_admin(call)
+    history_id = None if conversation_id is None else memory.history_id(conversation_id)
+    memory.note_cleared(conversation_id)
+    cleared = shared.history.clear(entry.entry_id, history_id)
+    await shared.history.async_flush()
+    return {"cleared": cleared}
+
+
+async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """End the session of a person or a device, or all sessions."""
+    user_id, device_id = call.data.get("user_id"), call.data.get("device_id")
+    if user_id != call.context.user_id or device_id is not None:
+        await async_require_admin(call)
+    shared = call.hass.data[DATA_SHARED]
+    cleared = shared.sessions.clear(entry.entry_id, user_id=user_id, device_id=device_id)
+    await shared.sessions.async_flush()
+    return {"cleared": cleared}
+
+
+SERVICES: Final[Mapping[str, Service]] = {
+    "process": Service(
+        _async_process,
+        {
+            probatio.Required("text"): cv.string,
+            probatio.Optional("conversation_id"): cv.string,
+            probatio.Optional("context_entities"): cv.entity_ids,
+            probatio.Optional("language"): cv.string,
+            probatio.Optional("device_id"): cv.string,
+        },
+    ),
+    "clear_history": Service(_async_clear_history, {probatio.Optional("conversation_id"): cv.string}),
+    "clear_conversation": Service(
+        _async_clear_conversation,
+        {probatio.Optional("user_id"): cv.string, probatio.Optional("device_id"): cv.string},
+    ),
+}

@@ -1,0 +1,196 @@
+"""Services about what is remembered. A user who is no administrator reaches their own and the household's."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Final
+
+import probatio
+
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
+from homeassistant.helpers import config_validation as cv
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ..const import DOMAIN
+from ..errors import ValidationError
+from ..knowledge.persons import Person, async_find_person, async_person_of_user
+from ..memory.memories import make_memory
+from ..memory.records import Memory, MemoryType, Origin, Provenance
+from ..memory.visibility import is_visible
+from ..runtime import HomeAgentConfigEntry
+from .base import Service, async_caller, async_require_admin
+
+MOST: Final = 1_000
+"""Memories in one response."""
+
+
+async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Return what is remembered, the newest first."""
+    may_see = await _async_may_see(call)
+    kind = call.data.get("memory_type")
+    found = [
+        memory
+        for memory in entry.runtime_data.memories.all()
+        if may_see(memory) and kind in (None, memory.type.value)
+    ]
+    listed: list[JsonValueType] = [_shown(memory) for memory in found[: call.data["limit"]]]
+    return {"memories": listed, "total": len(found)}
+
+
+async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Return what fits a query, best first."""
+    found = await entry.runtime_data.memories.async_search(
+        call.data["query"],
+        call.data["limit"],
+        may_see=await _async_may_see(call),
+        min_importance=call.data["min_importance"],
+    )
+    listed: list[JsonValueType] = [
+        {**_shown(item.memory), "relevance_score": round(item.relevance, 3)} for item in found
+    ]
+    return {"memories": listed, "total": len(found)}
+
+
+async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Remember something, for a person or for the household."""
+    caller = await async_person_of_user(call.hass, call.context.user_id)
+    person = await _async_person(call)
+    if person is not None and person != caller:
+        await async_require_admin(call)
+    try:
+        _, memory = await entry.runtime_data.memories.async_remember(
+            make_memory(
+                call.data["content"],
+                type=MemoryType(call.data["type"]),
+                importance=call.data["importance"],
+                person=person.id if person else None,
+                origin=Origin.TOLD,
+                private=call.data["private"],
+                heard=Provenance(at=dt_util.utcnow(), person=caller.id if caller else None),
+            )
+        )
+    except ValidationError as err:
+        raise HomeAssistantError(str(err)) from err
+    return {"memory_id": memory.id}
+
+
+async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Forget one memory, everywhere and at once."""
+    memories = entry.runtime_data.memories
+    may_see = await _async_may_see(call)
+    memory = memories.get(call.data["memory_id"])
+    if memory is None or not may_see(memory):
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key="memory_unknown",
+            translation_placeholders={"memory_id": call.data["memory_id"]},
+        )
+    await memories.async_forget([memory.id])
+    await entry.runtime_data.shared.memories.async_flush()
+    return {"memory_id": memory.id}
+
+
+async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Forget all memories of a person, or all there are."""
+    if not call.data["confirm"]:
+        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="clear_unconfirmed")
+    person = await _async_person(call)
+    if person is None or person.user_id is None or person.user_id != call.context.user_id:
+        await async_require_admin(call)
+    memories = entry.runtime_data.memories
+    whose = [memory.id for memory in memories.stored() if person is None or memory.person == person.id]
+    gone = await memories.async_forget(whose)
+    await entry.runtime_data.shared.memories.async_flush()
+    return {"deleted_count": len(gone)}
+
+
+async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
+    """Return what lets through what this caller may see, of the person that is asked for.
+
+    Administrators and automations see everybody's.
+    """
+    user, person = await async_caller(call), await _async_person(call)
+    visible: Callable[[Memory], bool] = lambda _memory: True  # noqa: E731 - one of two
+    if user is not None and not user.is_admin:
+        caller = await async_person_of_user(call.hass, user.id)
+        visible = partial(is_visible, person_id=caller.id if caller else None)
+    if person is None:
+        return visible
+    return lambda memory: memory.person == person.id and visible(memory)
+
+
+async def _async_person(call: ServiceCall) -> Person | None:
+    """Return whom a call is about. Raises ServiceValidationError for somebody unknown."""
+    if not (said := call.data.get("person")):
+        return None
+    if (person := await async_find_person(call.hass, said)) is None:
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key="person_unknown",
+            translation_placeholders={"person": said},
+        )
+    return person
+
+
+def _shown(memory: Memory) -> dict[str, JsonValueType]:
+    """Return a memory as a response shows it."""
+    return {
+        "id": memory.id,
+        "content": memory.content,
+        "type": memory.type.value,
+        "importance": memory.importance,
+        "person": memory.person,
+        "source": memory.origin.value,
+        "private": memory.private,
+        "created_at": memory.created_at.isoformat(),
+        "accessed_at": memory.accessed_at.isoformat(),
+        "access_count": memory.access_count,
+        "expires_at": memory.expires_at.isoformat() if memory.expires_at else None,
+        "told_by": [
+            {"person": heard.person, "at": heard.at.isoformat(), "said": heard.said}
+            for heard in memory.provenance
+        ],
+    }
+
+
+_SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1))
+_COUNT: Final = probatio.All(probatio.Coerce(int), probatio.Range(min=1, max=MOST))
+_TYPE: Final = probatio.In([kind.value for kind in MemoryType])
+
+SERVICES: Final[Mapping[str, Service]] = {
+    "list_memories": Service(
+        _async_list,
+        {
+            probatio.Optional("memory_type"): _TYPE,
+            probatio.Optional("person"): cv.string,
+            probatio.Optional("limit", default=100): _COUNT,
+        },
+        SupportsResponse.ONLY,
+    ),
+    "search_memories": Service(
+        _async_search,
+        {
+            probatio.Required("query"): cv.string,
+            probatio.Optional("person"): cv.string,
+            probatio.Optional("limit", default=10): _COUNT,
+            probatio.Optional("min_importance", default=0.0): _SHARE,
+        },
+        SupportsResponse.ONLY,
+    ),
+    "add_memory": Service(
+        _async_add,
+        {
+            probatio.Required("content"): cv.string,
+            probatio.Optional("type", default=MemoryType.FACT.value): _TYPE,
+            probatio.Optional("importance", default=0.7): _SHARE,
+            probatio.Optional("person"): cv.string,
+            probatio.Optional("private", default=False): cv.boolean,
+        },
+    ),
+    "delete_memory": Service(_async_delete, {probatio.Required("memory_id"): cv.string}),
+    "clear_memories": Service(
+        _async_clear,
+        {probatio.Required("confirm"): cv.boolean, probatio.Optional("person"): cv.string},
+    ),
+}
