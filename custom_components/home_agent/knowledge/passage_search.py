@@ -51,8 +51,8 @@ class PassageIndex:
         return sorted(shares, key=_order)[:limit]
 
     def _weight(self, word: str) -> float:
-        """Return what a word of a query counts."""
-        passages, having = len(self.documents), self._frequencies[word]
+        """Return what a word of a query counts; one that no passage has, as much as the rarest."""
+        passages, having = len(self.documents), max(1, self._frequencies[word])
         return len(word) * log(1 + (passages - having + 0.5) / (having + 0.5))
 
     def _best(self, key: str, found: dict[str, float]) -> float:
