@@ -17,7 +17,8 @@ from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
 from custom_components.home_agent.inference.errors import ErrorKind
 from custom_components.home_agent.inference.models import Endpoint
-from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
+from custom_components.home_agent.knowledge.sources import summaries
+from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
 from custom_components.home_agent.tools.actions import ACTIONS, GATED_DOMAINS, is_vetted
 from custom_components.home_agent.tools.parameter_table import PARAMETERS, STEPS
 from homeassistant.core import Context, HomeAssistant
@@ -153,6 +154,10 @@ def test_slots_of_the_tools() -> None:
         ("tools", "At most {} entities in one answer", ha_query.MAX_ENTITIES),
         ("tools", "in one answer, {} with history", ha_query.MAX_HISTORY_ENTITIES),
         ("tools", "about {:,} characters. What is left out", ha_query.MAX_CHARS),
+        ("tools", "in full, at most {} and", knowledge_tools.MAX_DOCUMENTS),
+        ("tools", "by title, at most {};", knowledge_tools.MAX_TITLES),
+        ("tools", "ids by name, at most {},", knowledge_tools.MAX_LISTED),
+        ("knowledge", "| every {:g} hours, from the recorder |", summaries.EVERY.total_seconds() / 3600),
         ("tools", "| a result | {:,} characters |", const.MAX_RESULT_CHARS),
         ("tools", "| requests to the model | {},", const.MAX_ROUNDS),
         ("tools", "| time | {:g} minutes,", const.TURN_SECONDS / 60),

@@ -10,6 +10,7 @@ import yaml
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
+from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
 from homeassistant.components.automation.config import async_validate_config_item
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
@@ -33,6 +34,8 @@ def test_json_examples(example: str) -> None:
         assert set(args) == {"success", "result", "error"}
     elif "action" in args:
         assert ha_control.ControlTool().parameters(args)["action"] == args["action"]
+    elif "query" in args:
+        assert RetrieveKnowledgeTool.parameters(args) == args
     else:
         assert ha_query.QueryTool.parameters(args) == args
 
