@@ -1,13 +1,16 @@
 """Nothing is said to be done that no call has done; what is true is said at once."""
 
+# ruff: noqa: RUF001 - marks of many languages
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+import re
 from typing import Any
 
 from hypothesis import given, settings, strategies as st
 import pytest
 
+from custom_components.home_agent.agent.script_gate import claim_gate
 from custom_components.home_agent.agent.sentence_kind import Kind, kind_of
 from custom_components.home_agent.agent.truth import ClaimGate
 from homeassistant.components import conversation
@@ -36,7 +39,7 @@ HARMLESS = corpus("claims_harmless.tsv")
 
 def passed(pieces: Iterable[str], sentence: str, language: str, *, backed: bool = False) -> tuple[str, bool]:
     """Return what is let out of an answer, and whether a claim was kept back."""
-    gate = ClaimGate(sentence, language, lambda _kind: backed)
+    gate = claim_gate(sentence, language, lambda _kind: backed)
     out = "".join([*map(gate.feed, pieces), gate.finish()])
     return out, gate.unbacked
 
@@ -97,13 +100,45 @@ def test_cutting_changes_nothing(line: tuple[str, str, str], tail: str, cuts: li
 @given(
     answer=st.text(max_size=300),
     sentence=st.text(max_size=60),
-    language=st.sampled_from(("en", "de", "", "ja")),
+    language=st.sampled_from(("en", "de", "", "ja", "zh-Hans", "ko")),
 )
 def test_nothing_is_lost(answer: str, sentence: str, language: str) -> None:
     """Whatever passes is a beginning of the answer, and all of it where nothing was kept back."""
     out, unbacked = passed(answer, sentence, language)
     assert answer.startswith(out)
     assert unbacked or out == answer
+
+
+STORY = "This house has many rooms, and each of them has a lamp. " * 10
+
+
+def test_late_claims() -> None:
+    """Far into an answer a sentence that says that the agent did something is still found; states pass."""
+    late = [line for line in FALSE if line[0] == "en"]
+    found = [line for line in late if passed([STORY, line[2]], line[1], "en")[1]]
+    of_agent = [line for line in late if re.search(r"\bI('ve| have)? [a-z]+", line[2])]
+    assert [line for line in of_agent if line not in found] == []
+    for _, sentence, answer in (line for line in HARMLESS if line[0] == "en"):
+        assert passed([STORY, answer], sentence, "en") == (STORY + answer, False), (sentence, answer)
+    cut = passed([STORY, "I have turned on the light. And more."], "Turn on the light", "en")
+    assert cut == (STORY.rstrip(), True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "pieces", "out"),
+    [
+        ("電気をつけて", "ja", ["わかりました。電気", "をつけ", "ました。", "ほかは？"], "わかりました。"),
+        ("電気をつけて", "en", ["電気をつけました。"], ""),
+        ("打开灯", "zh-Hans", ["好的，灯已经", "打开了。"], ""),
+        ("불 켜줘", "ko", ["현재 21.5도입니다. ", "불을 켰습니다."], "현재 21.5도입니다."),
+        ("Turn it on", "ja", ["I have turned it on."], ""),
+    ],
+)
+def test_without_spaces(sentence: str, language: str, pieces: list[str], out: str) -> None:
+    """Whole sentences are let out until one claims something; English ones are read there too."""
+    assert passed(pieces, sentence, language)[0].rstrip() == out
+    assert passed(pieces, sentence, language)[1]
+    assert passed(pieces, sentence, language, backed=True) == ("".join(pieces), False)
 
 
 def test_other_beginnings_stream_at_once() -> None:

@@ -21,6 +21,7 @@ from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
 from .model_errors import as_agent_error
 from .phrases import async_phrase
+from .script_gate import claim_gate
 from .sentence_kind import Kind
 from .streaming import LogDelta, StreamingMixin
 from .truth import ClaimGate
@@ -107,7 +108,7 @@ class LLMMixin(StreamingMixin):
             )
             return kind is Kind.QUESTION and any(deed.success for deed in earlier)
 
-        return ClaimGate(turn.calls.sentence, turn.language, is_backed)
+        return claim_gate(turn.calls.sentence, turn.language, is_backed)
 
     async def _async_asked(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> AsyncGenerator[Delta]:
         """Yield one answer; where the server finds the request too long, it gets a shorter one.

@@ -13,7 +13,9 @@ from .claim_patterns import Matcher, grammar
 from .sentence_kind import WORDS, Kind, fold, kind_of
 
 CHECKED_CHARS: Final = 400
-"""Where in an answer a claim may begin; what is said later is no confirmation."""
+"""Where in an answer any claim may begin; later only one that says that the agent did something."""
+LATE_CHARS: Final = 4000
+"""Where in an answer nothing is looked for any more."""
 MAX_HELD: Final = 120
 """Characters held back while a clause may become a claim."""
 MAX_SENTENCE: Final = 400
@@ -43,6 +45,7 @@ class ClaimGate:
 
     def __init__(self, sentence: str, language: str, is_backed: Callable[[Kind], bool]) -> None:
         """Begin an answer to a sentence."""
+        self._language = language
         self._kind = kind_of(sentence, language)
         self._is_backed = is_backed
         self._rules = grammar(language, self._kind)
@@ -52,6 +55,7 @@ class ClaimGate:
         self._held = ""
         self._word = ""
         self._seen = 0
+        self._late = False
         self.text = ""
         """The answer as it came."""
         self.has_calls = False
@@ -119,8 +123,12 @@ class ClaimGate:
         out = "" if filler and self._kind is not Kind.QUESTION else self._release()
         if self._seen > CHECKED_CHARS:
             out += self._release()
-            self._open, self._mode = False, _Mode.LET
-            return out
+            if self._seen > LATE_CHARS:
+                self._open = False
+                return out
+            if not self._late:
+                self._late, self._matcher = True, Matcher(grammar(self._language, Kind.QUESTION))
+            filler = False
         self._mode = _Mode.HOLD
         self._matcher.restart(first=filler or char in ENDS)
         return out
