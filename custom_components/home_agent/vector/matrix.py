@@ -123,7 +123,8 @@ class Matrix:
         if not np.isfinite(length):
             raise VectorStoreError(StoreProblem.INVALID, "the vector holds what is no number")
         query = query / np.float32(length or 1)
-        scores: npt.NDArray[np.float32] = state.vectors[: state.count] @ query
+        # Row by row: a product of matrices is spread over threads, and those wait for busy processors.
+        scores: npt.NDArray[np.float32] = np.vecdot(state.vectors[: state.count], query)
         scores[list(state.dead)] = -np.inf
         wanted = [*where.items()] if where else []
         hits: list[Hit] = []
