@@ -2,8 +2,9 @@
 //
 //   node browser.mjs SETTINGS.json
 //
-// SETTINGS: url, username, password, connection (field -> text), sentences ([{say, expect}]), browser (program),
-// playwright (folder with node_modules), screenshots (folder). Prints one JSON line with what was seen.
+// SETTINGS: url, username, password, connection (field -> text), sentences ([{say, expect, name}]), pages (of the
+// options), browser (program), playwright (folder with node_modules), screenshots (folder). Prints one JSON line with
+// what was seen.
 
 import { mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -11,7 +12,7 @@ import { join } from "node:path";
 
 const settings = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const { chromium } = createRequire(join(settings.playwright, "package.json"))("playwright-core");
-const seen = { pageErrors: [], fields: [], agents: [], lengths: [], chat: "" };
+const seen = { pageErrors: [], fields: [], agents: [], lengths: [], chat: "", pages: {} };
 const LOOK = 250; // milliseconds between two looks at the page
 const PATIENCE = 30_000;
 
@@ -26,7 +27,7 @@ page.on("pageerror", (error) => seen.pageErrors.push(error.message.slice(0, 300)
 
 let step = "starting";
 try {
-  for (const [name, act] of Object.entries({ logIn, addIntegration, openAssist, talk })) {
+  for (const [name, act] of Object.entries({ logIn, addIntegration, lookAtOptions, openAssist, talk })) {
     step = name;
     await act();
   }
@@ -94,6 +95,16 @@ async function addIntegration() {
   await shoot("4-integration");
 }
 
+// Clicks the button whose property `label` is this; buttons with a picture show no text.
+async function clickLabelled(buttons, label) {
+  for (const button of await buttons.all()) {
+    if ((await button.evaluate((element) => element.label)) !== label) continue;
+    await button.click();
+    return true;
+  }
+  return false;
+}
+
 // Forms of Home Assistant hold one ha-form-* or ha-selector element per field; it knows the field's name.
 function fields(name) {
   return page.locator(`ha-form [name="${name}"], ha-selector[name="${name}"], input[name="${name}"]`);
@@ -120,6 +131,20 @@ function findInput(name) {
     return null;
   };
   return walk(document, false);
+}
+
+// Opens pages of the options and leaves them as they are.
+async function lookAtOptions() {
+  for (const [page_, label] of Object.entries(settings.pages)) {
+    await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
+    await until("Configure", () => clickLabelled(page.locator("ha-config-entry-row ha-icon-button"), "Configure"));
+    const entry = page.locator("step-flow-menu ha-list-item, step-flow-menu ha-list-item-button, step-flow-menu ha-md-list-item").filter({ hasText: label });
+    await (await until(`the menu's ${label}`, () => topmost(entry))).click();
+    await until(`the page ${label}`, async () => topmost(page.locator("step-flow-form ha-form")));
+    await page.waitForTimeout(4 * LOOK); // until all fields are drawn
+    seen.pages[page_] = await page.evaluate(textOf, "step-flow-form");
+    await shoot(`options-${page_}`);
+  }
 }
 
 async function openAssist() {
@@ -152,21 +177,22 @@ async function openAssist() {
 async function talk() {
   const box = await topmost(page.locator("ha-assist-chat input, ha-assist-chat textarea"));
   let number = 6;
-  for (const { say, expect } of settings.sentences) {
+  for (const { say, expect, name, times = 1 } of settings.sentences) {
     await box.fill(say);
     await page.keyboard.press("Enter");
     await until(`"${expect}"`, async () => {
-      seen.chat = await page.evaluate(chatText);
+      seen.chat = await page.evaluate(textOf, "ha-assist-chat");
       seen.lengths.push(seen.chat.length);
-      return seen.chat.includes(expect);
+      return seen.chat.split(expect).length > times;
     }, 2 * PATIENCE);
     await page.waitForTimeout(4 * LOOK); // until the cursor of the stream is gone
-    await shoot(`${number++}-answer`);
+    await page.locator("ha-assist-chat .message").last().scrollIntoViewIfNeeded();
+    await shoot(`${number++}-${name}`);
   }
 }
 
-// Runs in the page: the text of the chat, through all shadow roots.
-function chatText() {
+// Runs in the page: the text of an element, through all shadow roots.
+function textOf(localName) {
   const words = [];
   const read = (node) => {
     if (node.nodeType === Node.TEXT_NODE) words.push(node.data);
@@ -175,13 +201,13 @@ function chatText() {
   };
   const find = (root) => {
     for (const element of root.querySelectorAll("*")) {
-      if (element.localName === "ha-assist-chat") return element;
+      if (element.localName === localName) return element;
       const found = element.shadowRoot && find(element.shadowRoot);
       if (found) return found;
     }
     return null;
   };
-  const chat = find(document);
-  if (chat) read(chat);
+  const element = find(document);
+  if (element) read(element);
   return words.join(" ").replace(/\s+/g, " ").trim();
 }

@@ -4,6 +4,7 @@ import json
 import os
 from pathlib import Path
 import shutil
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,10 @@ from tests.servers.replies import Reply, text
 from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
 
 LAMP = "light.reading_lamp"
+DOOR = "lock.front_door"
+QUESTION = "Shall I unlock Front Door Lock?"
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
-SECONDS = 240
+SECONDS = 300
 
 needs_browser = pytest.mark.skipif(
     not os.environ.get("HOME_AGENT_BROWSER") or shutil.which("node") is None,
@@ -29,21 +32,32 @@ needs_browser = pytest.mark.skipif(
 async def test_settings_and_chat_in_the_browser(release: str, model: ModelServer, tmp_path: Path) -> None:
     model.clear()
     async with HomeAssistant(version=release, config=tmp_path / "config") as home:
-        token = await onboard(home.url)
-        async with Client(home.url, token) as client:
-            await client.wait_running()
-            model.default = text("The lamp is on.")
-            model.on(heard("reading lamp"), switch(LAMP))
-            model.on(heard("Tell me a story"), Reply(chunks=STORY, gap=0.3))
-            pass_probe(model)
-            plan = tmp_path / "plan.json"
-            write_plan(plan, home, model)
-            seen = await drive(plan)
-            assert (await client.state(LAMP))["state"] == "on"
-        keep_log(home)
+        try:
+            seen = await use(home, model, tmp_path / "plan.json")
+        finally:
+            keep_log(home)
     assert seen["pageErrors"] == []
     assert any("home_agent" in agent for agent in seen["agents"])
     assert len(set(seen["lengths"])) > 4, "the answer came at once instead of in pieces"
+    assert "only after confirmation" in seen["pages"]["safety"]
+    assert "Phones and other notify targets" in seen["pages"]["channels"]
+
+
+async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, Any]:
+    """Let a person use the house by the browser; return what was seen."""
+    token = await onboard(home.url)
+    async with Client(home.url, token) as client:
+        await client.wait_running()
+        model.default = text("The lamp is on.")
+        model.on(heard("reading lamp"), switch(LAMP))
+        model.on(heard("Unlock the front door"), switch(DOOR, "unlock"))
+        model.on(heard("Tell me a story"), Reply(chunks=STORY, gap=0.3))
+        pass_probe(model)
+        write_plan(plan, home, model)
+        seen = await drive(plan)
+        assert (await client.state(LAMP))["state"] == "on"
+        assert (await client.state(DOOR))["state"] == "unlocked"
+    return seen
 
 
 def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
@@ -54,9 +68,14 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
         "password": PASSWORD,
         "connection": {"llm_base_url": model.url, "llm_api_key": KEY},
         "sentences": [
-            {"say": "Turn on the reading lamp", "expect": "The lamp is on."},
-            {"say": "Tell me a story", "expect": STORY[-1].strip()},
+            {"say": "Turn on the reading lamp", "expect": "The lamp is on.", "name": "answer"},
+            {"say": "Tell me a story", "expect": STORY[-1].strip(), "name": "story"},
+            {"say": "Unlock the front door", "expect": QUESTION, "name": "confirmation"},
+            {"say": "No", "expect": "Okay, I will not do it.", "name": "rejected"},
+            {"say": "Unlock the front door", "expect": QUESTION, "name": "asked-again", "times": 2},
+            {"say": "Yes", "expect": "I unlocked Front Door Lock.", "name": "confirmed"},
         ],
+        "pages": {"safety": "Safety", "channels": "Channels"},
         "browser": os.environ["HOME_AGENT_BROWSER"],
         "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
         "screenshots": str(ROOT / "artifacts" / f"browser-{home.version}"),
@@ -64,7 +83,7 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
     path.write_text(json.dumps(plan), encoding="utf-8")
 
 
-async def drive(plan: Path) -> dict[str, list[str]]:
+async def drive(plan: Path) -> dict[str, Any]:
     """Let the browser do its work; return what it saw."""
     program = Path(__file__).with_name("browser.mjs")
     code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)
