@@ -32,8 +32,11 @@ class ConfirmingMixin(HomeAgentBaseEntity):
         owner = Owner.of(turn.calls.speaker, turn.calls.conversation_id)
         action = confirmations.waiting_for(owner)
         ended = None if action else confirmations.take_ended(owner)
+        expects_pin = confirmations.expects_pin(owner)
+        if action is None and ended is None and not expects_pin:
+            return False
         read = read_answer(turn.calls.sentence, turn.language)
-        if confirmations.expects_pin(owner):
+        if expects_pin:
             _mask(turn, read, is_open=action is not None)
         if action is None:
             if ended is None or read.answer is Answer.OTHER:

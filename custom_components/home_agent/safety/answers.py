@@ -1,7 +1,9 @@
 """Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
 
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 import re
 import unicodedata
 
@@ -11,6 +13,8 @@ from .words import FILLERS, NO, YES
 
 MAX_WORDS = 12
 _PARTS = re.compile(r"([^\W_]+)")
+_RUN = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+"""From the first word to the last."""
 _NOT_WORDS = re.compile(r"[^\w]+")
 
 
@@ -40,21 +44,19 @@ def read_answer(sentence: str, language: str) -> Read:
     words = text.split()
     if not words or len(words) > MAX_WORDS:
         return Read(Answer.OTHER)
-    tags = _languages(language)
-    if pin := _pin(words, tags):
+    known = _known(_language(language))
+    if pin := _pin(words, known):
         return Read(Answer.PIN, pin)
-    no = _said(text, words, tags, NO)
-    rest = _without(text, tags, (NO, YES, FILLERS))
-    if rest:
+    if _without(text, known.phrases):
         return Read(Answer.OTHER)
-    if no:
+    if _said(text, known.no):
         return Read(Answer.NO)
-    return Read(Answer.YES if _said(text, words, tags, YES) else Answer.OTHER)
+    return Read(Answer.YES if _said(text, known.yes) else Answer.OTHER)
 
 
 def mask_numbers(sentence: str, language: str, mask: str) -> str:
     """Return a sentence with everything masked that could be a PIN, written or spoken, together or apart."""
-    digits = _digits(_languages(language))
+    digits = _known(_language(language)).digits
     found, run, length = "", "", 0
     # Words and what stands between them, in turn; a run of numbers ends at the first word that is none.
     for index, part in enumerate(_PARTS.split(sentence)):
@@ -74,19 +76,7 @@ def _masked(run: str, length: int, mask: str) -> str:
     """Return a run of numbers, masked if it has as many digits as a PIN may have."""
     if length < MIN_DIGITS:
         return run
-    inner = run.strip()
-    start = run.index(inner)
-    return run[:start] + mask + run[start + len(inner) :]
-
-
-def _digits(tags: tuple[str, ...]) -> dict[str, str]:
-    """Return the words of digits, folded."""
-    return {
-        fold(word): str(number)
-        for tag in tags
-        for number, row in enumerate(DIGITS.get(tag, ()))
-        for word in row
-    }
+    return _RUN.sub(lambda _numbers: mask, run, count=1)
 
 
 def fold(text: str) -> str:
@@ -96,49 +86,71 @@ def fold(text: str) -> str:
     return _NOT_WORDS.sub(" ", plain.replace("'", "").replace("’", "")).strip()  # noqa: RUF001
 
 
-def _languages(language: str) -> tuple[str, ...]:
-    """Return the languages to listen for. English words mean the opposite in some, so it goes with few."""
+def _language(language: str) -> str:
+    """Return the language to listen for. English words mean the opposite in some, so it goes with few."""
     own = language.partition("-")[0].partition("_")[0].lower()
-    return (own,) if own in YES else ("en",)
+    return own if own in YES else "en"
 
 
-def _phrases(tags: tuple[str, ...], table: dict[str, tuple[str, ...]]) -> list[str]:
-    """Return the folded phrases of a table, the longest first."""
-    return sorted({fold(phrase) for tag in tags for phrase in table.get(tag, ())}, key=len, reverse=True)
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What is understood in a language, folded, the longest phrases first."""
+
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+    phrases: tuple[str, ...]
+    digits: Mapping[str, str]
+    beside_pin: frozenset[str]
+    """Words that may stand beside a PIN."""
 
 
-def _said(text: str, words: list[str], tags: tuple[str, ...], table: dict[str, tuple[str, ...]]) -> bool:
+@cache
+def _known(tag: str) -> _Known:
+    """Return what is understood in a language: the same in every turn."""
+    return _Known(
+        yes=_folded(YES.get(tag, ())),
+        no=_folded(NO.get(tag, ())),
+        phrases=_folded(phrase for table in (NO, YES, FILLERS) for phrase in table.get(tag, ())),
+        digits={fold(word): str(number) for number, row in enumerate(DIGITS.get(tag, ())) for word in row},
+        beside_pin=frozenset(
+            word
+            for own in (tag, "en")
+            for table in (PIN_WORDS, FILLERS, YES)
+            for phrase in table.get(own, ())
+            for word in fold(phrase).split()
+        ),
+    )
+
+
+def _folded(phrases: Iterable[str]) -> tuple[str, ...]:
+    """Return phrases folded, the longest first."""
+    return tuple(sorted({fold(phrase) for phrase in phrases}, key=len, reverse=True))
+
+
+def _said(text: str, phrases: Iterable[str]) -> bool:
     """Return whether one of the phrases occurs as whole words."""
-    return any(text == phrase or f" {phrase} " in f" {text} " for phrase in _phrases(tags, table))
-
-
-def _without(text: str, tags: tuple[str, ...], tables: tuple[dict[str, tuple[str, ...]], ...]) -> str:
-    """Return what is left of a text when all known phrases are taken out."""
     padded = f" {text} "
-    known = {phrase for table in tables for phrase in _phrases(tags, table)}
-    for phrase in sorted(known, key=len, reverse=True):
+    return any(f" {phrase} " in padded for phrase in phrases)
+
+
+def _without(text: str, phrases: Iterable[str]) -> str:
+    """Return what is left of a text when all known phrases are taken out, the longest first."""
+    padded = f" {text} "
+    for phrase in phrases:
         while f" {phrase} " in padded:
             padded = padded.replace(f" {phrase} ", " ")
     return padded.strip()
 
 
-def _pin(words: list[str], tags: tuple[str, ...]) -> str:
+def _pin(words: Sequence[str], known: _Known) -> str:
     """Return the PIN that a sentence consists of, spoken or typed; nothing if it is no PIN."""
-    digits = _digits(tags)
-    fillers = {
-        word
-        for tag in (*tags, "en")
-        for table in (PIN_WORDS, FILLERS, YES)
-        for phrase in table.get(tag, ())
-        for word in fold(phrase).split()
-    }
     found = []
     for word in words:
         if word.isdecimal():
             found.append("".join(str(unicodedata.decimal(char)) for char in word))
-        elif word in digits:
-            found.append(digits[word])
-        elif word not in fillers:
+        elif word in known.digits:
+            found.append(known.digits[word])
+        elif word not in known.beside_pin:
             return ""
     pin = "".join(found)
     return pin if MIN_DIGITS <= len(pin) <= MAX_DIGITS else ""
