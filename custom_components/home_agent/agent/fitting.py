@@ -1,8 +1,7 @@
 """FittingMixin: every request fits the model, and the events say what became of it."""
 
 from ..const import EVENT_CONTEXT_INJECTED, EVENT_CONTEXT_OPTIMIZED, LOGGER
-from ..context.compression import Fitted, fit
-from ..context.tokens import estimate_tokens
+from ..context.compression import Fitted, fit, slot_tokens
 from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ModelServerError
 from ..inference.models import Usage
@@ -34,7 +33,7 @@ class FittingMixin(HomeAgentBaseEntity):
             return
         ids = tuple(entity_id for slot in fitted.slots for entity_id in slot.entity_ids)
         catalogue = fitted.catalogue or turn.context.catalogue
-        told = catalogue.tokens + estimate_tokens(fitted.volatile)
+        told = catalogue.tokens + sum(map(slot_tokens, fitted.slots))
         if (carried := (told, ids)) != turn.reported:
             turn.reported = carried
             self.emitter.fire(

@@ -72,11 +72,6 @@ class Fitted:
     steps: tuple[str, ...]
     """What was done to make it fit, in this order."""
 
-    @property
-    def volatile(self) -> str:
-        """Return the block of this moment, as sent."""
-        return volatile_text(self.slots)
-
 
 class _Work:
     """A draft while it is being fitted."""
@@ -103,7 +98,7 @@ class _Work:
     def tokens(self) -> int:
         """Return the tokens of the whole request."""
         moving = sum(map(message_tokens, (*self.history, *self.current, *self.after)))
-        return self.stable + moving + estimate_tokens(volatile_text(self.slots))
+        return self.stable + moving + sum(map(slot_tokens, self.slots))
 
     @property
     def over(self) -> int:
@@ -129,12 +124,12 @@ def fit(draft: Draft, current: Sequence[Message], room: int, *, after: Sequence[
     if draft.tools_budget is not None and tools_tokens(work.tools) > draft.tools_budget:
         work.tools = slim_tools(work.tools)
         steps.append("tools")
-    for name, step in STABLE_STEPS:
-        if _stable_is_long(work) and step(work) and name not in steps:
-            steps.append(name)
-    for name, step in STEPS:
-        if _all_is_long(work) and step(work) and name not in steps:
-            steps.append(name)
+    for table, too_long in ((STABLE_STEPS, _stable_is_long), (STEPS, _all_is_long)):
+        untried = iter(table)
+        while too_long(work) and (row := next(untried, None)) is not None:
+            name, step = row
+            if step(work) and name not in steps:
+                steps.append(name)
     return Fitted(
         messages=[
             *([{"role": "system", "content": work.system.text}] if work.system.text else []),
@@ -149,6 +144,13 @@ def fit(draft: Draft, current: Sequence[Message], room: int, *, after: Sequence[
         original=work.original,
         steps=tuple(steps),
     )
+
+
+def slot_tokens(slot: Slot) -> int:
+    """Return about how many tokens a slot takes; its lines were counted when they were chosen."""
+    if not slot.lines:
+        return 0
+    return sum(1 + estimate_tokens(line) for line in (slot.heading, *slot.lines))
 
 
 def volatile_text(slots: Sequence[Slot]) -> str:

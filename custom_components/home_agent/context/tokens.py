@@ -63,7 +63,7 @@ BEYOND_ASCII: Final = (
 
 
 LONG_CHARS: Final = 2_000
-SAMPLE_CHARS: Final = 100_000
+SAMPLE_CHARS: Final = 20_000
 """Of a text longer than this only the beginning is counted, and the rest taken to be alike."""
 
 

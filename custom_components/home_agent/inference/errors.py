@@ -77,9 +77,9 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     (
         ErrorKind.CONTEXT_TOO_LONG,
         re.compile(
-            r"context[ _](?:length|window|size|limit)|exceed_context|max(?:imum)? (?:context|model length)|context overflow"
-            r"|context the overflows|prompt is too long|prompt too long|input is too long|input length"
-            r"|too many (?:input )?tokens|input token count|reduce the length|request too large"
+            r"context[ _](?:length|window|size|limit)|exceed_context|max(?:imum)? (?:context|model length)"
+            r"|context overflow|context the overflows|prompt is too long|prompt too long|input is too long"
+            r"|input length|too many (?:input )?tokens|input token count|reduce the length|request too large"
         ),
         frozenset({0, 400, 413, 422, 429, 500}),
     ),
