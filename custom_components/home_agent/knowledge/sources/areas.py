@@ -10,6 +10,7 @@ from ...vector.text import clean
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from ..records import Area, EntityRecord, Floor, HouseSnapshot
+from .slices import in_slices
 from .words import NAME_CHARS, kind, together
 
 MAX_LISTED: Final = 30
@@ -29,10 +30,9 @@ class AreaSource(KnowledgeSource):
     async def async_documents(self) -> list[KnowledgeDocument]:
         """Return a document for each room and each floor with something in it."""
         house = await self._house.async_snapshot()
-        return [
-            *(found for area in house.areas.values() if (found := _room(house, area))),
-            *(found for floor in house.floors.values() if (found := _floor(house, floor))),
-        ]
+        rooms = [_room(house, area) async for area in in_slices(house.areas.values())]
+        floors = [_floor(house, floor) async for floor in in_slices(house.floors.values())]
+        return [document for document in (*rooms, *floors) if document is not None]
 
     @override
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:

@@ -1,9 +1,7 @@
 """Automations, scripts and scenes: what starts them, what they do, what they touch."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from time import perf_counter
 from typing import Any, Final, override
 
 from homeassistant.const import EVENT_STATE_CHANGED
@@ -15,10 +13,10 @@ from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from .actions import actions_in_words, parameters_in_words
 from .conditions import conditions_in_words
+from .slices import in_slices
 from .triggers import triggers_in_words
 from .words import NAME_CHARS, Words, cut, together
 
-SLICE_SECONDS: Final = 0.004
 MAX_DOCUMENTS: Final = 1000
 """Documents of one source; the first by entity id."""
 DESCRIPTION_CHARS: Final = 160
@@ -58,15 +56,12 @@ class ConfiguredSource(KnowledgeSource):
         """Return the documents of now, a slice of the loop at a time."""
         house = await self._house.async_snapshot()
         found: list[KnowledgeDocument] = []
-        deadline = perf_counter() + SLICE_SECONDS
-        for state in sorted(self._hass.states.async_all(self.source.value), key=lambda item: item.entity_id):
+        states = sorted(self._hass.states.async_all(self.source.value), key=lambda item: item.entity_id)
+        async for state in in_slices(states):
             if document := self._document(state, Words(self._hass, house)):
                 found.append(document)
             if len(found) >= MAX_DOCUMENTS:
                 break
-            if perf_counter() > deadline:
-                await asyncio.sleep(0)
-                deadline = perf_counter() + SLICE_SECONDS
         return found
 
     @override

@@ -25,6 +25,7 @@ from ..binary_words import BINARY_WORDS
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from ..records import EntityRecord, HouseSnapshot
+from .slices import in_slices
 from .words import NAME_CHARS, span
 
 if TYPE_CHECKING:
@@ -126,14 +127,16 @@ class SummarySource(KnowledgeSource):
     @override
     async def async_documents(self) -> list[KnowledgeDocument]:
         """Return a document for each room in which something happened."""
-        if self._until is None or not self._figures:
+        until, figures = self._until, self._figures
+        if until is None or not figures:
             return []
         house = await self._house.async_snapshot()
         rooms: dict[str | None, list[EntityRecord]] = {}
-        for entity_id in self._figures:
+        for entity_id in figures:
             if record := house.entities.get(entity_id):
                 rooms.setdefault(record.area_id, []).append(record)
-        found = (self._document(house, area_id, records) for area_id, records in rooms.items())
+        told = Told(self._hass, house, figures, until)
+        found = [told.document(area_id, records) async for area_id, records in in_slices(rooms.items())]
         return [document for document in found if document is not None]
 
     @override
@@ -160,19 +163,26 @@ class SummarySource(KnowledgeSource):
             found |= await instance.async_add_executor_job(_read_measured, self._hass, measured, start, end)
         return found
 
-    def _document(
-        self, house: HouseSnapshot, area_id: str | None, records: Sequence[EntityRecord]
-    ) -> KnowledgeDocument | None:
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Figures of one moment, told in the names of one moment."""
+
+    hass: HomeAssistant
+    house: HouseSnapshot
+    figures: Mapping[str, Figures]
+    until: datetime
+
+    def document(self, area_id: str | None, records: Sequence[EntityRecord]) -> KnowledgeDocument | None:
         """Return what is told of one room, the busiest first."""
-        area = house.areas.get(area_id or "")
+        area = self.house.areas.get(area_id or "")
         place = clean(area.name, NAME_CHARS) if area else "Without a room"
         title = f"{place}, last 24 hours"
-        assert self._until is not None
-        text = f"{title}. Until {dt_util.as_local(self._until):%Y-%m-%d %H:%M}:"
+        text = f"{title}. Until {dt_util.as_local(self.until):%Y-%m-%d %H:%M}:"
         named: list[str] = []
         quiet = left_out = 0
-        for record in sorted(records, key=lambda record: -self._figures[record.entity_id].seconds):
-            said = in_words(record, self._figures[record.entity_id], self._hass.states.get(record.entity_id))
+        for record in sorted(records, key=lambda record: -self.figures[record.entity_id].seconds):
+            said = in_words(record, self.figures[record.entity_id], self.hass.states.get(record.entity_id))
             if said is None:
                 quiet += 1
             elif len(text) + len(said) < SUMMARY_CHARS:
