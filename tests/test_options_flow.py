@@ -99,6 +99,8 @@ FILLED: dict[str, dict[str, Any]] = {
     "memory": {
         "memory_enabled": False,
         "device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}],
+        "memory_extraction_enabled": False,
+        "memory_min_importance": 0.5,
         "memory_context_top_k": 3.0,
         "memory_max_memories": 500.0,
         "memory_dedup_threshold": 0.9,
@@ -180,7 +182,7 @@ async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockCo
 async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
     await save(hass, entry, name, FILLED[name])
     shares = {"llm_temperature", "llm_top_p"}
-    shares |= {"memory_dedup_threshold", "memory_importance_decay"}
+    shares |= {"memory_dedup_threshold", "memory_importance_decay", "memory_min_importance"}
     shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
     for key, value in entry.options.items():
         assert not isinstance(value, float) or key in shares, key

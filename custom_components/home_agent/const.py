@@ -99,16 +99,13 @@ CONF_SESSION_TIMEOUT: Final = "session_timeout"
 # Memory
 CONF_MEMORY: Final = "memory_enabled"
 CONF_MEMORY_EXTRACTION: Final = "memory_extraction_enabled"
-CONF_MEMORY_EXTRACTION_LLM: Final = "memory_extraction_llm"
 CONF_MEMORY_MAX: Final = "memory_max_memories"
 CONF_MEMORY_MIN_IMPORTANCE: Final = "memory_min_importance"
 CONF_MEMORY_COLLECTION: Final = "memory_collection_name"
 CONF_MEMORY_TOP_K: Final = "memory_context_top_k"
 CONF_MEMORY_DEDUP: Final = "memory_dedup_threshold"
 CONF_MEMORY_DECAY: Final = "memory_importance_decay"
-CONF_MEMORY_TTL: Final = {
-    kind: f"memory_{kind}_ttl" for kind in ("event", "context", "fact", "preference")
-}
+CONF_MEMORY_TTL: Final = {kind: f"memory_{kind}_ttl" for kind in ("event", "context", "fact", "preference")}
 """Per type of memory: the option that says how long one lives."""
 CONF_MEMORY_CLEANUP: Final = "memory_cleanup_interval"
 CONF_DEVICE_PERSONS: Final = "device_persons"
@@ -193,7 +190,6 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_SESSION_TIMEOUT: 30,
     CONF_MEMORY: True,
     CONF_MEMORY_EXTRACTION: True,
-    CONF_MEMORY_EXTRACTION_LLM: "local",
     CONF_MEMORY_MAX: 100,
     CONF_MEMORY_MIN_IMPORTANCE: 0.3,
     CONF_MEMORY_COLLECTION: "home_agent_memories",
@@ -240,6 +236,7 @@ EVENT_CONFIRMATION_RESOLVED: Final = f"{DOMAIN}.confirmation.resolved"
 EVENT_INDEX_PROGRESS: Final = f"{DOMAIN}.index.progress"
 EVENT_VECTOR_QUERIED: Final = f"{DOMAIN}.vector_db.queried"
 EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
+EVENT_MEMORY_EXTRACTED: Final = f"{DOMAIN}.memory.extracted"
 EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
 EVENT_ERROR: Final = f"{DOMAIN}.error"
 

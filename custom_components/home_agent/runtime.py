@@ -12,6 +12,7 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util.hass_dict import HassKey
 
+from .agent.memory_extraction import asking
 from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
 from .agent.recent import RecentConversations
@@ -27,6 +28,7 @@ from .const import (
     CONF_EMIT_EVENTS,
     CONF_FALLBACK_MODEL,
     CONF_MEMORY,
+    CONF_MEMORY_MIN_IMPORTANCE,
     CONF_MODEL,
     CONF_TOOLS_DISABLED,
     CONF_TOOLS_NATIVE,
@@ -50,6 +52,7 @@ from .knowledge.library import Library
 from .knowledge.search import KnowledgeSearch
 from .knowledge.semantic import SemanticIndex
 from .knowledge.stores import async_open_store
+from .memory.extraction.extractor import Extractor
 from .memory.manager import MemoryManager
 from .memory.memories import Memories
 from .memory.settings import MemorySettings
@@ -126,8 +129,9 @@ class HomeAgentData:
     indexer: Indexer
     memories: Memories
     """What is remembered; used only where the options want it."""
+    extractor: Extractor
+    turns: RunningTurns
     memory: RecentConversations = field(default_factory=RecentConversations)
-    turns: RunningTurns = field(default_factory=RunningTurns)
     thoughtful: set[str] = field(default_factory=set)
     """Which of the router's models begin their replies inside a thought, as far as they showed it."""
     figures: Figures | None = None
@@ -231,6 +235,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     semantic = build_index(hass, entry, settings, emitter)
     collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
     search = KnowledgeSearch(hass, shared.knowledge, semantic, collection)
+    turns = RunningTurns()
     memories = shared.memories.of(entry.entry_id)
     memories.configure(MemorySettings.from_options(settings), semantic)
     handler = ToolHandler(
@@ -275,6 +280,15 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         semantic=semantic,
         library=library,
         memories=memories,
+        turns=turns,
+        extractor=Extractor(
+            hass,
+            memories,
+            ask=asking(router, settings),
+            is_busy=lambda: turns.busy,
+            emitter=emitter,
+            least_importance=settings[CONF_MEMORY_MIN_IMPORTANCE],
+        ),
         indexer=Indexer(
             hass,
             entry_id=entry.entry_id,

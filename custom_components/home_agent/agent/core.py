@@ -36,7 +36,6 @@ from ..context.compression import Draft
 from ..context.manager import AssembledContext
 from ..errors import AuthenticationError, HomeAgentError, LLMError
 from ..tools.guarded_api import own_instance
-from ..tools.other_apis import async_instances, named_tools, prompts
 from ..tools.turn_calls import TurnCalls
 from . import local
 from .asked import describe_asked
@@ -44,14 +43,15 @@ from .closing import async_say, close_turn, finished_event
 from .confirming import ConfirmingMixin
 from .llm import LLMMixin
 from .masking import without_codes
+from .memory_extraction import MemoryExtractionMixin
 from .messages import from_contents
 from .phrases import async_error_sentence, async_phrase
 from .speaker import async_speaker
-from .tool_schemas import function_tool
+from .tool_schemas import async_other_tools
 from .turn import Turn
 
 
-class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
+class HomeAgent(ConfirmingMixin, LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity):
     """The agent that a household talks to."""
 
     _attr_name = None
@@ -207,14 +207,10 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
 
     async def _async_tools(self, turn: Turn, context: AssembledContext) -> tuple[list[dict[str, Any]], str]:
         """Return the tools of a turn, those of other integrations too, and what these say about theirs."""
-        own = self.data.tool_schemas.beside(context.catalogue)
-        if not (api_ids := self.settings[CONF_LLM_APIS]):
-            return own, ""
-        instances = await async_instances(self.hass, api_ids, turn.calls.llm_context)
-        others = named_tools(instances, turn.calls.tools)
-        turn.calls.tools = {**turn.calls.tools, **{tool.name: tool for tool, _ in others}}
-        schemas = [function_tool(tool, instance.custom_serializer) for tool, instance in others]
-        return [*own, *schemas], prompts(instances)
+        api_ids, known = self.settings[CONF_LLM_APIS], turn.calls.tools
+        others = await async_other_tools(self.hass, api_ids, turn.calls.llm_context, known)
+        turn.calls.tools = {**known, **others.tools}
+        return [*self.data.tool_schemas.beside(context.catalogue), *others.schemas], others.prompt
 
     def _history(self, turn: Turn) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""
@@ -290,6 +286,7 @@ class HomeAgent(ConfirmingMixin, LLMMixin, conversation.ConversationEntity):
         self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
         self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         self.data.warmer.note_used()
+        self._learn_from(turn)
         self.emitter.fire(
             EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)
         )

@@ -17,6 +17,11 @@ class RunningTurns:
         self._scopes: set[asyncio.Timeout] = set()
         self.stopped = False
 
+    @property
+    def busy(self) -> bool:
+        """Return whether somebody is being answered."""
+        return bool(self._scopes)
+
     @asynccontextmanager
     async def interruptible(self) -> AsyncIterator[None]:
         """Run what may be interrupted. Raises TurnInterrupted if it was."""

@@ -258,6 +258,8 @@ HISTORY: Final = (
 MEMORY: Final = (
     _switch(const.CONF_MEMORY),
     Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
+    _switch(const.CONF_MEMORY_EXTRACTION),
+    _share(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
     _whole(const.CONF_MEMORY_TOP_K, 1, 20),
     _whole(const.CONF_MEMORY_MAX, 10, 10_000),
     _share(const.CONF_MEMORY_DEDUP, 1),

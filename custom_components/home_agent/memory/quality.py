@@ -25,6 +25,8 @@ class Reason(StrEnum):
     SECRET = "secret"  # noqa: S105 - the name of a reason
     INSTRUCTION = "instruction"
     """Wants to change what the agent may do. That is for the options, not for memory."""
+    NOT_SAID = "not_said"
+    """Nothing of it is in the person's own words."""
     KNOWN = "known"
     FULL = "no_room"
 

@@ -1,0 +1,85 @@
+"""MemoryExtractionMixin: what happens with a turn after the answer, for the memory's sake."""
+
+from typing import Any
+
+from homeassistant.util import dt as dt_util
+
+from ..const import CONF_KEEP_ALIVE, CONF_MEMORY, CONF_MEMORY_EXTRACTION, CONF_NUM_CTX
+from ..entity import HomeAgentBaseEntity
+from ..inference.errors import ModelServerError
+from ..inference.models import ChatRequest
+from ..inference.router import Router
+from ..memory.extraction.extractor import Ask, Exchange
+from ..memory.extraction.reply import INSTRUCTION, SCHEMA
+from .messages import from_contents
+from .model_errors import as_agent_error
+from .sentence_kind import Kind, kind_of
+from .turn import Turn
+
+STORING = "store_memory"
+MAX_TOKENS = 600
+NOBODY = "the speaker"
+
+
+class MemoryExtractionMixin(HomeAgentBaseEntity):
+    """Hands turns to the extractor. It works when nobody speaks."""
+
+    def _learn_from(self, turn: Turn) -> None:
+        """Note a turn that may have brought something worth remembering."""
+        settings = self.settings
+        if not (settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]) or not _may_tell(turn):
+            return
+        assert turn.fitted is not None
+        answer = from_contents(turn.chat_log.content[-1:])
+        self.data.extractor.note(
+            Exchange(
+                messages=[*turn.fitted.messages, *answer],
+                tools=turn.fitted.tools,
+                speaker=turn.calls.speaker,
+                said=turn.calls.sentence,
+                at=dt_util.utcnow(),
+            )
+        )
+
+
+def _may_tell(turn: Turn) -> bool:
+    """Return whether a person said something to the model that is more than an order.
+
+    What an automation says is nobody's, and what came with text from outside may be somebody else's.
+    """
+    speaker, calls = turn.calls.speaker, turn.calls
+    if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):
+        return False
+    if any(record.tool_name == STORING and record.success for record in calls.records):
+        return False
+    return not (calls.acted and kind_of(calls.sentence, turn.language) is Kind.ORDER)
+
+
+def asking(router: Router, settings: Any) -> Ask:
+    """Return what asks the agent's own model about an exchange.
+
+    The request begins with the very messages of the turn, so that the server has read most of it, and
+    finds them in its cache again when the conversation goes on.
+    """
+
+    async def ask(exchange: Exchange) -> str:
+        name = exchange.speaker.person or NOBODY
+        instruction = {"role": "user", "content": INSTRUCTION.format(name=name)}
+        request = ChatRequest(
+            messages=[*map(dict, exchange.messages), instruction],
+            tools=[dict(tool) for tool in exchange.tools],
+            tool_choice="none" if exchange.tools else None,
+            temperature=0.0,
+            max_tokens=MAX_TOKENS,
+            keep_alive=settings[CONF_KEEP_ALIVE],
+            num_ctx=settings.get(CONF_NUM_CTX),
+            thinking=False,
+            response_schema=dict(SCHEMA),
+            conversation_id=exchange.speaker.conversation_id,
+        )
+        try:
+            return (await router.complete(request)).content
+        except ModelServerError as err:
+            raise as_agent_error(err) from err
+
+    return ask
