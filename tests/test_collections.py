@@ -311,7 +311,7 @@ async def test_a_removed_agent_leaves_nothing(start: Start, hass: HomeAssistant,
 
 
 @pytest.mark.parametrize(
-    "content", ['{"collections": []}', '{"collections": {"manuals": {"a.md": {"passages": [1]}}}}', "no"]
+    "content", ['{"collections": []}', '{"collections": {"manuals": {"a.md": {"digest": "", "passages": [1]}}}}', "no"]
 )
 async def test_a_damaged_file_is_set_aside(start: Start, content: str) -> None:
     agent = await start()

@@ -57,9 +57,8 @@ class PassageIndex:
 
     def _best(self, key: str, found: dict[str, float]) -> float:
         """Return how well a passage has a word that means these words of the index."""
-        return max(
-            (similarity for word, similarity in found.items() if word in self._words[key]), default=0.0
-        )
+        similar = (similarity for word, similarity in found.items() if word in self._words[key])
+        return max(similar, default=0.0) ** 2
 
 
 def _order(found: tuple[KnowledgeDocument, float]) -> tuple[float, str]:
