@@ -1,5 +1,6 @@
 """Tools across agents: ours for others, others' for ours, all through the same guard."""
 
+import json
 import re
 from typing import Any, override
 
@@ -255,3 +256,26 @@ async def test_prefer_local_is_told(hass: HomeAssistant, model_server: ModelServ
     (pipeline,) = async_get_pipelines(hass)
     await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
     assert told() is False
+
+
+async def test_other_tools_are_read_ahead(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The request ahead of time begins like those of turns, byte for byte, with others' tools and prompts."""
+    agent = await async_agent(hass, model_server)
+    tools = [Told("look_up", read_only=True), Told("ha_control")]
+    other = OtherAPI(hass, "other", tools, "Look things up with look_up.")
+    llm.async_register_api(hass, other)
+    await agent.set_options(llm_apis=["assist", "other"])
+    (ahead,) = model_server.chats
+    await agent.say("Is the kitchen light on?")
+    turn = model_server.chats[1]
+    assert "look_up." in turn.messages[0]["content"]
+    names = [tool["function"]["name"] for tool in turn.json["tools"]]
+    assert {"look_up", "other__ha_control", "intent__HassTurnOn"} <= set(names)
+    for part in (turn.messages[0], turn.json["tools"]):
+        written = json.dumps(part, ensure_ascii=False, separators=(",", ":")).encode()
+        assert written in turn.raw
+        assert written in ahead.raw
+    tools.append(Told("another"))
+    await agent.hass.services.async_call(DOMAIN, "reload_context", blocking=True)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert len(model_server.chats) == 3, "other tools make it another beginning"

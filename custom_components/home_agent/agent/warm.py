@@ -6,14 +6,19 @@ from time import monotonic
 from typing import Any
 
 from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.helpers.json import json_bytes
 
 from ..config.validators import is_cloud
 from ..const import (
+    ASSISTANT,
     CONF_BASE_URL,
     CONF_KEEP_ALIVE,
+    CONF_LLM_APIS,
     CONF_MAX_TOKENS,
     CONF_NUM_CTX,
     CONF_THINKING,
+    DOMAIN,
     LOGGER,
 )
 from ..context.compression import Draft, Fitted, fit
@@ -23,7 +28,7 @@ from ..inference.models import ChatRequest
 from ..inference.router import Router
 from ..knowledge.speaker import Speaker
 from .prompt import PromptBuilder
-from .tool_schemas import OwnTools
+from .tool_schemas import OwnTools, async_other_tools
 
 NOTHING_SAID = {"role": "user", "content": "."}
 WARM_SECONDS = 240.0
@@ -79,7 +84,8 @@ class Warmer:
         """Send the stable part with an answer of one token; once more where that shows it to be too long."""
         for _ in range(2):
             fitted = await self._async_stable_part()
-            mark = blake2b(fitted.messages[0]["content"].encode(), digest_size=16).digest()
+            begins = json_bytes([fitted.messages[0]["content"], fitted.tools])
+            mark = blake2b(begins, digest_size=16).digest()
             if (
                 self._warm is not None
                 and self._warm[0] == mark
@@ -105,13 +111,22 @@ class Warmer:
         """Return what every turn's request begins with, as it fits the model."""
         room = self._context.room
         house, catalogue = await self._context.async_stable()
+        context, language = Context(), self._hass.config.language
+        others = await async_other_tools(
+            self._hass,
+            self._settings[CONF_LLM_APIS],
+            llm.LLMContext(DOMAIN, context, language, ASSISTANT, None),
+            self._tools.names,
+        )
         systems = self._prompt.systems(
             AssembledContext(house=house, catalogue=catalogue),
             "",
-            Speaker(context=Context(), language=self._hass.config.language),
+            Speaker(context=context, language=language),
             [],
+            others.prompt or None,
             rules=room.budget().rules,
             chosen=room.chosen("rules"),
         )
-        draft = Draft(systems=systems, tools=self._tools.beside(catalogue), tools_budget=room.chosen("tools"))
+        tools = [*self._tools.beside(catalogue), *others.schemas]
+        draft = Draft(systems=systems, tools=tools, tools_budget=room.chosen("tools"))
         return fit(draft, [NOTHING_SAID], room.for_request(self._settings[CONF_MAX_TOKENS]))

@@ -4,6 +4,7 @@ from typing import override
 
 from .audit import AuditKind
 from .confirmation import ConfirmationChannel, Outcome, PendingAction
+from .confirmation_store import Lost
 from .journal import Journal
 
 
@@ -23,6 +24,18 @@ class AuditChannel(ConfirmationChannel):
     async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
         """Note how it ended."""
         self._note(action, outcome.value)
+
+    @override
+    def note_lost(self, lost: Lost) -> None:
+        """Note that a restart has denied an action; what it would have done was not kept."""
+        self._journal.note(
+            AuditKind.CONFIRMATION,
+            action_id=lost.action_id,
+            outcome=Outcome.RESTARTED.value,
+            user_id=lost.user_id,
+            device_id=lost.device_id,
+            conversation_id=lost.conversation_id,
+        )
 
     def _note(self, action: PendingAction, outcome: str) -> None:
         """Keep one step; neither the question nor what was said."""

@@ -129,6 +129,9 @@ class ConfirmationChannel(ABC):
     async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
         """Take the question back: it has its answer."""
 
+    def note_lost(self, lost: Lost) -> None:  # noqa: B027 - most have nothing to take back after a restart
+        """Hear of an action that a restart has denied."""
+
 
 class Confirmations:
     """The pending actions of one entry."""
@@ -182,6 +185,8 @@ class Confirmations:
             self._emitter.fire(
                 EVENT_CONFIRMATION_RESOLVED, action_id=lost.action_id, outcome=Outcome.RESTARTED.value
             )
+            for channel in self.channels:
+                channel.note_lost(lost)
 
     async def async_stop(self) -> None:
         """Withdraw everything: the policy may have changed when the entry comes back."""

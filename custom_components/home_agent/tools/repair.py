@@ -5,7 +5,7 @@ what is done to it, stays what the model wrote.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 import json
@@ -340,8 +340,3 @@ def _scores(wanted: str, names: list[str]) -> Iterator[tuple[float, str]]:
 def _squashed(text: str) -> str:
     """Return a name without case and separators."""
     return "".join(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(text)[:100])).split())
-
-
-def rule_names() -> Mapping[str, str]:
-    """Return every repair with what it does."""
-    return {rule.name: (rule.apply.__doc__ or "").strip() for rule in RULES}
