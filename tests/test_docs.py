@@ -1,13 +1,20 @@
 """The documentation says what the code does: tables, links and examples are held against it."""
 
+from collections.abc import AsyncIterator
+from datetime import timedelta
 import json
+from pathlib import Path
 import re
 from typing import Any
 from urllib.parse import unquote
 
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
 import yaml
 
 from benchmarks.__main__ import SUITES
@@ -31,9 +38,11 @@ from homeassistant.helpers.selector import (
     TemplateSelector,
     TextSelector,
 )
+from homeassistant.util import dt as dt_util
 
-from .agent import async_agent
+from .agent import Agent
 from .documents import PAGES, ROOT, code, rows, section
+from .indexed import equipped
 from .servers.model_server import ModelServer
 from .servers.replies import cut, reset, text, tool_calls
 
@@ -184,9 +193,17 @@ def test_services() -> None:
     assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
 
 
-async def test_responses(hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser) -> None:
+@pytest.fixture
+async def agent(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, tmp_path: Path
+) -> AsyncIterator[Agent]:
+    """Return an agent with all that it can have; it is unloaded at the end."""
+    async with equipped(hass, model_server, other_model_server, tmp_path) as agent:
+        yield agent
+
+
+async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
     """What the actions return is named, and nothing else."""
-    agent = await async_agent(hass, model_server)
     asked = async_capture_events(hass, const.EVENT_CONFIRMATION_REQUESTED)
     tool_name, parameters = UNLOCK
     for _ in range(2):
@@ -198,9 +215,18 @@ async def test_responses(hass: HomeAssistant, model_server: ModelServer, hass_ad
         "reject_action": rejected,
         "process": {"text": "Hello"},
         "execute_tool": {"tool_name": "ha_query", "parameters": {"domain": "light"}},
+        "index_documents": {"collection": "manuals", "folder": "texts/manuals"},
+        "index_entity": {"entity_id": "light.bed_light"},
+        "search_memories": {"query": "tea"},
+        "add_memory": {"content": "Anna likes tea"},
+        "clear_memories": {"confirm": True},
     }
+    added = await hass.services.async_call(
+        DOMAIN, "add_memory", {"content": "Ben likes coffee"}, blocking=True, return_response=True
+    )
+    given["delete_memory"] = added
     for name in services.SERVICES:
-        response = await agent.hass.services.async_call(
+        response = await hass.services.async_call(
             DOMAIN,
             name,
             given.get(name, {}),
@@ -211,15 +237,21 @@ async def test_responses(hass: HomeAssistant, model_server: ModelServer, hass_ad
         assert set(response) <= set(code(section("docs/services.md", f"{DOMAIN}.{name}")))
 
 
-async def test_events(hass: HomeAssistant, model_server: ModelServer) -> None:
+async def test_events(
+    hass: HomeAssistant, agent: Agent, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
     """Each event is fired and holds what its table says, no more and no less."""
     captured = {event: async_capture_events(hass, event) for event in EVENTS}
-    agent = await async_agent(hass, model_server)
+    await hass.services.async_call(DOMAIN, "reindex_entities", blocking=True)
     model_server.script([tool_calls([UNLOCK])])
     asked = await agent.say("Unlock the front door")
     await agent.say("No", conversation_id=asked.conversation_id)
     model_server.script([cut(2, chunks=["It is ", "open ", "now."]), text("It is open.")])
     await agent.say("Is the front door open?")
+    model_server.script([text("All right."), text('{"memories": []}')])
+    await agent.say("I am vegetarian", context=Context(user_id=hass_admin_user.id))
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=10))
+    await hass.async_block_till_done(wait_background_tasks=True)
     model_server.default = reset()
     await agent.say("Tell me a story")
     await hass.services.async_call(DOMAIN, "clear_history", blocking=True)
