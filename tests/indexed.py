@@ -1,7 +1,9 @@
 """Agents with an index on disk, whose embeddings come from a server of their own."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +36,22 @@ async def async_indexed(
     """Set up a furnished house and an agent with an index; files go to the folder."""
     hass.config.config_dir = str(folder)
     return await async_agent(hass, server, options)
+
+
+@asynccontextmanager
+async def equipped(
+    hass: HomeAssistant, server: ModelServer, embedder: ModelServer, folder: Path
+) -> AsyncIterator[Agent]:
+    """Return an agent with an index and a folder of texts; it is unloaded at the end."""
+    options = embedding_options(embedder, context_mode="vector_db", additional_collections=["manuals"])
+    texts = folder / "texts" / "manuals"
+    await hass.async_add_executor_job(partial(texts.mkdir, parents=True))
+    await hass.async_add_executor_job((texts / "boiler.md").write_text, "E24 means no water.")
+    agent = await async_indexed(hass, server, options, folder)
+    try:
+        yield agent
+    finally:
+        await hass.config_entries.async_unload(agent.entry.entry_id)
 
 
 def embedded(server: ModelServer) -> list[str]:

@@ -1,6 +1,7 @@
 """The examples of the documentation are valid, run, and do what they say."""
 
 import json
+from pathlib import Path
 import re
 from typing import Any
 
@@ -19,6 +20,7 @@ from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_agent
 from .documents import PAGES, code, examples, rows, section
+from .indexed import equipped
 from .servers.loopback import Captured
 from .servers.model_server import ModelServer
 from .servers.replies import Reply, reset, text, tool_calls
@@ -65,27 +67,34 @@ async def stir(agent: Agent) -> None:
 
 @pytest.mark.parametrize("example", examples("yaml"))
 async def test_automation_examples(
-    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture, example: str
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    other_model_server: ModelServer,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    example: str,
 ) -> None:
     """Every example is valid, runs without a complaint, and calls what it says."""
-    agent = await async_agent(hass, model_server)
-    model_server.default = answer
-    async_mock_service(hass, "notify", "family")
-    async_mock_service(hass, "input_number", "set_value")
-    calls = async_capture_events(hass, EVENT_CALL_SERVICE)
-    config = yaml.safe_load(example)
-    if "sequence" in config:
-        assert await async_setup_component(hass, "script", {"script": {"example": config}})
-        await hass.services.async_call("script", "example", blocking=True)
-    else:
-        await async_validate_config_item(hass, "example", config)
-        assert await async_setup_component(hass, "automation", {"automation": [{"id": "example", **config}]})
-        if any(trigger["trigger"] == "event" for trigger in config["triggers"]):
-            await stir(agent)
+    async with equipped(hass, model_server, other_model_server, tmp_path) as agent:
+        model_server.default = answer
+        async_mock_service(hass, "notify", "family")
+        async_mock_service(hass, "input_number", "set_value")
+        calls = async_capture_events(hass, EVENT_CALL_SERVICE)
+        config = yaml.safe_load(example)
+        if "sequence" in config:
+            assert await async_setup_component(hass, "script", {"script": {"example": config}})
+            await hass.services.async_call("script", "example", blocking=True)
         else:
-            await hass.services.async_call("automation", "trigger", {"entity_id": "all"}, blocking=True)
-        await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
-    await hass.async_block_till_done()
+            await async_validate_config_item(hass, "example", config)
+            assert await async_setup_component(
+                hass, "automation", {"automation": [{"id": "example", **config}]}
+            )
+            if any(trigger["trigger"] == "event" for trigger in config["triggers"]):
+                await stir(agent)
+            else:
+                await hass.services.async_call("automation", "trigger", {"entity_id": "all"}, blocking=True)
+            await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+        await hass.async_block_till_done()
     made = {f"{event.data['domain']}.{event.data['service']}" for event in calls}
     assert called(config) <= made
     complaints = (

@@ -197,20 +197,23 @@ class Indexer:
             nonlocal told
             if (step := done * STEPS // total) != told and done < total:
                 told = step
-                self._fire(collection, "running", done, total)
+                self._fire(collection, "running", done, total, failed=0)
 
         report = await self._semantic.async_sync(collection, documents, progress=progress)
-        done = report.indexed + report.skipped
         status = "failed" if report.failed else "completed"
-        counts = {"indexed": report.indexed, "failed": report.failed, "skipped": report.skipped}
-        self._fire(collection, status, done, report.total, **counts)
+        self._fire(collection, status, report.indexed + report.skipped, report.total, failed=report.failed)
         return report
 
     @callback
-    def _fire(self, collection: str, status: str, done: int, total: int, **counts: int) -> None:
+    def _fire(self, collection: str, status: str, done: int, total: int, *, failed: int) -> None:
         """Fire the event of a step."""
         self._emitter.fire(
-            EVENT_INDEX_PROGRESS, collection=collection, status=status, done=done, total=total, **counts
+            EVENT_INDEX_PROGRESS,
+            collection=collection,
+            status=status,
+            done=done,
+            total=total,
+            failed=failed,
         )
 
     async def _async_entities(self) -> list[KnowledgeDocument]:
