@@ -81,7 +81,7 @@ class Score:
 @asynccontextmanager
 async def empty_home(language: str) -> AsyncGenerator[HomeAssistant]:
     """Return a Home Assistant without entities, in a language."""
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             hass.config.language = language
             assert await async_setup_component(hass, "homeassistant", {})

@@ -20,6 +20,8 @@ MANY: Final = 60
 """Entities returned where a sentence means many at once, whatever the limit."""
 SEMANTIC_WEIGHT: Final = 0.5
 """Weight of a place in the ranking by meaning, against one in the ranking by words."""
+KEPT_BY_MEANING: Final = 3
+"""The closest in meaning are among what is returned, however well others fit by words."""
 SEMANTIC_FACTOR: Final = 0.25
 """Power of place and kind in the ranking by meaning, where scores lie closer together."""
 
@@ -113,7 +115,11 @@ def _find(
             for key, similarity in semantic
             if key in entities
         )
-        found = fuse([(found, 1.0), ([key for _, key in close], SEMANTIC_WEIGHT)])[:limit]
+        closest = [key for _, key in close]
+        fused = fuse([(found, 1.0), (closest, SEMANTIC_WEIGHT)])
+        reserved = closest[: min(KEPT_BY_MEANING, limit // 3)]
+        kept = {*fused[: limit - len(reserved)], *reserved}
+        found = list(dict.fromkeys((*(key for key in fused if key in kept), *fused)))[:limit]
     group = find_group(index, query, meaning, area_id, language)
     if group.many:
         members = set(group.entity_ids)
