@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.const import EVENT_MEMORY_EXTRACTED
-from custom_components.home_agent.memory.extraction.extractor import MAX_ATTEMPTS, PAUSE
+from custom_components.home_agent.idle import MAX_ATTEMPTS, PAUSE
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.quality import Reason
 from homeassistant.core import Context, HomeAssistant

@@ -1,0 +1,106 @@
+"""Work that waits until nobody speaks: a model that is busy with it would keep somebody waiting."""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.helpers.event import async_call_later
+
+PAUSE: Final = 4
+"""Seconds of silence before work begins; they double with each attempt that failed."""
+MAX_WAITING: Final = 20
+"""Pieces of work that wait; the oldest are dropped."""
+MAX_ATTEMPTS: Final = 3
+
+
+@dataclass(slots=True)
+class _Waiting[T]:
+    """A piece of work, and how often it was tried."""
+
+    item: T
+    attempts: int = 0
+
+
+class IdleQueue[T]:
+    """Does one piece of work after the other while nobody speaks.
+
+    `work` gets the key and the item, and returns whether that is done; if not, it is tried again later.
+    """
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        name: str,
+        work: Callable[[str, T], Awaitable[bool]],
+        *,
+        is_busy: Callable[[], bool],
+    ) -> None:
+        """Take what does the work, and what tells whether somebody is being answered just now."""
+        self._hass = hass
+        self._name = name
+        self._work = work
+        self._is_busy = is_busy
+        self._waiting: OrderedDict[str, _Waiting[T]] = OrderedDict()
+        self._timer: CALLBACK_TYPE | None = None
+        self._working = False
+
+    @callback
+    def put(self, key: str, item: T) -> None:
+        """Do this soon, in place of what waits under the same key."""
+        self._waiting.pop(key, None)
+        self._waiting[key] = _Waiting(item)
+        while len(self._waiting) > MAX_WAITING:
+            self._waiting.popitem(last=False)
+        self._wait()
+
+    @callback
+    def get(self, key: str) -> T | None:
+        """Return what waits under a key."""
+        waiting = self._waiting.get(key)
+        return waiting.item if waiting else None
+
+    @callback
+    def stop(self) -> None:
+        """Drop what waits."""
+        self._waiting.clear()
+        if self._timer is not None:
+            self._timer()
+            self._timer = None
+
+    @callback
+    def _wait(self) -> None:
+        """Begin when nobody has spoken for a while."""
+        if self._timer is not None:
+            self._timer()
+        tried = next(iter(self._waiting.values())).attempts if self._waiting else 0
+        job = HassJob(self._begin, cancel_on_shutdown=True)
+        self._timer = async_call_later(self._hass, PAUSE * 2**tried, job)
+
+    @callback
+    def _begin(self, _now: datetime) -> None:
+        """Work, unless somebody is being answered."""
+        self._timer = None
+        if self._is_busy() or self._working:
+            self._wait()
+            return
+        self._hass.async_create_background_task(self._async_work(), f"home_agent {self._name}")
+
+    async def _async_work(self) -> None:
+        """Do what waits, until somebody speaks."""
+        self._working = True
+        try:
+            while self._waiting and not self._is_busy():
+                key, waiting = self._waiting.popitem(last=False)
+                if await self._work(key, waiting.item):
+                    continue
+                waiting.attempts += 1
+                if waiting.attempts < MAX_ATTEMPTS and key not in self._waiting:
+                    self._waiting[key] = waiting
+                break
+        finally:
+            self._working = False
+        if self._waiting:
+            self._wait()
