@@ -144,6 +144,28 @@ TRIGGERS: list[tuple[Any, str]] = [
         "light brightness crossed threshold of lights in Kitchen (above 50 %)",
     ),
     ([{**AT_TEN, "enabled": False}, {"trigger": "sun", "event": "sunset"}], "at sunset"),
+    ({"trigger": "zone", "entity_id": "person.anna", "zone": "zone.home"}, "somebody enters home"),
+    (
+        {"trigger": "zone", "entity_id": "person.anna", "zone": "zone.work", "event": "leave"},
+        "somebody leaves a place",
+    ),
+    (
+        {"trigger": "calendar", "entity_id": "calendar.family", "offset": "-00:15:00"},
+        "15 min before the start of an event in another device",
+    ),
+    ({"trigger": "mqtt", "topic": "door/bell"}, "an MQTT message on door/bell"),
+    ({"trigger": "tag", "tag_id": "a-secret-tag"}, "a tag is scanned"),
+    ({"trigger": "geo_location", "source": "fires", "zone": "zone.home"}, "a report of fires in home"),
+    (
+        {"trigger": "time", "at": {"entity_id": THERMOMETER, "offset": "-01:00:00"}},
+        "at 1 h before Kitchen Temperature",
+    ),
+    ({"trigger": "time_pattern", "hours": "*", "minutes": 5}, "every hour at minute 5"),
+    (
+        {"trigger": "device", "device_id": "gone", "domain": "light", "type": "turned_on"},
+        "another device: turned on",
+    ),
+    ({"trigger": "state", "entity_id": LOCK, "not_to": "locked"}, "Front Door changes to other than locked"),
 ]
 
 
