@@ -9,7 +9,7 @@ from ..knowledge.class_words import ClassWords
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..vector.lexical import Document, LexicalIndex
 from ..vector.text import words
-from .concepts import class_concepts, place_synonyms, thing_synonyms
+from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary
 
 NAME_WEIGHT: Final = 1.6
 ALIAS_WEIGHT: Final = 1.4
@@ -75,6 +75,8 @@ class HouseIndex:
         self.house = house
         self._class_words = class_words
         self._languages = languages
+        self.worded = {language for language in languages if vocabulary(language).classes}
+        """The languages whose everyday words are known."""
         places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
         self._synonyms = {place.name: place_synonyms(place.name, languages) for _, place in places}
         self._places = {

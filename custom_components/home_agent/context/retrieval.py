@@ -18,8 +18,10 @@ PATIENCE: Final = 0.25
 """Seconds to wait for a new index while an older one could answer."""
 MANY: Final = 60
 """Entities returned where a sentence means many at once, whatever the limit."""
-SEMANTIC_WEIGHT: Final = 0.5
+SEMANTIC_WEIGHT: Final = 0.3
 """Weight of a place in the ranking by meaning, against one in the ranking by words."""
+FOREIGN_WEIGHT: Final = 1.0
+"""The same for a sentence in a language whose everyday words are not known here."""
 KEPT_BY_MEANING: Final = 3
 """The closest in meaning are among what is returned, however well others fit by words."""
 SEMANTIC_FACTOR: Final = 0.25
@@ -83,12 +85,10 @@ async def async_retrieve(
     the best. `semantic` is what was found by meaning: entity ids with their similarity, best first.
     Where a sentence means many at once, as "all lights upstairs", all of them are returned, up to MANY.
     """
-    languages = tuple(
-        dict.fromkeys((known_language(hass.config.language), "en", known_language(language or "en")))
-    )
+    spoken = known_language(language or hass.config.language)
+    languages = tuple(dict.fromkeys((known_language(hass.config.language), "en", spoken)))
     cache = house.carried.setdefault(IndexCache, IndexCache())
     index = await cast(IndexCache, cache).async_get(hass, house, languages)
-    spoken = language or hass.config.language
     ids = _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic)
     found = (house.entities.get(entity_id) for entity_id in ids)
     return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
@@ -116,7 +116,8 @@ def _find(
             if key in entities
         )
         closest = [key for _, key in close]
-        fused = fuse([(found, 1.0), (closest, SEMANTIC_WEIGHT)])
+        weight = SEMANTIC_WEIGHT if language in index.worded else FOREIGN_WEIGHT
+        fused = fuse([(found, 1.0), (closest, weight)])
         reserved = closest[: min(KEPT_BY_MEANING, limit // 3)]
         kept = {*fused[: limit - len(reserved)], *reserved}
         found = list(dict.fromkeys((*(key for key in fused if key in kept), *fused)))[:limit]
