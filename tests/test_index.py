@@ -3,14 +3,18 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 import sys
+from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.common import async_capture_events, get_system_health_info
 
+from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from homeassistant.helpers import entity_registry as er
+from homeassistant.requirements import RequirementsNotFound
+from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent
 from .indexed import async_indexed, embedded, embedding_options, issues, later, settled
@@ -41,11 +45,20 @@ def files(folder: Path, agent: Agent) -> list[Path]:
     return sorted((folder / ".storage/home_agent.vectors" / agent.entry.entry_id).glob("*"))
 
 
-async def reindexed(agent: Agent) -> dict[str, int]:
+def state_of(agent: Agent, sensor: str) -> str:
+    """Return the state of one of the agent's sensors."""
+    state = agent.hass.states.get(f"sensor.home_agent_{sensor}")
+    assert state is not None
+    return state.state
+
+
+async def reindexed(agent: Agent) -> dict[str, Any]:
     """Call the action and return what it says."""
-    return await agent.hass.services.async_call(
+    response = await agent.hass.services.async_call(
         "home_agent", "reindex_entities", {}, blocking=True, return_response=True
     )
+    assert response is not None
+    return dict(response)
 
 
 async def test_made_at_the_start(agent: Agent, embedder: ModelServer) -> None:
@@ -55,9 +68,8 @@ async def test_made_at_the_start(agent: Agent, embedder: ModelServer) -> None:
     assert any(text.startswith("Kitchen. A room on Ground floor") for text in texts)
     assert not any("Secret" in text or "Cellar" in text for text in texts)
     assert len(texts) == len(set(texts))
-    states = agent.hass.states
-    assert states.get("sensor.home_agent_index").state == "ready"
-    assert int(states.get("sensor.home_agent_entries_of_the_index").state) == len(texts)
+    assert state_of(agent, "index") == "ready"
+    assert int(state_of(agent, "entries_of_the_index")) == len(texts)
     assert not issues(agent.hass)
 
 
@@ -67,7 +79,7 @@ async def test_read_again_from_disk(agent: Agent, embedder: ModelServer, tmp_pat
     assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
     await settled(agent.hass)
     assert files(tmp_path, agent)
-    assert agent.hass.states.get("sensor.home_agent_index").state == "ready"
+    assert state_of(agent, "index") == "ready"
     assert embedded(embedder) == []
 
 
@@ -149,7 +161,7 @@ async def test_an_embedder_that_fails_is_told(agent: Agent, embedder: ModelServe
         )
     await settled(agent.hass)
     assert issues(agent.hass) == {"embedder_unavailable"}
-    assert agent.hass.states.get("sensor.home_agent_index").state == "unavailable"
+    assert state_of(agent, "index") == "unavailable"
 
 
 async def test_for_administrators(agent: Agent) -> None:
@@ -262,3 +274,67 @@ async def test_switched_off_again(agent: Agent) -> None:
     await agent.set_options(vector_db_embedding_provider="none")
     assert agent.hass.states.get("sensor.home_agent_index") is None
     assert er.async_get(agent.hass).async_get("sensor.home_agent_index") is None
+
+
+async def test_a_damaged_file(agent: Agent, embedder: ModelServer, tmp_path: Path) -> None:
+    """It is kept aside and told, and the collection is made again by itself."""
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
+    whole = files(tmp_path, agent)
+    for file in whole:
+        file.write_bytes(b"not what it was")
+    embedder.requests.clear()
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await settled(agent.hass)
+    assert issues(agent.hass) == {"vectors_unreadable"}
+    assert any("Reading Lamp" in text for text in embedded(embedder))
+    assert state_of(agent, "index") == "ready"
+
+
+async def test_packages_that_cannot_be_installed(
+    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words answer, and the issue says what is missing."""
+
+    async def refuse(_hass: HomeAssistant, name: str, requirements: list[str], **_: object) -> None:
+        raise RequirementsNotFound(name, requirements)
+
+    for module in ("embedder", "stores"):
+        monkeypatch.setattr(
+            f"custom_components.home_agent.knowledge.{module}.async_process_requirements", refuse
+        )
+    options = {"vector_db_embedding_provider": "builtin", "context_mode": "vector_db"}
+    agent = await async_indexed(hass, model_server, options, tmp_path)
+    await agent.say("Is the reading lamp on?")
+    assert "light.reading_lamp" in agent.server.chats[-1].messages[-1]["content"]
+    assert issues(hass) == {"embedder_unavailable", "vector_store_unavailable"}
+    faults = agent.entry.runtime_data.semantic.health.faults.values()
+    assert all("numpy" in fault.detail for fault in faults)
+    await hass.config_entries.async_unload(agent.entry.entry_id)
+
+
+async def test_diagnostics(agent: Agent, embedder: ModelServer) -> None:
+    """How the index is, without where its servers are."""
+    shown = await async_get_config_entry_diagnostics(agent.hass, agent.entry)
+    index = shown["index"]
+    assert index["configured"]
+    assert index["state"] == "ready"
+    assert index["entries"] > 0
+    assert index["last_sync"]
+    assert index["faults"] == {}
+    assert str(embedder.port) not in str(shown["options"])
+    embedder.on(on_path("/embeddings"), status(500))
+    await agent.entry.runtime_data.semantic.async_search("home_entities", "lamp", 1)
+    await settled(agent.hass)
+    shown = await async_get_config_entry_diagnostics(agent.hass, agent.entry)
+    assert shown["index"]["faults"] == {"embedder": "embedder_unavailable"}
+
+
+async def test_system_health(agent: Agent) -> None:
+    """How many agents, whether the server answers, how the index is."""
+    assert await async_setup_component(agent.hass, "system_health", {})
+    await settled(agent.hass)
+    info = await get_system_health_info(agent.hass, "home_agent")
+    assert info["agents"] == 1
+    assert info["index"] == "ready"
+    assert info["index_entries"] > 0
+    assert await info["server"] == "ok"
