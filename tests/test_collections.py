@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
+import socket
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from homeassistant.setup import async_setup_component
 
 from .agent import Agent
 from .documents import PAGES, section
-from .indexed import async_indexed, embedded, embedding_options, issues, settled
+from .indexed import async_indexed, embedded, embedding_options, issues, later, settled
 from .servers.chroma import ChromaServer
 from .servers.model_server import ModelServer, embedding, on_path
 from .servers.replies import status, text
@@ -151,8 +152,9 @@ async def test_words_find_it_without_an_embedding_model(start: Start) -> None:
 async def test_what_has_nothing_to_do_with_it_stays_out(start: Start) -> None:
     agent = await start()
     await fill(agent)
-    await agent.say("Turn on the bed light")
-    assert HEADING not in agent.server.chats[-1].raw.decode()
+    for sentence in ("Turn on the bed light", "?!"):
+        await agent.say(sentence)
+        assert HEADING not in agent.server.chats[-1].raw.decode()
 
 
 @pytest.mark.parametrize("mode", ["direct", "vector_db"])
@@ -283,6 +285,18 @@ async def test_several_folders_of_one_collection(start: Start, texts: Path) -> N
         await fill(agent, folder="texts/notes")
 
 
+async def test_an_emptied_collection(start: Start, other_model_server: ModelServer, texts: Path) -> None:
+    """Without files nothing is found, by words or by meaning, and the collection counts as missing."""
+    agent = await start(**embedding_options(other_model_server))
+    await fill(agent)
+    for name in ("coffee.md", "bins.txt"):
+        (texts / name).unlink()
+    assert (await fill(agent))["chunks"] == 0
+    await agent.say("Fill the tank with vinegar and press what?")
+    assert not passages(agent)
+    assert issues(agent.hass) == {"collection_missing"}
+
+
 async def test_files_that_are_not_taken_are_named(start: Start, texts: Path) -> None:
     (texts / "picture.txt").write_bytes(b"\x89PNG\x00")
     agent = await start()
@@ -311,7 +325,8 @@ async def test_a_removed_agent_leaves_nothing(start: Start, hass: HomeAssistant,
 
 
 @pytest.mark.parametrize(
-    "content", ['{"collections": []}', '{"collections": {"manuals": {"a.md": {"digest": "", "passages": [1]}}}}', "no"]
+    "content",
+    ['{"collections": []}', '{"collections": {"manuals": {"a.md": {"digest": "", "passages": [1]}}}}', "no"],
 )
 async def test_a_damaged_file_is_set_aside(start: Start, content: str) -> None:
     agent = await start()
@@ -363,9 +378,13 @@ async def test_the_example_of_the_documentation(start: Start) -> None:
 # Stores
 
 
-async def test_a_missing_collection_is_a_warning(start: Start, caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize("by_meaning", [False, True])
+async def test_a_missing_collection_is_a_warning(
+    start: Start, other_model_server: ModelServer, caplog: pytest.LogCaptureFixture, by_meaning: bool
+) -> None:
     """The turn goes on; filling the collection takes the issue back."""
-    agent = await start(additional_collections=["manuals", "recipes"])
+    model = embedding_options(other_model_server) if by_meaning else {}
+    agent = await start(additional_collections=["manuals", "recipes"], **model)
     await fill(agent)
     assert issues(agent.hass) == {"collection_missing"}
     assert "there is no collection recipes" in caplog.text
@@ -383,6 +402,28 @@ async def test_words_answer_while_the_embedder_is_down(start: Start, other_model
     assert (report["indexed"], report["failed"]) == (0, 3)
     await agent.say("How do I descale the coffee machine?")
     assert passages(agent)
+    other_model_server.clear()
+    await later(agent.hass)
+    assert not issues(agent.hass)
+    assert any("vinegar" in sent for sent in embedded(other_model_server))
+
+
+async def test_what_cannot_be_looked_for_is_not_missing(
+    start: Start, other_model_server: ModelServer
+) -> None:
+    """A store that is down says nothing about its collections."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = embedding_options(
+        other_model_server,
+        vector_db_backend="chroma",
+        vector_db_host="127.0.0.1",
+        vector_db_port=port,
+    )
+    agent = await start(**options)
+    await agent.say("How do I descale the coffee machine?")
+    assert not passages(agent)
+    assert "collection_missing" not in issues(agent.hass)
 
 
 async def test_a_collection_on_a_real_chroma_server(

@@ -95,12 +95,12 @@ class DocumentsContextProvider(ContextProvider):
     async def _async_look_for(self, collection: str) -> None:
         """Report a collection that is missing, or take that back."""
         setup = self._setup
-        self._looked[collection] = setup.hass.loop.time()
         missing: bool | None = not setup.library.has(collection)
         if missing and setup.semantic.configured:
             missing = await setup.semantic.async_missing(collection)
         if missing is None:
             return
+        self._looked[collection] = setup.hass.loop.time()
         issue_id = f"collection_missing_{setup.entry_id}_{collection}"
         if not missing:
             ir.async_delete_issue(setup.hass, DOMAIN, issue_id)
