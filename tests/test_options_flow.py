@@ -70,6 +70,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "history_max_tokens": 500.0,
         "history_persist": False,
         "history_retention_days": 30.0,
+        "history_summarize": True,
         "session_persistence_enabled": False,
         "session_timeout": 60.0,
     },

@@ -134,6 +134,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(async_at_started(hass, warm))
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
     entry.async_on_unload(data.extractor.stop)
+    entry.async_on_unload(data.summarizer.queue.stop)
     entry.async_on_unload(async_watch_pipelines(hass, entry))
     return True
 

@@ -92,6 +92,7 @@ CONF_HISTORY_MAX_MESSAGES: Final = "history_max_messages"
 CONF_HISTORY_MAX_TOKENS: Final = "history_max_tokens"
 CONF_HISTORY_PERSIST: Final = "history_persist"
 CONF_HISTORY_RETENTION_DAYS: Final = "history_retention_days"
+CONF_HISTORY_SUMMARIZE: Final = "history_summarize"
 CONF_SESSION_PERSISTENCE: Final = "session_persistence_enabled"
 CONF_SESSION_TIMEOUT: Final = "session_timeout"
 """Minutes, everywhere."""
@@ -186,6 +187,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_HISTORY_MAX_TOKENS: 4000,
     CONF_HISTORY_PERSIST: True,
     CONF_HISTORY_RETENTION_DAYS: 7,
+    CONF_HISTORY_SUMMARIZE: False,
     CONF_SESSION_PERSISTENCE: True,
     CONF_SESSION_TIMEOUT: 30,
     CONF_MEMORY: True,

@@ -1,7 +1,7 @@
 """ConversationHistoryManager: what was said, for all entries, in one store."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN
-from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation
+from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation, summary_messages
 from .store import Content, KeptStore
 
 STORE_KEY = f"{DOMAIN}.history"
@@ -86,7 +86,22 @@ class ConversationHistoryManager:
         turns, moved = conversation.window(max_messages, max_tokens)
         if moved is not conversation:
             self._entries[entry_id][history_id] = moved
-        return [dict(message) for turn in turns for message in turn.messages]
+        summary = summary_messages(moved.summary) if moved.summary else []
+        return [*summary, *(dict(message) for turn in turns for message in turn.messages)]
+
+    @callback
+    def wants_summary(self, entry_id: str, history_id: str, *, max_messages: int, max_tokens: int) -> bool:
+        """Return whether a conversation should be summarised before its window moves on."""
+        conversation = self._find(entry_id, history_id)
+        return conversation is not None and conversation.wants_summary(max_messages, max_tokens)
+
+    @callback
+    def keep_summary(self, entry_id: str, history_id: str, summary: str) -> None:
+        """Keep a summary until the window moves on; nothing if the conversation is gone."""
+        if (conversation := self._find(entry_id, history_id)) is not None:
+            self._entries[entry_id][history_id] = replace(conversation, ready=summary)
+            if any(turn.persist for turn in conversation.turns):
+                self._store.schedule()
 
     @callback
     def append_turn(

@@ -19,6 +19,10 @@ MAX_MESSAGE_CHARS = 16_000
 MESSAGE_TOKENS = 4
 """What a message costs beside its text."""
 
+SUMMARY_FROM = 0.6
+"""Share of its limits from which on a window is summarised, before it moves on."""
+SUMMARY_HEADING = "[Added by Home Assistant: what was said earlier in this conversation]"
+
 _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
 _ROLES = frozenset({"user", "assistant", "tool"})
 
@@ -52,6 +56,10 @@ class Conversation:
 
     turns: tuple[Turn, ...] = ()
     start: int = 0
+    summary: str = ""
+    """What was said before the window, as the model put it; it stays as long as the window does."""
+    ready: str = ""
+    """The summary that is shown when the window moves on."""
 
     @cached_property
     def message_count(self) -> int:
@@ -78,17 +86,30 @@ class Conversation:
             messages -= len(turns[dropped].messages)
             tokens -= turns[dropped].tokens
             dropped += 1
-        return Conversation(turns[dropped:], max(0, self.start - dropped))
+        return replace(self, turns=turns[dropped:], start=max(0, self.start - dropped))
 
     def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[Turn], Conversation]:
         """Return the turns that fit, and the conversation with the window where it then begins."""
+        if self.summary:
+            taken = summary_messages(self.summary)
+            max_messages = max(1, max_messages - len(taken))
+            max_tokens = max(1, max_tokens - _count_tokens(taken))
         usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
         if _fit(usable, max_messages, max_tokens):
             return _present(usable), self
         skip = 0
         while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
             skip += 1
-        return _present(usable[skip:]), replace(self, start=self.start + skip)
+        moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
+        return _present(usable[skip:]), moved
+
+    def wants_summary(self, max_messages: int, max_tokens: int) -> bool:
+        """Return whether the window will soon move on, and nothing says yet what it leaves behind."""
+        if self.ready:
+            return False
+        window = self.turns[self.start :]
+        messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
+        return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
 
     def as_dict(self) -> dict[str, Any] | None:
         """Return what is stored, None where nothing may be."""
@@ -100,7 +121,10 @@ class Conversation:
         if not turns:
             return None
         unstored = sum(not turn.persist for turn in self.turns[: self.start])
-        return {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        stored = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        if len(turns) == len(self.turns):
+            stored |= {key: text for key in ("summary", "ready") if (text := getattr(self, key))}
+        return stored
 
     @classmethod
     def from_messages(cls, messages: Any, now: datetime) -> Conversation:
@@ -147,7 +171,20 @@ def parse_conversation(content: Any) -> Conversation:
     if not conversation.turns:
         raise ValueError("no turns")
     start = content.get("start", 0)
-    return replace(conversation, start=max(0, min(int(start), len(conversation.turns) - 1)))
+    return replace(
+        conversation,
+        start=max(0, min(int(start), len(conversation.turns) - 1)),
+        summary=str(content.get("summary", "")),
+        ready=str(content.get("ready", "")),
+    )
+
+
+def summary_messages(summary: str) -> list[Message]:
+    """Return a summary as messages: a pair, since some models want person and assistant to take turns."""
+    return [
+        {"role": "user", "content": f"{SUMMARY_HEADING}\n{summary}"},
+        {"role": "assistant", "content": "OK."},
+    ]
 
 
 def make_turn(messages: Iterable[Mapping[str, Any]], *, at: datetime, persist: bool) -> Turn | None:

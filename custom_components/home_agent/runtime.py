@@ -17,6 +17,7 @@ from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
 from .agent.recent import RecentConversations
 from .agent.running import RunningTurns
+from .agent.summaries import Summarizer
 from .agent.tool_schemas import OwnTools
 from .agent.turn import Figures
 from .agent.warm import Warmer
@@ -130,6 +131,7 @@ class HomeAgentData:
     memories: Memories
     """What is remembered; used only where the options want it."""
     extractor: Extractor
+    summarizer: Summarizer
     turns: RunningTurns
     memory: RecentConversations = field(default_factory=RecentConversations)
     thoughtful: set[str] = field(default_factory=set)
@@ -288,6 +290,14 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
             is_busy=lambda: turns.busy,
             emitter=emitter,
             least_importance=settings[CONF_MEMORY_MIN_IMPORTANCE],
+        ),
+        summarizer=Summarizer(
+            hass,
+            entry.entry_id,
+            history=shared.history,
+            router=router,
+            settings=settings,
+            is_busy=lambda: turns.busy,
         ),
         indexer=Indexer(
             hass,

@@ -47,11 +47,14 @@ from .memory_extraction import MemoryExtractionMixin
 from .messages import from_contents
 from .phrases import async_error_sentence, async_phrase
 from .speaker import async_speaker
+from .summaries import SummaryMixin
 from .tool_schemas import async_other_tools
 from .turn import Turn
 
 
-class HomeAgent(ConfirmingMixin, LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity):
+class HomeAgent(
+    ConfirmingMixin, LLMMixin, MemoryExtractionMixin, SummaryMixin, conversation.ConversationEntity
+):
     """The agent that a household talks to."""
 
     _attr_name = None
@@ -287,6 +290,7 @@ class HomeAgent(ConfirmingMixin, LLMMixin, MemoryExtractionMixin, conversation.C
         self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         self.data.warmer.note_used()
         self._learn_from(turn)
+        self._sum_up(turn)
         self.emitter.fire(
             EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)
         )

@@ -1,16 +1,17 @@
 """MemoryExtractionMixin: what happens with a turn after the answer, for the memory's sake."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from homeassistant.util import dt as dt_util
 
-from ..const import CONF_KEEP_ALIVE, CONF_MEMORY, CONF_MEMORY_EXTRACTION, CONF_NUM_CTX
+from ..const import CONF_MEMORY, CONF_MEMORY_EXTRACTION
 from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest
 from ..inference.router import Router
 from ..memory.extraction.extractor import Ask, Exchange
 from ..memory.extraction.reply import INSTRUCTION, SCHEMA
+from .afterthought import afterthought
 from .messages import from_contents
 from .model_errors import as_agent_error
 from .sentence_kind import Kind, kind_of
@@ -55,27 +56,13 @@ def _may_tell(turn: Turn) -> bool:
     return not (calls.acted and kind_of(calls.sentence, turn.language) is Kind.ORDER)
 
 
-def asking(router: Router, settings: Any) -> Ask:
-    """Return what asks the agent's own model about an exchange.
-
-    The request begins with the very messages of the turn, so that the server has read most of it, and
-    finds them in its cache again when the conversation goes on.
-    """
+def asking(router: Router, settings: Mapping[str, Any]) -> Ask:
+    """Return what asks the agent's own model about an exchange."""
 
     async def ask(exchange: Exchange) -> str:
-        name = exchange.speaker.person or NOBODY
-        instruction = {"role": "user", "content": INSTRUCTION.format(name=name)}
-        request = ChatRequest(
-            messages=[*map(dict, exchange.messages), instruction],
-            tools=[dict(tool) for tool in exchange.tools],
-            tool_choice="none" if exchange.tools else None,
-            temperature=0.0,
-            max_tokens=MAX_TOKENS,
-            keep_alive=settings[CONF_KEEP_ALIVE],
-            num_ctx=settings.get(CONF_NUM_CTX),
-            thinking=False,
-            response_schema=dict(SCHEMA),
-            conversation_id=exchange.speaker.conversation_id,
+        instruction = INSTRUCTION.format(name=exchange.speaker.person or NOBODY)
+        request = afterthought(
+            settings, exchange.messages, exchange.tools, instruction, MAX_TOKENS, schema=SCHEMA
         )
         try:
             return (await router.complete(request)).content

@@ -251,6 +251,7 @@ HISTORY: Final = (
     _whole(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000),
     _switch(const.CONF_HISTORY_PERSIST),
     _whole(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
+    _switch(const.CONF_HISTORY_SUMMARIZE),
     _switch(const.CONF_SESSION_PERSISTENCE),
     _whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )

@@ -1,0 +1,90 @@
+"""Summaries: what long conversations leave behind is summed up before it is left out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+import re
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant
+
+from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_HISTORY_SUMMARIZE, LOGGER
+from ..context.trimming import cut_tail
+from ..entity import HomeAgentBaseEntity
+from ..history import ConversationHistoryManager
+from ..idle import IdleQueue
+from ..inference.errors import ModelServerError
+from ..inference.router import Router
+from .afterthought import afterthought
+from .messages import from_contents
+from .turn import Turn
+
+INSTRUCTION: Final = """\
+Now do something else. Do not answer the person. Sum up what was said in this conversation so far, in the \
+person's language and in at most 120 words: what the person wanted, what was found out and done, what is \
+still open. Only what was said; no states, no lists of devices. Write the summary and nothing else."""
+MAX_TOKENS: Final = 300
+_THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spoken:
+    """A conversation as the model saw it last."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+
+
+class Summarizer:
+    """Asks the model for summaries while nobody speaks."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        *,
+        history: ConversationHistoryManager,
+        router: Router,
+        settings: Mapping[str, Any],
+        is_busy: Callable[[], bool],
+    ) -> None:
+        """Take whose conversations these are, and who is asked."""
+        self._entry_id = entry_id
+        self._history = history
+        self._router = router
+        self._settings = settings
+        self.queue = IdleQueue[Spoken](hass, "summary", self._async_sum_up, is_busy=is_busy)
+
+    async def _async_sum_up(self, history_id: str, spoken: Spoken) -> bool:
+        """Keep what the model makes of a conversation; False if it could not be asked."""
+        request = afterthought(self._settings, spoken.messages, spoken.tools, INSTRUCTION, MAX_TOKENS)
+        try:
+            answer = await self._router.complete(request)
+        except ModelServerError as err:
+            LOGGER.info("A conversation could not be summed up (%s)", err.kind)
+            return False
+        summary = _THOUGHT.sub("", answer.content).strip()
+        if summary:
+            self._history.keep_summary(self._entry_id, history_id, cut_tail(summary, MAX_TOKENS))
+        return True
+
+
+class SummaryMixin(HomeAgentBaseEntity):
+    """Notes conversations whose beginning will soon be left out."""
+
+    def _sum_up(self, turn: Turn) -> None:
+        """Have a conversation summed up, if the options want that and it is long enough."""
+        if not (self.settings[CONF_HISTORY] and self.settings[CONF_HISTORY_SUMMARIZE]):
+            return
+        if turn.fitted is None or turn.history_id is None:
+            return
+        wanted = self.data.shared.history.wants_summary(
+            self.entry.entry_id,
+            turn.history_id,
+            max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
+            max_tokens=self.data.context.room.history_tokens(self.router.expected),
+        )
+        if wanted:
+            messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
+            self.data.summarizer.queue.put(
+                turn.history_id, Spoken(messages=messages, tools=turn.fitted.tools)
+            )
