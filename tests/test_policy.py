@@ -10,7 +10,7 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.safety.contents import effects
 from custom_components.home_agent.safety.rules import Effect, RuleSet
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import Context, HomeAssistant
+from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.setup import async_setup_component
@@ -47,7 +47,7 @@ ANSWERS = [
     "yes after a detour",
     "yes twice",
 ]
-PATHS = ["model", "execute_tool", "llm_api"]
+PATHS = ["model", "phone", "execute_tool", "llm_api"]
 SATELLITE = "satellite-1"
 
 
@@ -106,6 +106,36 @@ async def by_model(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> N
             await agent.say("Yes", **same)
 
 
+async def by_phone(agent: Agent, secure: SecureHouse, row: tuple[Any, ...]) -> None:
+    """Ask the agent, then press a button of a phone's notification or not."""
+    (action, entity_id, _, _), who, answer = row
+    agent.server.clear()
+    call = ("ha_control", {"action": action, "entity_id": entity_id})
+    agent.server.script([tool_calls([call]), text("ok")])
+    await agent.say(f"{action} it", **origin(secure, who))
+    (action_id,) = pending_ids(agent.hass) or ["01AAAAAAAAAAAAAAAAAAAAAAAA"]
+    if answer == "yes too late":
+        await late(agent.hass)
+    if answer == "nothing":
+        return
+    if answer == "yes elsewhere":
+        action_id = "01AAAAAAAAAAAAAAAAAAAAAAAA"
+    if answer == "yes after a detour":
+        await agent.entry.runtime_data.confirmations.async_stop()
+    user = secure.anna
+    if answer == "yes by another":
+        user = secure.ben if who == "anna" else secure.reader
+    button = f"HOME_AGENT_{'REJECT' if answer == 'no' else 'APPROVE'}_{action_id}"
+    for _ in range(2 if answer == "yes twice" else 1):
+        agent.hass.bus.async_fire(
+            "mobile_app_notification_action",
+            {"action": button},
+            EventOrigin.remote,
+            Context(user_id=user.id),
+        )
+        await agent.hass.async_block_till_done()
+
+
 async def by_call(agent: Agent, secure: SecureHouse, row: tuple[Any, ...], path: str) -> None:
     """Call the tool without a conversation, then answer by the service or not."""
     (action, entity_id, _, _), who, answer = row
@@ -157,6 +187,8 @@ async def test_matrix(hass: HomeAssistant, model_server: ModelServer, secure: Se
             hass.states.async_set("light.hall", "off", hass.states.get("light.hall").attributes)
         if path == "model":
             await by_model(agent, secure, row)
+        elif path == "phone":
+            await by_phone(agent, secure, row)
         else:
             await by_call(agent, secure, row, path)
         runs = [(service, (entity_id,))] if not restricted or answer in ("yes", "yes twice") else []

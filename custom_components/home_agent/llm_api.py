@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import override
+from typing import Any, override
+
+import probatio
 
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import Context, HomeAssistant, callback
@@ -27,6 +29,25 @@ PROMPT = (
 _REGISTERED: HassKey[Callable[[], None]] = HassKey(f"{DOMAIN}.llm_api")
 
 
+class LenientSchema(probatio.Schema):
+    """What others are told of a tool: one text will do where a list belongs.
+
+    MCP servers hold arguments against this before our guard can put them in order.
+    """
+
+    def __init__(self, own: probatio.Schema) -> None:
+        """Widen the lists of texts."""
+        super().__init__(
+            {key: probatio.Any(str, kind) if kind == [str] else kind for key, kind in own.schema.items()}
+        )
+        self._own = own
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Check as the tool does."""
+        return self._own(data, **options)
+
+
 class SharedTool(llm.Tool):
     """A tool of ours in the hands of another agent; each call passes the guard by itself."""
 
@@ -36,7 +57,7 @@ class SharedTool(llm.Tool):
         self.name = tool.name
         self.title = tool.title
         self.description = tool.description
-        self.parameters = tool.parameters
+        self.parameters = LenientSchema(tool.parameters)
         self.annotations = tool.annotations
         self.integration = DOMAIN
 
