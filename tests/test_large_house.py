@@ -3,7 +3,7 @@
 import json
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import device_registry as dr
+from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
 
 from .agent import async_add_agent, speech
@@ -46,3 +46,26 @@ async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server:
     newest = model_server.chats[0].messages[-1]["content"]
     assert "light.living_room_light: on" in newest
     assert "kitchen" not in newest
+
+
+async def test_all_that_a_sentence_asks_for_reach_the_model(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """Also with more entities than are usually found, within the budget of the default settings."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 1200, floors=3)
+    agent = await async_add_agent(hass, model_server)
+    upstairs = set(home.areas[1::3])
+    registry = er.async_get(hass)
+    blinds = [
+        entity_id
+        for entity_id in home.entities
+        if entity_id.startswith("cover.") and registry.entities[entity_id].area_id in upstairs
+    ]
+    assert len(blinds) == 40
+    await agent.say("Close all blinds upstairs")
+    newest = model_server.chats[0].messages[-1]["content"]
+    told = {line.split()[0].rstrip(":") for line in newest.splitlines() if line}
+    assert set(blinds) <= told
+    assert '"Kitchen Blind" in "Kitchen"' in newest

@@ -6,6 +6,7 @@ could not list every entity, the found ones carry their names and abilities as w
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import override
 
 from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES
@@ -98,20 +99,24 @@ class DirectContextProvider(ContextProvider):
                 yield record
 
     def _lines(self, records: Iterable[EntityRecord], request: ContextRequest) -> tuple[list[str], list[str]]:
-        """Return one line for each entity until the budget is used, and which they are."""
-        lines: list[str] = []
-        entity_ids: list[str] = []
+        """Return one line for each entity until the budget is used, and which they are.
+
+        Where many are meant, the last ones are not introduced, so that more of them fit.
+        """
+        introduced = not request.catalogue.complete
         left = request.budget.retrieved
         if request.catalogue.complete and self._writer.brief:
             left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
-        for record in records:
-            state = self._hass.states.get(record.entity_id)
-            if state is None:
-                continue
-            line = self._writer.line(record, state, request.house, introduced=not request.catalogue.complete)
-            left -= estimate_tokens(line)
-            if left < 0:
+        shown = [(record, state) for record in records if (state := self._hass.states.get(record.entity_id))]
+        write = partial(self._writer.line, house=request.house)
+        lines = [write(record, state, introduced=introduced) for record, state in shown]
+        spent = sum(map(estimate_tokens, lines))
+        for index in reversed(range(len(lines) if introduced else 0)):
+            if spent <= left:
                 break
-            lines.append(line)
-            entity_ids.append(record.entity_id)
-        return lines, entity_ids
+            spent -= estimate_tokens(lines[index])
+            lines[index] = write(*shown[index], introduced=False)
+            spent += estimate_tokens(lines[index])
+        while lines and spent > left:
+            spent -= estimate_tokens(lines.pop())
+        return lines, [record.entity_id for record, _ in shown[: len(lines)]]
