@@ -124,6 +124,21 @@ async def test_progress_is_told(agent: Agent, embedder: ModelServer) -> None:
     }
 
 
+async def test_steps_of_a_large_house(agent: Agent) -> None:
+    """Many texts are told in at most ten steps."""
+    for number in range(300):
+        agent.hass.states.async_set(f"switch.socket_{number}", "off", {"friendly_name": f"Socket {number}"})
+        async_expose_entity(agent.hass, "conversation", f"switch.socket_{number}", True)
+    await settled(agent.hass)
+    events = async_capture_events(agent.hass, "home_agent.index.progress")
+    assert (await reindexed(agent))["indexed"] == 300
+    steps = [event.data for event in events if event.data["collection"] == "home_entities"]
+    assert [step["status"] for step in steps[:-1]] == ["running"] * (len(steps) - 1)
+    assert 1 < len(steps) <= 11
+    assert steps[-1]["status"] == "completed"
+    assert [step["done"] for step in steps] == sorted(step["done"] for step in steps)
+
+
 async def test_reindex_entities(agent: Agent) -> None:
     """What is there already is skipped."""
     response = await reindexed(agent)

@@ -250,6 +250,19 @@ async def test_read_only_store_is_still_searched(bench: Bench) -> None:
     assert await bench.found("hall") == ["light.hall"]
 
 
+async def test_what_cannot_be_deleted_is_deleted_later(bench: Bench) -> None:
+    """An entry that is to go goes when the store takes it."""
+    bench.store.read_only = True
+    bench.documents = LIGHTS[1:]
+    await bench.index.async_remove(HOME, ["light.kitchen"])
+    await bench.settled()
+    assert bench.issues() == {"vector_store_unwritable"}
+    bench.store.read_only = False
+    await bench.later()
+    assert not bench.issues()
+    assert "light.kitchen" not in bench.store.kept[HOME]
+
+
 async def test_one_text_that_cannot_be_embedded(bench: Bench) -> None:
     """It costs itself only."""
     bench.embedder.poison = "office"
@@ -335,6 +348,18 @@ async def test_where_and_many(bench: Bench) -> None:
     assert steps == [(67, 153), (131, 153), (153, 153)]
     hits = await bench.index.async_search(HOME, "kitchen light rule", 2, where={"source": "automation"})
     assert {hit.metadata["source"] for hit in hits} == {"automation"}
+
+
+async def test_closed_while_it_opens(hass: HomeAssistant) -> None:
+    """A store that comes too late is closed again."""
+    bench = Bench(hass)
+    bench.embedder.awake.clear()
+    opening = hass.async_create_task(bench.index.async_start())
+    bench.index._closed = True
+    bench.embedder.awake.set()
+    await opening
+    assert bench.store.closed
+    assert not bench.works()
 
 
 async def test_close_ends_everything(bench: Bench) -> None:

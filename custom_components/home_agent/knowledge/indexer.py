@@ -98,7 +98,7 @@ class Indexer:
         self._unsubscribe: list[CALLBACK_TYPE] = []
         self._timer: CALLBACK_TYPE | None = None
         self._first_change = 0.0
-        self._started = False
+        self._started = self._stopped = False
         self._running = False
         self._lock = asyncio.Lock()
         self._next: asyncio.Task[Report] | None = None
@@ -118,6 +118,8 @@ class Indexer:
         if not self._semantic.configured:
             return
         await self._semantic.async_start()
+        if self._stopped:
+            return
         self._started = True
         self._semantic.owners[self.collection] = self.async_sync
         self._semantic.owners[self.knowledge_collection] = self.async_sync
@@ -132,7 +134,7 @@ class Indexer:
 
     async def async_stop(self) -> None:
         """Stop following, and cancel a run that is under way."""
-        self._started = False
+        self._started, self._stopped = False, True
         self._stop_timer()
         while self._unsubscribe:
             self._unsubscribe.pop()()

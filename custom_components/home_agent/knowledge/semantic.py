@@ -190,10 +190,7 @@ class SemanticIndex:
             except EmbeddingError as err:
                 self.health.note(Part.EMBEDDER, err)
             except VectorStoreError as err:
-                self._made_by = None
-                self._unwritten.add(collection)
-                refused = err.problem is StoreProblem.REFUSED
-                self.health.note(Part.WRITING if refused else Part.STORE, err)
+                self._note_unwritten(collection, err)
             else:
                 self._unwritten.discard(collection)
         report.failed = report.total - report.indexed - report.skipped
@@ -208,8 +205,7 @@ class SemanticIndex:
                 await self._store.async_delete(collection, ids)
             except VectorStoreError as err:
                 if err.problem is not StoreProblem.MISSING:
-                    self._unwritten.add(collection)
-                    self.health.note(Part.STORE, err)
+                    self._note_unwritten(collection, err)
 
     async def _async_fill(
         self,
@@ -269,6 +265,9 @@ class SemanticIndex:
             store = await self._open_store()
             async with asyncio.timeout(TRY_SECONDS):
                 await store.async_start()
+            if self._closed:
+                await store.async_close()
+                return
             self._store = store
         async with asyncio.timeout(TRY_SECONDS):
             self._made_by = dict(await self._store.async_collections())
@@ -349,6 +348,14 @@ class SemanticIndex:
                 translation_key="collection_mismatch",
                 translation_placeholders={"title": self._title, "collection": collection},
             )
+
+    @callback
+    def _note_unwritten(self, collection: str, err: VectorStoreError) -> None:
+        """A collection could not be written; a store that refuses may still be searched."""
+        self._made_by = None
+        self._unwritten.add(collection)
+        refused = err.problem is StoreProblem.REFUSED
+        self.health.note(Part.WRITING if refused else Part.STORE, err)
 
     @callback
     def _note_fresh(self, collection: str) -> None:
