@@ -34,6 +34,8 @@ class Room:
         self._settings = settings
         self._chosen = chosen_shares(settings)
         self._gauges: dict[str, Gauge] = {}
+        self._budgets: dict[str, tuple[tuple[int, float], Budget]] = {}
+        """Per model: the shares, and what of the gauge they were made for."""
 
     def gauge(self, model: str = PRIMARY) -> Gauge:
         """Return what is known of a model's context."""
@@ -44,13 +46,17 @@ class Room:
     def budget(self, model: str = PRIMARY) -> Budget:
         """Return the shares of a request to a model."""
         gauge = self.gauge(model)
-        return Budget.shared_out(
-            min(self._settings[CONF_MAX_CONTEXT_TOKENS], gauge.limit),
-            limit=gauge.limit,
-            answer=self._settings[CONF_MAX_TOKENS],
-            factor=gauge.factor,
-            chosen=self._chosen,
-        )
+        known = self._budgets.get(model)
+        if known is None or known[0] != (gauge.limit, gauge.factor):
+            budget = Budget.shared_out(
+                min(self._settings[CONF_MAX_CONTEXT_TOKENS], gauge.limit),
+                limit=gauge.limit,
+                answer=self._settings[CONF_MAX_TOKENS],
+                factor=gauge.factor,
+                chosen=self._chosen,
+            )
+            known = self._budgets[model] = ((gauge.limit, gauge.factor), budget)
+        return known[1]
 
     def chosen(self, slot: str, model: str = PRIMARY) -> int | None:
         """Return the share that a person has set, None where it is automatic."""
