@@ -1,8 +1,9 @@
 """Additional collections: the household's own texts reach the request, to answer from and nothing more."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from pathlib import Path
 import socket
+import threading
 from typing import Any
 
 import pytest
@@ -12,7 +13,10 @@ import yaml
 from custom_components.home_agent.const import DOMAIN, EVENT_CONTEXT_INJECTED
 from custom_components.home_agent.context.providers.documents import HEADING, TITLE_CHARS
 from custom_components.home_agent.knowledge import library
+from custom_components.home_agent.knowledge.documents import KnowledgeDocument
+from custom_components.home_agent.knowledge.passage_search import PassageIndex
 from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import ServiceValidationError, Unauthorized
 from homeassistant.setup import async_setup_component
@@ -103,6 +107,18 @@ async def fill(
     )
     await settled(agent.hass)
     return dict(response or {})
+
+
+async def converse(agent: Agent) -> None:
+    """Ask without waiting for what is still being made."""
+    await conversation.async_converse(
+        agent.hass,
+        "How do I descale the coffee machine?",
+        None,
+        Context(),
+        agent_id=agent.entity_id,
+        language="en",
+    )
 
 
 def newest(agent: Agent) -> str:
@@ -312,6 +328,30 @@ async def test_it_survives_a_restart(start: Start, hass: HomeAssistant) -> None:
     await settled(hass)
     await agent.say("How do I descale the coffee machine?")
     assert passages(agent)
+
+
+async def test_an_index_in_the_making_is_not_lost(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A turn that cannot wait for it goes on without; it is made once, and there for the next one."""
+    agent = await start()
+    made, released = [], threading.Event()
+
+    class SlowIndex(PassageIndex):
+        def __init__(self, documents: Iterable[KnowledgeDocument]) -> None:
+            released.wait()
+            made.append(self)
+            super().__init__(documents)
+
+    monkeypatch.setattr(library, "PassageIndex", SlowIndex)
+    monkeypatch.setattr("custom_components.home_agent.context.manager.PROVIDER_SECONDS", 0.05)
+    await agent.entry.runtime_data.library.async_index_folder("manuals", "texts/manuals")
+    await converse(agent)
+    assert not passages(agent)
+    released.set()
+    monkeypatch.setattr("custom_components.home_agent.context.manager.PROVIDER_SECONDS", 60)
+    await settled(agent.hass)
+    await converse(agent)
+    assert passages(agent)
+    assert len(made) == 1
 
 
 async def test_a_removed_agent_leaves_nothing(start: Start, hass: HomeAssistant, tmp_path: Path) -> None:

@@ -47,7 +47,8 @@ class Library:
         self._hass = hass
         self._semantic = semantic
         self._collections: dict[str, Files] = {}
-        self._indexes: dict[str, PassageIndex] = {}
+        self._indexes: dict[str, tuple[Files, asyncio.Future[PassageIndex]]] = {}
+        """Per collection: the files that were indexed, and their index, which may still be in the making."""
         self._lock = asyncio.Lock()
         self._store = KeptStore(hass, _key(entry_id), self._content)
 
@@ -135,13 +136,22 @@ class Library:
         """Return the passages that answer at least this share of a query's words, the best first."""
         if not self.has(collection):
             return ()
-        index, files = self._indexes.get(collection), self._collections[collection]
-        if index is None:
-            documents = self.documents(collection)
-            index = await self._hass.async_add_executor_job(PassageIndex, documents)
-            if files is self._collections.get(collection):
-                self._indexes[collection] = index
+        index = await self._async_index(collection)
         return await self._hass.async_add_executor_job(index.search, query, limit, threshold)
+
+    async def async_prepare(self, collection: str) -> None:
+        """Build what the first search would have to wait for."""
+        if self.has(collection):
+            await self._async_index(collection)
+
+    async def _async_index(self, collection: str) -> PassageIndex:
+        """Return the index of the words of a collection; who stops waiting does not stop its making."""
+        files = self._collections[collection]
+        known = self._indexes.get(collection)
+        if known is None or known[0] is not files:
+            build = self._hass.async_add_executor_job(PassageIndex, self.documents(collection))
+            known = self._indexes[collection] = (files, build)
+        return await asyncio.shield(known[1])
 
     def _content(self) -> Content:
         """Return what is stored."""

@@ -57,9 +57,10 @@ class DocumentsContextProvider(ContextProvider):
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
-        """Look whether the collections are there."""
+        """Look whether the collections are there, and index their words."""
         for collection in self._collections:
             await self._async_look_for(collection)
+            await self._setup.library.async_prepare(collection)
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
