@@ -30,7 +30,7 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
     [
         ([control("unlock", "lock.front_door")], "en", "yes", "I unlocked Front Door."),
         ([control("unlock", "lock.front_door")], "de", "ja", "Ich habe Front Door aufgeschlossen."),
-        ([control("unlock", "lock.front_door")], "fr", "oui", "J\u2019ai déverrouillé Front Door."),
+        ([control("unlock", "lock.front_door")], "fr", "oui", "J'ai déverrouillé Front Door."),
         ([control("unlock", "lock.front_door")], "es", "sí", "He desbloqueado Front Door."),
         ([control("unlock", "lock.front_door")], "nl", "ja", "Ik heb Front Door ontgrendeld."),
         ([control("disarm", "alarm_control_panel.home")], "en", "yes", "I disarmed Home."),

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
@@ -65,6 +65,10 @@ def arguments(draw: st.DrawFn) -> dict[str, Any]:
     return {**draw(st.dictionaries(st.sampled_from(HARMLESS_KEYS), harmless, max_size=3)), **inner}
 
 
+relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@relaxed
 @given(arguments())
 def test_no_secret_passes(args: dict[str, Any]) -> None:
     """Whatever the nesting, neither the arguments nor a text that quotes them hold it."""
@@ -72,6 +76,7 @@ def test_no_secret_passes(args: dict[str, Any]) -> None:
     assert SECRET not in without_secrets(f"The bridge said: {SECRET}{SECRET} is wrong", args)
 
 
+@relaxed
 @given(st.dictionaries(st.sampled_from(HARMLESS_KEYS), harmless, max_size=5))
 def test_all_else_stays(args: dict[str, Any]) -> None:
     assert redacted(args) == args
