@@ -23,10 +23,12 @@ import custom_components.home_agent  # noqa: F401 - before the test plugin's own
 from custom_components.home_agent.knowledge.house import House
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
+from homeassistant.helpers.aiohttp_client import DATA_RESOLVER
 from homeassistant.setup import async_setup_component
 from tests.homes import DIAGNOSTICS, KINDS, LANGUAGES, ROOMS, build_home, expose
 
 from .finders import Finder, all_finders
+from .harness import LoopbackResolver
 from .report import Table, middle, p95
 from .spoken import INDIRECT, PLACES, SENTENCES
 
@@ -84,6 +86,7 @@ async def empty_home(language: str) -> AsyncGenerator[HomeAssistant]:
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
         async with async_test_home_assistant(config_dir=folder) as hass:
             hass.config.language = language
+            hass.data[DATA_RESOLVER] = LoopbackResolver()  # Home Assistant's own would start zeroconf
             assert await async_setup_component(hass, "homeassistant", {})
             try:
                 yield hass
