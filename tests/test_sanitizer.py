@@ -1,0 +1,137 @@
+"""What leaves the house is held against the house: names, numbers, addresses, plans."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from custom_components.home_agent.safety.sanitizer import Sanitized, Sanitizer
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+
+FIXTURES = Path(__file__).parent / "fixtures"
+
+
+@pytest.fixture
+async def home(house: HomeAssistant) -> HomeAssistant:
+    """Return a house with people, rooms and things that have names of their own."""
+    house.config.latitude, house.config.longitude = 53.5511, 9.9937
+    house.config.location_name = "Villa Kunterbunt"
+    house.config.external_url = "https://kunterbunt42.duckdns.org"
+    for name in ("Kitchen", "Wohnzimmer", "Narnia", "Annas Zimmer", "Garage"):
+        ar.async_get(house).async_create(name)
+    for entity_id, name in {
+        "person.anna": "Anna Brinkmann",
+        "person.will": "Will",
+        "person.jiri": "Ji\u0159\u00ed Nov\u00e1k",
+        "person.olga": "\u041e\u043b\u044c\u0433\u0430",
+        "person.mei": "\u674e\u5c0f\u96e8",
+        "zone.grandma": "Oma Gertrud",
+        "light.kitchen_ceiling": "Kitchen Light",
+        "light.zephyr": "Zephyr Lampe",
+        "media_player.tv": "Samsung TV",
+        "sensor.phone_geocoded_location": "Phone location",
+    }.items():
+        house.states.async_set(entity_id, "home", {"friendly_name": name})
+    house.states.async_set(
+        "sensor.phone_geocoded_location",
+        "Sonnenwinkel 7\n22087 Hamburg",
+        {"friendly_name": "Phone location", "Thoroughfare": "Sonnenwinkel"},
+    )
+    er.async_get(house).async_get_or_create("lock", "demo", "1", suggested_object_id="front_door")
+    return house
+
+
+@pytest.fixture
+def sanitizer(home: HomeAssistant) -> Sanitizer:
+    """Return the sanitiser of that house."""
+    return Sanitizer(home, ["bunker*", "project x"], lambda: ["Anna takes Ritalin"])
+
+
+PRIVATE = (
+    ("call +49 171 1234567", "phone"),
+    ("who is 0171 1234567", "phone"),
+    ("01 23 45 67 89 numéro", "phone"),
+    ("(555) 234-5678 spam", "phone"),
+    ("555-234-5678 spam", "phone"),
+    ("+1-202-555-0143 number", "phone"),
+    ("0044 20 7946 0958 who", "phone"),
+    ("8 912 345-67-89 чей номер", "phone"),
+    ("600 700 801 kto dzwonił", "phone"),
+    ("612 34 56 78 quien llama", "phone"),
+    ("13812345678 谁的电话", "phone"),
+    ("070-123 45 67 vem ringde", "phone"),
+    ("03-1234-5678 電話", "phone"),
+    ("DE89 3704 0044 0532 0130 00 bank", "account"),
+    ("4111 1111 1111 1111 charge", "account"),
+    ("weather 53.551, 9.993", "coordinates"),
+    ("weather 53.55 9.99", "coordinates"),
+    ("48.8584 N, 2.2945 E sunset", "coordinates"),
+    ("48\u00b051' N sunset", "coordinates"),
+    ("Wetter Musterstraße 12 Hamburg", "address"),
+    ("weather at 12 Baker Street, London", "address"),
+    ("weather 12 Oak Lane Springfield", "address"),
+    ("météo 12 rue de la Paix Paris", "address"),
+    ("tiempo Calle Mayor 12 Madrid", "address"),
+    ("meteo Via Roma 5 Milano", "address"),
+    ("pogoda ul. Długa 7 Kraków", "address"),
+    ("погода улица Ленина 10 Москва", "address"),
+    ("weer Kerkstraat 5 Utrecht", "address"),
+    ("Wetter Am Alten Markt 3, 24103 Kiel", "address"),
+    ("bus near Sonnenwinkel", "address"),
+    ("we are away from 3 July to 10 July what to do with plants", "schedule"),
+    ("house sitting we're on vacation until Sunday", "schedule"),
+    ("nobody home alarm", "schedule"),
+    ("wir sind im Urlaub vom 3. Juli bis 10. Juli", "schedule"),
+    ("niemand zu Hause", "schedule"),
+    ("nous sommes absents du 3 juillet au 10", "schedule"),
+    ("estamos de vacaciones hasta el 10 de julio", "schedule"),
+    ("we zijn op vakantie van 3 tot 10 juli", "schedule"),
+    ("siamo in vacanza fino al 10 luglio", "schedule"),
+    ("мы в отпуске до 10 июля", "schedule"),
+    ("my wife leaves for work at 8", "schedule"),
+    ("bunkers in Germany", "keyword"),
+    ("is Project  X legal", "keyword"),
+    ("the alarm code is 4711", "secret"),
+)
+REPLACED = (
+    ("Geschenkideen für Anna zum Geburtstag", "de", "Geschenkideen für jemand zum Geburtstag"),
+    ("Anna's birthday gift ideas", "en", "someone birthday gift ideas"),
+    ("Annas Geburtstag Geschenkideen", "de", "jemand Geburtstag Geschenkideen"),
+    ("birthday gift ideas for Will", "en", "birthday gift ideas for someone"),
+    ("dárek pro Jiřího k narozeninám", "cs", "dárek pro někdo k narozeninám"),
+    ("подарок для Ольги на день рождения", "ru", "подарок для кто-то на день рождения"),
+    ("wallpaper ideas for Narnia bedroom", "en", "wallpaper ideas for room bedroom"),
+    ("how to reset light.zephyr after power cut", "en", "how to reset light after power cut"),
+    ("Zephyr Lampe blinkt rot", "de", "Gerät blinkt rot"),
+    ("cannot reach 192.168.1.20 port 8123", "en", "cannot reach IP address port 8123"),
+    ("who makes aa:bb:cc:dd:ee:ff devices", "en", "who makes MAC address devices"),
+    ("kunterbunt42.duckdns.org certificate expired", "en", "server.duckdns.org certificate expired"),
+    ("block mails from anna.b@example.com in Gmail", "en", "block mails from e-mail address in Gmail"),
+    ("gift ideas for 李小雨 birthday", "en", "gift ideas for someone birthday"),
+)
+
+
+@pytest.mark.parametrize(("text", "kind"), PRIVATE)
+async def test_held_back(sanitizer: Sanitizer, text: str, kind: str) -> None:
+    cleaned = await sanitizer.async_clean(text)
+    assert cleaned.blocked
+    assert kind in cleaned.found
+    assert cleaned.text == ""
+    assert cleaned.advice.startswith("Not sent")
+
+
+@pytest.mark.parametrize(("text", "language", "expected"), REPLACED)
+async def test_replaced(sanitizer: Sanitizer, text: str, language: str, expected: str) -> None:
+    """Where the query keeps its sense a generic word stands in; in a tainted turn nothing is sent."""
+    cleaned = await sanitizer.async_clean(text, language=language)
+    assert (cleaned.text, cleaned.blocked) == (expected, False)
+    assert (await sanitizer.async_clean(text, language=language, strict=True)).blocked
+
+
+async def test_harmless(sanitizer: Sanitizer) -> None:
+    queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
+    assert len(queries) >= 200
+    changed = [query for query in queries if await sanitizer.async_clean(query) != Sanitized(query)]
+    print(changed)
+    assert len(changed) / len(queries) < 0.03, changed
