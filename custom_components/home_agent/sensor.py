@@ -76,6 +76,13 @@ SENSORS: tuple[FigureDescription, ...] = (
         value=_of_turn(lambda figures: figures.cached_tokens),
     ),
     FigureDescription(
+        key="external_tokens",
+        translation_key="external_tokens",
+        state_class=SensorStateClass.MEASUREMENT,
+        entity_registry_enabled_default=False,
+        value=_of_turn(lambda figures: figures.external_tokens),
+    ),
+    FigureDescription(
         key="latency",
         translation_key="latency",
         device_class=SensorDeviceClass.DURATION,

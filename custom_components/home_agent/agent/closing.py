@@ -59,12 +59,18 @@ def finished_event(turn: Turn, user_id: str | None) -> dict[str, Any]:
             "cached": figures.cached_tokens,
         },
         "tokens_used": figures.prompt_tokens + figures.completion_tokens,
+        "external_tokens": {
+            "prompt": sum(usage.prompt for usage in figures.external),
+            "completion": sum(usage.completion for usage in figures.external),
+            "total": figures.external_tokens,
+            "cached": sum(usage.cached for usage in figures.external),
+        },
         "performance": {
             "llm_latency_ms": round(figures.llm_ms, 1),
             "tool_latency_ms": round(sum(record.duration_ms for record in records), 1),
             "context_latency_ms": round(figures.context_ms, 1),
             "ttft_ms": None if figures.ttft_ms is None else round(figures.ttft_ms, 1),
         },
-        "used_external_llm": False,
+        "used_external_llm": bool(figures.external),
         "tool_quality": turn_quality(turn.calls.verdicts),
     }

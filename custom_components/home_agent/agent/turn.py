@@ -8,6 +8,8 @@ from homeassistant.components import conversation
 
 from ..context.compression import Draft, Fitted, Prompt
 from ..context.manager import AssembledContext
+from ..inference.models import Usage
+from ..inference.router import PRIMARY
 from ..tools.turn_calls import TurnCalls
 
 
@@ -28,12 +30,19 @@ class Figures:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_tokens: int = 0
+    external: list[Usage] = field(default_factory=list)
+    """What each answer of the external model cost."""
     rounds: int = 0
 
     @property
     def elapsed_ms(self) -> float:
         """Return the time since the turn began."""
         return (monotonic() - self.started) * 1000
+
+    @property
+    def external_tokens(self) -> int:
+        """Return what the external model counted."""
+        return sum(usage.total for usage in self.external)
 
     def note_first_token(self) -> None:
         """Remember when the model's first token came."""
@@ -58,6 +67,10 @@ class Turn:
     """What a request is made of, before it is fitted into the model's context."""
     fitted: Fitted | None = None
     """The last request as it was sent."""
+    asked: str = PRIMARY
+    """The model that this request was made for."""
+    kept_home: bool = False
+    """Whether a model at home was told what one outside the house must not know."""
     context: AssembledContext | None = None
     reported: tuple[int, tuple[str, ...]] | None = None
     """What the last event said of the context: tokens and entities."""
@@ -69,3 +82,7 @@ class Turn:
     said: bool = False
     """Whether anything has been let out; a satellite is speaking then."""
     figures: Figures = field(default_factory=Figures)
+
+    def __post_init__(self) -> None:
+        """Let the figures follow what the calls cost elsewhere."""
+        self.figures.external = self.calls.external

@@ -14,6 +14,10 @@ from ..const import (
     CONF_EMBEDDING_BASE_URL,
     CONF_EMBEDDING_MODEL,
     CONF_EMBEDDING_PROVIDER,
+    CONF_EXTERNAL,
+    CONF_EXTERNAL_API_KEY,
+    CONF_EXTERNAL_BASE_URL,
+    CONF_EXTERNAL_MODEL,
     CONF_FALLBACK_API_KEY,
     CONF_FALLBACK_BASE_URL,
     CONF_FALLBACK_MODEL,
@@ -49,6 +53,20 @@ def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpo
         base_url=settings[CONF_FALLBACK_BASE_URL],
         model=settings[CONF_FALLBACK_MODEL],
         api_key=render_key(hass, settings.get(CONF_FALLBACK_API_KEY)),
+    )
+
+
+@callback
+def external_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
+    """Return the server of the model that is asked by a tool; None where there is none, or it is off."""
+    if not settings[CONF_EXTERNAL]:
+        return None
+    if not settings.get(CONF_EXTERNAL_BASE_URL) or not settings.get(CONF_EXTERNAL_MODEL):
+        return None
+    return Endpoint(
+        base_url=settings[CONF_EXTERNAL_BASE_URL],
+        model=settings[CONF_EXTERNAL_MODEL],
+        api_key=render_key(hass, settings.get(CONF_EXTERNAL_API_KEY)),
     )
 
 

@@ -16,13 +16,7 @@ from homeassistant.helpers.selector import (
 )
 
 from ..const import (
-    CONF_API_KEY,
-    CONF_BASE_URL,
-    CONF_FALLBACK_API_KEY,
-    CONF_FALLBACK_BASE_URL,
-    CONF_FALLBACK_MODEL,
     CONF_LLM_APIS,
-    CONF_MODEL,
     CONF_NOTIFY_TARGETS,
     CONF_POLICY_PIN,
     CONF_PROMPT_CUSTOM,
@@ -31,44 +25,13 @@ from ..const import (
 )
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from .channels import async_check_targets, notify_options
+from .learning import async_check_learning
 from .lists import notify_selector
-from .probe import async_find_server, async_probe_model, typed_endpoint
 from .schemas import EXAMPLES, PAGES, Checked, Field, check, form, stored_values
+from .search import async_check_search
+from .servers import async_check_external, async_check_fallback
 from .validators import InvalidInput
 from .vector_store import async_check_vector_store
-
-FALLBACK_FIELDS: Final = (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_API_KEY, CONF_FALLBACK_MODEL)
-FALLBACK_PARTS: Final = {"key": CONF_FALLBACK_API_KEY, "model": CONF_FALLBACK_MODEL}
-
-
-async def _async_check_fallback(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Reach a fallback server that was entered or changed, and complete its address."""
-    chosen = {key: checked.values.get(key, "") for key in FALLBACK_FIELDS}
-    if not any(chosen.values()) or checked.errors:
-        return
-    for key in (CONF_FALLBACK_BASE_URL, CONF_FALLBACK_MODEL):
-        if not chosen[key]:
-            checked.fail(key, InvalidInput("fallback_incomplete"))
-    if checked.errors or chosen == {key: stored.get(key, "") for key in FALLBACK_FIELDS}:
-        return
-    await _async_reach_fallback(hass, checked, chosen)
-
-
-async def _async_reach_fallback(hass: HomeAssistant, checked: Checked, chosen: Mapping[str, str]) -> None:
-    """Ask the fallback server for its models, and the model for a word."""
-    settings = {
-        CONF_BASE_URL: chosen[CONF_FALLBACK_BASE_URL],
-        CONF_API_KEY: chosen[CONF_FALLBACK_API_KEY],
-        CONF_MODEL: chosen[CONF_FALLBACK_MODEL],
-    }
-    try:
-        typed = typed_endpoint(hass, settings)
-        server = await async_find_server(hass, typed)
-        await async_probe_model(hass, replace(typed, base_url=server.base_url))
-    except InvalidInput as err:
-        checked.fail(FALLBACK_PARTS.get(err.part, CONF_FALLBACK_BASE_URL), err)
-        return
-    checked.values[CONF_FALLBACK_BASE_URL] = server.base_url
 
 
 async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any]) -> None:
@@ -91,10 +54,13 @@ async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mappin
 type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
 
 PAGE_CHECKS: Final[dict[str, PageCheck]] = {
-    "llm": _async_check_fallback,
+    "llm": async_check_fallback,
+    "external_llm": async_check_external,
     "prompt": _async_check_prompt,
     "safety": _async_check_pin,
     "channels": async_check_targets,
+    "tools": async_check_search,
+    "memory": async_check_learning,
 }
 
 
@@ -148,6 +114,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     # Home Assistant wants a step for each menu.
     async_step_vector_checked = async_step_vector_missing = async_step_vector_save
+    async_step_fallback_cloud = async_step_vector_save
 
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of conversations."""
@@ -165,6 +132,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
         """Show or save the page of tools."""
         return await self._async_page("tools", user_input)
 
+    async def async_step_external_llm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of the second model."""
+        return await self._async_page("external_llm", user_input)
+
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of what the agent may do."""
         return await self._async_page("safety", user_input)
@@ -172,6 +143,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
     async def async_step_channels(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of who is asked where."""
         return await self._async_page("channels", user_input)
+
+    async def async_step_proactive(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show or save the page of what is said unasked."""
+        return await self._async_page("proactive", user_input)
 
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of logs and events."""

@@ -1,7 +1,7 @@
 """Extractor: after a turn, in the background, one exchange at a time."""
 
 from collections import Counter, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Final
@@ -13,9 +13,10 @@ from ...errors import HomeAgentError
 from ...events import EventEmitter
 from ...idle import IdleQueue
 from ...knowledge.speaker import Speaker
+from ..likeness import likeness
 from ..memories import Memories, Outcome, make_memory
 from ..quality import Candidate, Reason, refusal
-from ..records import Origin, Provenance
+from ..records import Memory, Origin, Provenance
 from .grounds import is_grounded
 from .reply import read_candidates
 
@@ -34,6 +35,8 @@ class Exchange:
     said: str
     """The person's own words."""
     at: datetime
+    at_home: bool = False
+    """Whether only a model at home may be shown this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class Extractor:
         self._queue = IdleQueue(hass, "memory extraction", self._async_look_at, is_busy=is_busy)
         self._emitter = emitter
         self._least_importance = least_importance
-        self._model = model
+        self.model = model
         self._failing = False
         self.refused: deque[Refused] = deque(maxlen=MAX_REFUSED)
 
@@ -86,6 +89,13 @@ class Extractor:
     def stop(self) -> None:
         """Look at nothing any more."""
         self._queue.stop()
+
+    @callback
+    def forget(self, memories: Iterable[Memory]) -> None:
+        """Forget what was noted and not kept, if it says what somebody wants forgotten."""
+        texts = [memory.content for memory in memories]
+        kept = [item for item in self.refused if not any(likeness(item.content, text) for text in texts)]
+        self.refused = deque(kept, MAX_REFUSED)
 
     async def _async_look_at(self, conversation_id: str, exchange: Exchange) -> bool:
         """Ask the model what an exchange brought, and keep what is worth it; False if that failed."""
@@ -113,7 +123,7 @@ class Extractor:
             EVENT_MEMORY_EXTRACTED,
             conversation_id=conversation_id,
             memories_extracted=kept,
-            extraction_llm=self._model,
+            extraction_llm=self.model,
         )
         return True
 
