@@ -88,6 +88,15 @@ FILLED: dict[str, dict[str, Any]] = {
         "tools_max_calls_per_turn": 7.0,
         "tools_timeout": 60.0,
     },
+    "external_llm": {
+        "external_llm_enabled": False,
+        "external_llm_base_url": "http://192.168.1.7:11434",
+        "external_llm_model": "big",
+        "external_llm_temperature": 0.4,
+        "external_llm_max_tokens": 2000.0,
+        "external_llm_keep_alive": "10m",
+        "external_llm_tool_description": "Ask it about physics.",
+    },
     "safety": {
         "policy_blocked": ["siren"],
         "policy_restricted": ["switch.oven", "light.turn_off"],
@@ -95,12 +104,17 @@ FILLED: dict[str, dict[str, Any]] = {
         "policy_confirmation_timeout": 30.0,
         "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
         "allow_scripts_and_scenes": True,
+        "mcp_allow_writes": True,
         "automation_turns_per_minute": 60.0,
+        "cloud_send_profile": True,
+        "cloud_send_ha_state": False,
     },
     "memory": {
         "memory_enabled": False,
+        "profile_enabled": False,
         "device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}],
         "memory_extraction_enabled": False,
+        "memory_extraction_llm": "external",
         "memory_min_importance": 0.5,
         "memory_context_top_k": 3.0,
         "memory_max_memories": 500.0,
@@ -114,6 +128,17 @@ FILLED: dict[str, dict[str, Any]] = {
         "memory_collection_name": "our_memories",
     },
     "channels": {"notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}]},
+    "proactive": {
+        "proactive_enabled": True,
+        "proactive_rules": [
+            {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
+            {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
+        ],
+        "proactive_suggestions": False,
+        "proactive_quiet_start": "21:30:00",
+        "proactive_quiet_end": "06:00:00",
+        "proactive_max_per_day": 9.0,
+    },
     "debug": {"debug_logging": True, "emit_events": False},
 }
 
@@ -182,7 +207,7 @@ async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockCo
 @pytest.mark.parametrize("name", PAGES)
 async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
     await save(hass, entry, name, FILLED[name])
-    shares = {"llm_temperature", "llm_top_p"}
+    shares = {"llm_temperature", "llm_top_p", "external_llm_temperature"}
     shares |= {"memory_dedup_threshold", "memory_importance_decay", "memory_min_importance"}
     shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
     for key, value in entry.options.items():
@@ -271,6 +296,36 @@ async def test_durations(hass: HomeAssistant, entry: MockConfigEntry, typed: str
         ("llm", {"fallback_llm_base_url": "ftp://x"}, {"fallback_llm_base_url": "invalid_url"}),
         ("llm", {"fallback_llm_base_url": "http://x"}, {"fallback_llm_model": "fallback_incomplete"}),
         ("llm", {"fallback_llm_model": "x"}, {"fallback_llm_base_url": "fallback_incomplete"}),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "state", "state": "on"}]},
+            {"proactive_rules": "proactive_state_missing"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "state", "entities": ["light.hall"]}]},
+            {"proactive_rules": "proactive_state_missing"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "appliance_finished"}]},
+            {"proactive_rules": "proactive_entities_missing"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "garage_open", "duration": "soon"}]},
+            {"proactive_rules": "proactive_duration"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "garage_open", "duration": "9" * 40 + "w"}]},
+            {"proactive_rules": "proactive_duration"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [*({"rule": "leak"},) * 51]},
+            {"proactive_rules": "too_many_rules"},
+        ),
         (
             "llm",
             {"fallback_llm_api_key": "x"},

@@ -6,7 +6,7 @@ from typing import Any
 from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
-from homeassistant.helpers import config_validation as cv, issue_registry as ir
+from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
@@ -17,13 +17,17 @@ from .const import (
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
     CONF_HISTORY_RETENTION_DAYS,
+    CONF_MEMORY,
     CONF_MEMORY_CLEANUP,
+    CONF_MEMORY_EXTRACTION,
+    CONF_MEMORY_EXTRACTION_LLM,
     CONF_MODEL,
     CONF_NOTIFY_TARGETS,
     CONF_SESSION_PERSISTENCE,
     CONF_SESSION_TIMEOUT,
     DEFAULTS,
     DOMAIN,
+    EXTRACTION_EXTERNAL,
 )
 from .errors import AuthenticationError
 from .events import EventEmitter
@@ -35,16 +39,24 @@ from .knowledge.library import async_remove_library
 from .knowledge.stores import async_remove_files
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging
+from .memory.learner.learner import async_forget_learned
+from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
+from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .pipelines import async_watch_pipelines
+from .proactive.book import ProactiveStore
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData, build
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
 from .services import async_setup_services
+from .services.reload import async_load_custom_tools
 from .sessions import ConversationSessionManager
+from .timers.timers import TimerStore
+from .tools.custom.loader import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 
-CONFIG_SCHEMA = cv.config_entry_only_config_schema(DOMAIN)
+CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
+
 PLATFORMS = (Platform.AI_TASK, Platform.BUTTON, Platform.CONVERSATION, Platform.SENSOR)
 
 CALM_SECONDS = 20
@@ -74,8 +86,13 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         journals=JournalStore(hass),
         confirmations=ConfirmationStore(hass),
         memories=MemoryManager(hass),
+        profiles=ProfileManager(hass),
+        observations=ObservationStore(hass),
+        proactive=ProactiveStore(hass),
+        timers=TimerStore(hass),
     )
     hass.data[DATA_SHARED] = shared
+    async_load_custom_tools(hass, config)
     await shared.house.async_start()
     for store in shared.stores:
         await store.async_load()
@@ -103,6 +120,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(phones.async_start())
     async_register_own_api(hass, entry)
     _report_model(hass, entry, models)
+    _report_extraction(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 
@@ -126,10 +144,17 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
         entry.async_on_unload(async_track_time_interval(hass, tidy, interval))
 
+    if data.learner is not None:
+        entry.async_on_unload(data.learner.async_start())
+    else:
+        await async_forget_learned(data.shared.observations.of(entry.entry_id), data.memories)
+
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
         entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
         entry.async_on_unload(_warm_after_changes(hass, entry))
+        entry.async_on_unload(data.proactive.async_start())
+        entry.async_on_unload(data.timers.async_start(data.announcer.async_tell))
 
     entry.async_on_unload(async_at_started(hass, warm))
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
@@ -207,6 +232,26 @@ def _report_model(hass: HomeAssistant, entry: HomeAgentConfigEntry, models: list
     )
 
 
+@callback
+def _report_extraction(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Raise a repair issue where an external model was to note what is remembered and is switched off."""
+    settings, issue_id = entry.runtime_data.settings, f"extraction_llm_off_{entry.entry_id}"
+    wanted = settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]
+    external = settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL
+    if not wanted or not external or entry.runtime_data.extractor.model == EXTRACTION_EXTERNAL:
+        ir.async_delete_issue(hass, DOMAIN, issue_id)
+        return
+    ir.async_create_issue(
+        hass,
+        DOMAIN,
+        issue_id,
+        is_fixable=False,
+        severity=ir.IssueSeverity.WARNING,
+        translation_key="extraction_llm_off",
+        translation_placeholders={"title": entry.title},
+    )
+
+
 def _setup_error(err: ModelServerError) -> ConfigEntryError | ConfigEntryNotReady | ConfigEntryAuthFailed:
     """Return the failure of a first request in the form that Home Assistant acts on."""
     if err.kind is ErrorKind.AUTH:
@@ -241,6 +286,10 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
         shared.sessions.clear(entry.entry_id)
         shared.journals.forget(entry.entry_id)
         shared.memories.forget(entry.entry_id)
+        shared.proactive.forget(entry.entry_id)
+        shared.profiles.forget(entry.entry_id)
+        shared.observations.forget(entry.entry_id)
+        shared.timers.forget(entry.entry_id)
         for store in shared.stores:
             await store.async_flush()
 

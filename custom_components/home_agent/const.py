@@ -100,6 +100,7 @@ CONF_SESSION_TIMEOUT: Final = "session_timeout"
 # Memory
 CONF_MEMORY: Final = "memory_enabled"
 CONF_MEMORY_EXTRACTION: Final = "memory_extraction_enabled"
+CONF_MEMORY_EXTRACTION_LLM: Final = "memory_extraction_llm"
 CONF_MEMORY_MAX: Final = "memory_max_memories"
 CONF_MEMORY_MIN_IMPORTANCE: Final = "memory_min_importance"
 CONF_MEMORY_COLLECTION: Final = "memory_collection_name"
@@ -109,8 +110,37 @@ CONF_MEMORY_DECAY: Final = "memory_importance_decay"
 CONF_MEMORY_TTL: Final = {kind: f"memory_{kind}_ttl" for kind in ("event", "context", "fact", "preference")}
 """Per type of memory: the option that says how long one lives."""
 CONF_MEMORY_CLEANUP: Final = "memory_cleanup_interval"
+CONF_PROFILE: Final = "profile_enabled"
+CONF_LEARNING: Final = "learning_enabled"
+CONF_LEARNING_SOURCE: Final = "learning_source"
+CONF_INFLUX_VERSION: Final = "influxdb_version"
+CONF_INFLUX_URL: Final = "influxdb_url"
+CONF_INFLUX_DATABASE: Final = "influxdb_database"
+CONF_INFLUX_ORG: Final = "influxdb_org"
+CONF_INFLUX_USERNAME: Final = "influxdb_username"
+CONF_INFLUX_PASSWORD: Final = "influxdb_password"  # noqa: S105 - the name of an option
+CONF_INFLUX_TOKEN: Final = "influxdb_token"  # noqa: S105 - the name of an option
+SOURCE_RECORDER: Final = "recorder"
+SOURCE_INFLUXDB: Final = "influxdb"
+LEARNING_SOURCES: Final = (SOURCE_RECORDER, SOURCE_INFLUXDB)
+INFLUX_1: Final = "v1"
+INFLUX_2: Final = "v2"
+INFLUX_VERSIONS: Final = (INFLUX_1, INFLUX_2)
+EXTRACTION_LOCAL: Final = "local"
+EXTRACTION_EXTERNAL: Final = "external"
+EXTRACTION_LLMS: Final = (EXTRACTION_LOCAL, EXTRACTION_EXTERNAL)
 CONF_DEVICE_PERSONS: Final = "device_persons"
 """Whose device is whose: a list of device and person."""
+
+# External LLM
+CONF_EXTERNAL: Final = "external_llm_enabled"
+CONF_EXTERNAL_BASE_URL: Final = "external_llm_base_url"
+CONF_EXTERNAL_API_KEY: Final = "external_llm_api_key"
+CONF_EXTERNAL_MODEL: Final = "external_llm_model"
+CONF_EXTERNAL_TEMPERATURE: Final = "external_llm_temperature"
+CONF_EXTERNAL_MAX_TOKENS: Final = "external_llm_max_tokens"
+CONF_EXTERNAL_KEEP_ALIVE: Final = "external_llm_keep_alive"
+CONF_EXTERNAL_DESCRIPTION: Final = "external_llm_tool_description"
 
 # Prompt
 CONF_PROMPT_USE_DEFAULT: Final = "prompt_use_default"
@@ -126,6 +156,16 @@ CONF_TOOLS_DISABLED: Final = "tools_disabled"
 CONF_TOOLS_MAX_CALLS: Final = "tools_max_calls_per_turn"
 CONF_TOOLS_TIMEOUT: Final = "tools_timeout"
 
+# Web search
+CONF_SEARCH_PROVIDER: Final = "web_search_provider"
+CONF_SEARCH_URL: Final = "web_search_url"
+CONF_SEARCH_KEY: Final = "web_search_api_key"
+SEARCH_NONE: Final = "none"
+SEARCH_TAVILY: Final = "tavily"
+SEARCH_DUCKDUCKGO: Final = "duckduckgo"
+SEARCH_SEARXNG: Final = "searxng"
+SEARCH_PROVIDERS: Final = (SEARCH_NONE, SEARCH_TAVILY, SEARCH_DUCKDUCKGO, SEARCH_SEARXNG)
+
 CONF_LLM_APIS: Final = "llm_apis"
 """Ids of other integrations' LLM APIs that the agent may use."""
 
@@ -139,11 +179,25 @@ CONF_POLICY_PIN: Final = "policy_pin"
 """A salted hash, never the PIN itself."""
 CONF_POLICY_PROFILES: Final = "policy_profiles"
 CONF_ALLOW_SCRIPTS: Final = "allow_scripts_and_scenes"
+CONF_MCP_WRITES: Final = "mcp_allow_writes"
+CONF_REST_ALLOWED_HOSTS: Final = "rest_allowed_hosts"
 CONF_AUTOMATION_TURNS: Final = "automation_turns_per_minute"
+CONF_CLOUD_PROFILE: Final = "cloud_send_profile"
+CONF_CLOUD_STATES: Final = "cloud_send_ha_state"
+CONF_SANITIZER_KEYWORDS: Final = "sanitizer_keywords"
+"""Words that leave the house in no search; `*` and `?` stand for letters."""
 
 # Channels
 CONF_NOTIFY_TARGETS: Final = "notify_targets"
 """Which notify targets are whose."""
+
+# Proactive
+CONF_PROACTIVE: Final = "proactive_enabled"
+CONF_PROACTIVE_RULES: Final = "proactive_rules"
+CONF_PROACTIVE_SUGGESTIONS: Final = "proactive_suggestions"
+CONF_PROACTIVE_QUIET_START: Final = "proactive_quiet_start"
+CONF_PROACTIVE_QUIET_END: Final = "proactive_quiet_end"
+CONF_PROACTIVE_MAX_PER_DAY: Final = "proactive_max_per_day"
 
 # Debug
 CONF_DEBUG_LOGGING: Final = "debug_logging"
@@ -192,6 +246,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_SESSION_TIMEOUT: 30,
     CONF_MEMORY: True,
     CONF_MEMORY_EXTRACTION: True,
+    CONF_MEMORY_EXTRACTION_LLM: EXTRACTION_LOCAL,
     CONF_MEMORY_MAX: 100,
     CONF_MEMORY_MIN_IMPORTANCE: 0.3,
     CONF_MEMORY_COLLECTION: "home_agent_memories",
@@ -201,7 +256,28 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_MEMORY_TTL["event"]: "90d",
     CONF_MEMORY_TTL["context"]: "14d",
     CONF_MEMORY_CLEANUP: "1h",
+    CONF_PROFILE: True,
+    CONF_LEARNING: False,
+    CONF_LEARNING_SOURCE: SOURCE_RECORDER,
+    CONF_INFLUX_VERSION: INFLUX_1,
+    CONF_INFLUX_URL: "",
+    CONF_INFLUX_DATABASE: "home_assistant",
+    CONF_INFLUX_ORG: "",
+    CONF_INFLUX_USERNAME: "",
+    CONF_INFLUX_PASSWORD: "",
+    CONF_INFLUX_TOKEN: "",
     CONF_DEVICE_PERSONS: [],
+    CONF_EXTERNAL: False,
+    CONF_EXTERNAL_BASE_URL: "",
+    CONF_EXTERNAL_API_KEY: "",
+    CONF_EXTERNAL_MODEL: "",
+    CONF_EXTERNAL_TEMPERATURE: 0.8,
+    CONF_EXTERNAL_MAX_TOKENS: 1000,
+    CONF_EXTERNAL_KEEP_ALIVE: "5m",
+    CONF_EXTERNAL_DESCRIPTION: (
+        "Ask a stronger model that knows a lot but nothing of this house or conversation. For hard questions, "
+        "plans and long texts. The prompt says all it needs."
+    ),
     CONF_PROMPT_USE_DEFAULT: True,
     CONF_PROMPT_CUSTOM: "",
     CONF_PROMPT_ADDITIONS: "",
@@ -212,6 +288,9 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_TOOLS_DISABLED: [],
     CONF_TOOLS_MAX_CALLS: 5,
     CONF_TOOLS_TIMEOUT: 30,
+    CONF_SEARCH_PROVIDER: SEARCH_NONE,
+    CONF_SEARCH_URL: "",
+    CONF_SEARCH_KEY: "",
     CONF_LLM_APIS: [],
     CONF_POLICY_BLOCKED: [],
     CONF_POLICY_RESTRICTED: [],
@@ -220,8 +299,19 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_POLICY_PIN: "",
     CONF_POLICY_PROFILES: [],
     CONF_ALLOW_SCRIPTS: False,
+    CONF_MCP_WRITES: False,
+    CONF_REST_ALLOWED_HOSTS: [],
     CONF_AUTOMATION_TURNS: 30,
+    CONF_CLOUD_PROFILE: False,
+    CONF_CLOUD_STATES: True,
+    CONF_SANITIZER_KEYWORDS: [],
     CONF_NOTIFY_TARGETS: [],
+    CONF_PROACTIVE: False,
+    CONF_PROACTIVE_RULES: [],
+    CONF_PROACTIVE_SUGGESTIONS: True,
+    CONF_PROACTIVE_QUIET_START: "22:00:00",
+    CONF_PROACTIVE_QUIET_END: "07:00:00",
+    CONF_PROACTIVE_MAX_PER_DAY: 5,
     CONF_DEBUG_LOGGING: False,
     CONF_EMIT_EVENTS: True,
 }
@@ -239,6 +329,8 @@ EVENT_INDEX_PROGRESS: Final = f"{DOMAIN}.index.progress"
 EVENT_VECTOR_QUERIED: Final = f"{DOMAIN}.vector_db.queried"
 EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
 EVENT_MEMORY_EXTRACTED: Final = f"{DOMAIN}.memory.extracted"
+EVENT_SUGGESTION_REQUESTED: Final = f"{DOMAIN}.suggestion.requested"
+EVENT_SUGGESTION_RESOLVED: Final = f"{DOMAIN}.suggestion.resolved"
 EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
 EVENT_ERROR: Final = f"{DOMAIN}.error"
 

@@ -1,7 +1,7 @@
 """ConversationHistoryManager: what was said, for all entries, in one store."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ from homeassistant.util import dt as dt_util
 from .const import DOMAIN
 from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation, summary_messages
 from .store import Content, KeptStore
+from .vector.text import fold
 
 STORE_KEY = f"{DOMAIN}.history"
 STORE_VERSION = 1
@@ -19,6 +20,8 @@ STORE_MINOR_VERSION = 2
 MAX_CONVERSATIONS = 200
 """Conversations kept of one entry; the longest silent go first."""
 MAX_ENTRY_TOKENS = 1_000_000
+LEAST_CHARS = 8
+"""Shorter texts are not looked for: they stand in half of all turns."""
 
 type Conversations = dict[str, Conversation]
 
@@ -71,6 +74,10 @@ class ConversationHistoryManager:
         """Write what has not been written yet."""
         await self._store.async_flush()
 
+    async def async_forget_set_aside(self) -> None:
+        """Delete files that could not be read, for people who want everything gone."""
+        await self._store.async_forget_set_aside()
+
     @callback
     def get_window(
         self, entry_id: str, history_id: str, *, max_messages: int, max_tokens: int
@@ -86,8 +93,14 @@ class ConversationHistoryManager:
         turns, moved = conversation.window(max_messages, max_tokens)
         if moved is not conversation:
             self._entries[entry_id][history_id] = moved
-        summary = summary_messages(moved.summary) if moved.summary else []
+        summary = summary_messages(moved.summary, at_home=moved.at_home) if moved.summary else []
         return [*summary, *(dict(message) for turn in turns for message in turn.messages)]
+
+    @callback
+    def reads_outside(self, entry_id: str, history_id: str) -> bool:
+        """Return whether the window, where it begins now, holds text that somebody outside wrote."""
+        conversation = self._find(entry_id, history_id)
+        return conversation is not None and conversation.reads_outside
 
     @callback
     def wants_summary(self, entry_id: str, history_id: str, *, max_messages: int, max_tokens: int) -> bool:
@@ -99,7 +112,7 @@ class ConversationHistoryManager:
     def keep_summary(self, entry_id: str, history_id: str, summary: str) -> None:
         """Keep a summary until the window moves on; nothing if the conversation is gone."""
         if (conversation := self._find(entry_id, history_id)) is not None:
-            self._entries[entry_id][history_id] = replace(conversation, ready=summary)
+            self._entries[entry_id][history_id] = conversation.with_summary(summary)
             if any(turn.persist for turn in conversation.turns):
                 self._store.schedule()
 
@@ -112,13 +125,15 @@ class ConversationHistoryManager:
         *,
         at: datetime,
         persist: bool,
+        person: str | None = None,
+        tainted: bool = False,
     ) -> None:
         """Add a turn: what the person said, the calls with their results, the answer.
 
         A call without a result, and a result without its call, are left out; without any answer there is
         no turn. With `persist` off the turn never reaches the disk.
         """
-        turn = make_turn(messages, at=dt_util.as_utc(at), persist=persist)
+        turn = make_turn(messages, at=dt_util.as_utc(at), persist=persist, person=person, tainted=tainted)
         if turn is None:
             return
         conversations = self._entries.setdefault(entry_id, {})
@@ -177,6 +192,42 @@ class ConversationHistoryManager:
             "home_agent clear history",
         )
         return removed
+
+    @callback
+    def of_person(self, entry_id: str, person_id: str) -> list[dict[str, Any]]:
+        """Return the turns in which a person spoke, as they are stored."""
+        return [
+            {"conversation": history_id, "at": turn.at.isoformat(), "messages": list(turn.messages)}
+            for history_id, conversation in self._entries.get(entry_id, {}).items()
+            for turn in conversation.turns
+            if turn.person == person_id
+        ]
+
+    @callback
+    def forget_person(self, entry_id: str, person_id: str) -> int:
+        """Forget the turns in which a person spoke; return how many. `async_flush` waits for the disk."""
+        return self._forget(entry_id, lambda turn: turn.person == person_id)
+
+    @callback
+    def forget_texts(self, entry_id: str, texts: Iterable[str]) -> int:
+        """Forget the turns in which any of these texts stands; return how many."""
+        wanted = [folded for text in texts if len(folded := fold(text).strip(" .!?")) >= LEAST_CHARS]
+        return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
+
+    def _forget(self, entry_id: str, is_unwanted: Callable[[Turn], bool]) -> int:
+        """Forget turns, and what was summed up from them; return how many."""
+        conversations = self._entries.get(entry_id, {})
+        before = sum(len(conversation.turns) for conversation in conversations.values())
+        for history_id, conversation in list(conversations.items()):
+            kept = conversation.without(is_unwanted)
+            if kept is None:
+                del conversations[history_id]
+            else:
+                conversations[history_id] = kept
+        gone = before - sum(len(conversation.turns) for conversation in conversations.values())
+        if gone:
+            self._store.schedule()
+        return gone
 
     @callback
     def prune(

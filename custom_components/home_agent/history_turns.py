@@ -1,6 +1,6 @@
 """Turns and conversations as immutable values, and the window of them that a request carries."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -10,6 +10,7 @@ from homeassistant.util import dt as dt_util
 
 from .context.tokens import estimate_tokens
 from .store import read_moment
+from .vector.text import fold
 
 MAX_MESSAGES = 500
 """Messages kept of one conversation."""
@@ -23,7 +24,10 @@ SUMMARY_FROM = 0.6
 """Share of its limits from which on a window is summarised, before it moves on."""
 SUMMARY_HEADING = "[Added by Home Assistant: what was said earlier in this conversation]"
 
-_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name"})
+AT_HOME_ONLY = "at_home"
+"""Key of messages that a model outside the house must not be told."""
+
+_KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
 _ROLES = frozenset({"user", "assistant", "tool"})
 
 type Message = dict[str, Any]
@@ -37,12 +41,21 @@ class Turn:
     messages: tuple[Message, ...]
     tokens: int
     persist: bool = True
+    person: str | None = None
+    """Id of who spoke, where that is known."""
+    tainted: bool = False
+    """Whether it has read text that somebody outside wrote, or goes on from a turn that has."""
+
+    def holds(self, texts: Iterable[str]) -> bool:
+        """Return whether any of these folded texts stands in it."""
+        whole = fold(" ".join(_words_of(message) for message in self.messages))
+        return any(text in whole for text in texts)
 
     def words_only(self) -> Self:
         """Return the turn without its tool calls: what was said and the last answer."""
         said = [message for message in self.messages if message["role"] == "user"]
         answers = [
-            {"role": "assistant", "content": message["content"]}
+            {key: value for key, value in message.items() if key != "tool_calls"}
             for message in self.messages
             if message["role"] == "assistant" and message["content"]
         ]
@@ -60,6 +73,24 @@ class Conversation:
     """What was said before the window, as the model put it; it stays as long as the window does."""
     ready: str = ""
     """The summary that is shown when the window moves on."""
+    tainted: frozenset[str] = frozenset()
+    """Which of both come from turns that have read text from outside: "summary", "ready"."""
+
+    @property
+    def reads_outside(self) -> bool:
+        """Return whether the window, or the summary in front of it, holds text from outside."""
+        told = any(turn.tainted for turn in self.turns[self.start :])
+        return told or bool(self.summary and "summary" in self.tainted)
+
+    def with_summary(self, summary: str) -> Self:
+        """Return the conversation with a summary for when the window moves on."""
+        tainted = self.tainted - {"ready"} | ({"ready"} if self.reads_outside else set())
+        return replace(self, ready=summary, tainted=frozenset(tainted))
+
+    @cached_property
+    def at_home(self) -> bool:
+        """Return whether anything in it is for models in the house only; then its summary is too."""
+        return any(message.get(AT_HOME_ONLY) for turn in self.turns for message in turn.messages)
 
     @cached_property
     def message_count(self) -> int:
@@ -101,7 +132,21 @@ class Conversation:
         while not _fit(usable[skip:], max_messages // 2, max_tokens // 2) and skip < len(usable) - 1:
             skip += 1
         moved = replace(self, start=self.start + skip, summary=self.ready or self.summary, ready="")
+        if self.ready:
+            moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
         return _present(usable[skip:]), moved
+
+    def without(self, is_unwanted: Callable[[Turn], bool]) -> Conversation | None:
+        """Return the conversation without some turns, None where nothing is left.
+
+        What was summed up from them goes too.
+        """
+        kept = tuple(turn for turn in self.turns if not is_unwanted(turn))
+        if len(kept) == len(self.turns):
+            return self
+        gone_before = sum(is_unwanted(turn) for turn in self.turns[: self.start])
+        start = min(self.start - gone_before, max(0, len(kept) - 1))
+        return Conversation(kept, start) if kept else None
 
     def wants_summary(self, max_messages: int, max_tokens: int) -> bool:
         """Return whether the window will soon move on, and nothing says yet what it leaves behind."""
@@ -114,7 +159,8 @@ class Conversation:
     def as_dict(self) -> dict[str, Any] | None:
         """Return what is stored, None where nothing may be."""
         turns = [
-            {"at": turn.at.isoformat(), "messages": list(turn.messages)}
+            {"at": turn.at.isoformat(), "person": turn.person, "messages": list(turn.messages)}
+            | ({"tainted": True} if turn.tainted else {})
             for turn in self.turns
             if turn.persist
         ]
@@ -124,6 +170,7 @@ class Conversation:
         stored = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
         if len(turns) == len(self.turns):
             stored |= {key: text for key in ("summary", "ready") if (text := getattr(self, key))}
+            stored |= {"tainted": sorted(self.tainted)} if self.tainted else {}
         return stored
 
     @classmethod
@@ -165,7 +212,14 @@ def parse_conversation(content: Any) -> Conversation:
     """
     conversation = Conversation()
     for stored in content["turns"]:
-        turn = make_turn(stored["messages"], at=read_moment(stored["at"]), persist=True)
+        person = stored.get("person")
+        turn = make_turn(
+            stored["messages"],
+            at=read_moment(stored["at"]),
+            persist=True,
+            person=person,
+            tainted=bool(stored.get("tainted")),
+        )
         if turn is not None:
             conversation = conversation.with_turn(turn)
     if not conversation.turns:
@@ -176,18 +230,32 @@ def parse_conversation(content: Any) -> Conversation:
         start=max(0, min(int(start), len(conversation.turns) - 1)),
         summary=str(content.get("summary", "")),
         ready=str(content.get("ready", "")),
+        tainted=frozenset(map(str, content.get("tainted", ()))),
     )
 
 
-def summary_messages(summary: str) -> list[Message]:
+def summary_messages(summary: str, *, at_home: bool = False) -> list[Message]:
     """Return a summary as messages: a pair, since some models want person and assistant to take turns."""
-    return [
+    pair = [
         {"role": "user", "content": f"{SUMMARY_HEADING}\n{summary}"},
         {"role": "assistant", "content": "OK."},
     ]
+    return kept_at_home(pair) if at_home else pair
 
 
-def make_turn(messages: Iterable[Mapping[str, Any]], *, at: datetime, persist: bool) -> Turn | None:
+def kept_at_home(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+    """Return messages marked as for models in the house only."""
+    return [{**message, AT_HOME_ONLY: True} for message in messages]
+
+
+def make_turn(
+    messages: Iterable[Mapping[str, Any]],
+    *,
+    at: datetime,
+    persist: bool,
+    person: str | None = None,
+    tainted: bool = False,
+) -> Turn | None:
     """Return a turn in which every call has its result, None where nobody answered.
 
     Raises TypeError, LookupError or AttributeError for what are no messages.
@@ -195,7 +263,13 @@ def make_turn(messages: Iterable[Mapping[str, Any]], *, at: datetime, persist: b
     kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
     if not any(message["role"] == "assistant" for message in kept):
         return None
-    return Turn(at, tuple(kept), _count_tokens(kept), persist)
+    return Turn(at, tuple(kept), _count_tokens(kept), persist, person, tainted)
+
+
+def _words_of(message: Message) -> str:
+    """Return all text of a message, also what tools were called with."""
+    calls = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
+    return " ".join((message["content"], *calls))
 
 
 def _clean(message: Mapping[str, Any]) -> Message:
@@ -265,7 +339,7 @@ def _fitting(turn: Turn, max_messages: int, max_tokens: int) -> Turn:
     for version in (turn, turn.words_only()):
         if len(version.messages) <= max_messages and version.tokens <= max_tokens:
             return version
-    return Turn(turn.at, (), 0, turn.persist)
+    return replace(turn, messages=(), tokens=0)
 
 
 def _fit(turns: Iterable[Turn], max_messages: int, max_tokens: int) -> bool:

@@ -17,7 +17,10 @@ from .const import DOMAIN
 from .knowledge.persons import async_person_of_user
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
+from .safety.disclosure import Disclosure
+from .tools.base import HomeAgentTool
 from .tools.handler import ToolHandler
+from .tools.json_schema import JsonSchema, serialize
 from .tools.turn_calls import TurnCalls
 
 NAME = "Home Agent"
@@ -51,13 +54,15 @@ class LenientSchema(probatio.Schema):
 class SharedTool(llm.Tool):
     """A tool of ours in the hands of another agent; each call passes the guard by itself."""
 
-    def __init__(self, tool: llm.Tool, handler: ToolHandler) -> None:
-        """Show the tool as it is."""
+    def __init__(self, tool: llm.Tool, handler: ToolHandler, disclosure: Disclosure) -> None:
+        """Show the tool as it is; `disclosure` is for a model that may be anywhere."""
+        self._disclosure = disclosure
         self._handler = handler
         self.name = tool.name
         self.title = tool.title
         self.description = tool.description
-        self.parameters = LenientSchema(tool.parameters)
+        own = tool.parameters
+        self.parameters = own if isinstance(own, JsonSchema) else LenientSchema(own)
         self.annotations = tool.annotations
         self.integration = DOMAIN
 
@@ -67,7 +72,9 @@ class SharedTool(llm.Tool):
     ) -> llm.ToolResult:
         """Run a call through the guard, in the name of who asked the other agent."""
         call = llm.ToolInput(self.name, tool_input.tool_args, id=tool_input.id)
-        return await self._handler.async_execute(call, await async_one_call(hass, self._handler, llm_context))
+        turn = await async_one_call(hass, self._handler, llm_context)
+        turn.disclosure = self._disclosure
+        return await self._handler.async_execute(call, turn)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -80,13 +87,18 @@ class HomeAgentLLMAPI(llm.API):
         entries = _loaded(self.hass)
         if not entries:
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
-        handler = entries[0].runtime_data.handler
+        handler, policy = entries[0].runtime_data.handler, entries[0].runtime_data.data_policy
+        house = await entries[0].runtime_data.shared.house.async_snapshot()
         return llm.APIInstance(
             api=self,
             api_prompt=PROMPT,
             llm_context=llm_context,
-            tools=[SharedTool(tool, handler) for tool in handler.tools.values()],
-            custom_serializer=llm.selector_serializer,
+            tools=[
+                SharedTool(tool, handler, policy.away)
+                for tool in handler.tools.values()
+                if not isinstance(tool, HomeAgentTool) or tool.is_useful(self.hass, house)
+            ],
+            custom_serializer=serialize,
         )
 
 

@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 from ..context.providers.base import Slot
 from ..context.states import describe_state
 from ..knowledge.house import HouseSnapshot
+from ..safety.disclosure import Disclosure
 
 HEADING: Final = "This request is about:"
 
@@ -16,10 +17,15 @@ asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", 
 """They belong to one sentence; the conversation goes on without them."""
 
 
-def describe_asked(hass: HomeAssistant, house: HouseSnapshot) -> Slot:
+def describe_asked(hass: HomeAssistant, house: HouseSnapshot, away: Disclosure) -> Slot:
     """Return the states of the named entities; what the agent may not see is left out."""
     lines = dict(_lines(hass, house, asked_about.get()))
-    return Slot(heading=HEADING, lines=tuple(lines.values()), entity_ids=tuple(lines))
+    return Slot(
+        heading=HEADING,
+        lines=tuple(lines.values()),
+        entity_ids=tuple(lines),
+        outside=None if away.states else tuple(lines),
+    )
 
 
 def _lines(hass: HomeAssistant, house: HouseSnapshot, entity_ids: Iterable[str]) -> Iterable[tuple[str, str]]:

@@ -35,16 +35,20 @@ from ..const import (
 from ..context.compression import Draft
 from ..context.manager import AssembledContext
 from ..errors import AuthenticationError, HomeAgentError, LLMError
+from ..history_turns import kept_at_home
+from ..safety.disclosure import AT_HOME
 from ..tools.guarded_api import own_instance
 from ..tools.turn_calls import TurnCalls
 from . import local
 from .asked import describe_asked
 from .closing import async_say, close_turn, finished_event
 from .confirming import ConfirmingMixin
+from .disclosing import history_for
 from .llm import LLMMixin
 from .masking import without_codes
 from .memory_extraction import MemoryExtractionMixin
 from .messages import from_contents
+from .outside import OutsideMixin
 from .phrases import async_error_sentence, async_phrase
 from .speaker import async_speaker
 from .summaries import SummaryMixin
@@ -53,7 +57,12 @@ from .turn import Turn
 
 
 class HomeAgent(
-    ConfirmingMixin, LLMMixin, MemoryExtractionMixin, SummaryMixin, conversation.ConversationEntity
+    ConfirmingMixin,
+    LLMMixin,
+    MemoryExtractionMixin,
+    OutsideMixin,
+    SummaryMixin,
+    conversation.ConversationEntity,
 ):
     """The agent that a household talks to."""
 
@@ -170,6 +179,7 @@ class HomeAgent(
         context = await self.data.context.async_assemble(
             sentence=turn.calls.sentence, speaker=turn.calls.speaker, model=self.router.expected
         )
+        context = self._let_in(turn, context)
         tools, others = await self._async_tools(turn, context)
         self._compose(turn, context, tools, others)
         turn.figures.context_ms = (monotonic() - started) * 1000
@@ -182,22 +192,27 @@ class HomeAgent(
         told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
         extra = "\n".join(part for part in (others, told) if part) or None
         room, model, history = self.data.context.room, self.router.expected, self._history(turn)
-        systems = self.data.prompt.systems(
-            context,
-            turn.calls.sentence,
-            turn.calls.speaker,
-            history,
-            extra,
-            rules=room.budget(model).rules,
-            chosen=room.chosen("rules", model),
+        systems, outside = (
+            self.data.prompt.systems(
+                context,
+                turn.calls.sentence,
+                turn.calls.speaker,
+                history_for(history, disclosure),
+                extra,
+                rules=room.budget(model).rules,
+                chosen=room.chosen("rules", model),
+                states=disclosure.states,
+            )
+            for disclosure in (AT_HOME, self.data.data_policy.away)
         )
         turn.context = context
         turn.draft = Draft(
             systems=systems,
+            systems_outside=outside,
             tools=tools,
             tools_budget=room.chosen("tools", model),
             history=history,
-            slots=(*context.slots, describe_asked(self.hass, context.house)),
+            slots=(*context.slots, describe_asked(self.hass, context.house, self.data.data_policy.away)),
         )
         # Not async_provide_llm_data: since 2026.11 it keeps tools and prompt of the first turn, and these
         # tools belong to this turn. The prompt is set too, so that traces and subscribers show it.
@@ -213,7 +228,8 @@ class HomeAgent(
         api_ids, known = self.settings[CONF_LLM_APIS], turn.calls.tools
         others = await async_other_tools(self.hass, api_ids, turn.calls.llm_context, known)
         turn.calls.tools = {**known, **others.tools}
-        return [*self.data.tool_schemas.beside(context.catalogue), *others.schemas], others.prompt
+        own = self.data.tool_schemas.beside(context.house, context.catalogue)
+        return [*own, *others.schemas], others.prompt
 
     def _history(self, turn: Turn) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""
@@ -223,8 +239,10 @@ class HomeAgent(
             for content in turn.chat_log.content[1 : turn.first]
             if cleared is None or content.created > cleared
         ]
+        marked = kept_at_home if turn.calls.conversation_id in self.data.memory.at_home else list
         if not self.settings[CONF_HISTORY] or turn.history_id is None:
-            return from_contents(earlier)
+            self._inherit(turn, earlier)
+            return marked(from_contents(earlier))
         history = self.data.shared.history
         last = history.last_at(self.entry.entry_id, turn.history_id)
         unknown = [content for content in earlier if last is None or content.created > last]
@@ -234,7 +252,8 @@ class HomeAgent(
             max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
             max_tokens=self.data.context.room.history_tokens(self.router.expected),
         )
-        return [*window, *from_contents(unknown)]
+        self._inherit(turn, unknown)
+        return [*window, *marked(from_contents(unknown))]
 
     async def _async_ensure_words(self, turn: Turn) -> None:
         """Say something even where the model said nothing."""
@@ -298,12 +317,24 @@ class HomeAgent(
 
     def _remember(self, turn: Turn) -> None:
         """Keep what was said, without the volatile block; nothing once the agent is gone."""
+        at_home = self._drew_on_home(turn)
+        if at_home:
+            self.data.memory.at_home[turn.calls.conversation_id] = True
+        if turn.calls.tainted:
+            self.data.memory.tainted[turn.calls.conversation_id] = True
         if not self.settings[CONF_HISTORY] or turn.history_id is None or self.data.turns.stopped:
             return
-        self.data.shared.history.append_turn(
+        history = self.data.shared.history
+        if turn.calls.forgotten:
+            history.forget_texts(self.entry.entry_id, turn.calls.forgotten)
+            return
+        messages = without_codes(from_contents(turn.chat_log.content[turn.first :]))
+        history.append_turn(
             self.entry.entry_id,
             turn.history_id,
-            without_codes(from_contents(turn.chat_log.content[turn.first :])),
+            kept_at_home(messages) if at_home else messages,
             at=dt_util.utcnow(),
             persist=self.settings[CONF_HISTORY_PERSIST],
+            person=turn.calls.speaker.person_id,
+            tainted=turn.calls.tainted,
         )

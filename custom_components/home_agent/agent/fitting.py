@@ -5,6 +5,8 @@ from ..context.compression import Fitted, fit, slot_tokens
 from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ModelServerError
 from ..inference.models import Usage
+from ..safety.disclosure import Tells
+from .disclosing import UNSAID, current_for, draft_for, keeps_something
 from .messages import correction, from_contents
 from .turn import Turn
 
@@ -15,14 +17,19 @@ TRUNCATING = frozenset({"sentence", "results", "instructions", "rounds"})
 class FittingMixin(HomeAgentBaseEntity):
     """Sizes requests to what the model takes, and learns how much that is."""
 
-    def _fit(self, turn: Turn, claim: str = "") -> Fitted:
-        """Return the next request of a turn as it fits the model that will be asked."""
-        model = self.router.expected
+    def _fit(self, turn: Turn, model: str, claim: str = "") -> Fitted:
+        """Return the next request of a turn as it fits a model, with what this one may be told."""
+        policy, messages = self.data.data_policy, from_contents(turn.chat_log.content[turn.first :])
+        disclosure = policy.of(model)
+        turn.asked, turn.calls.disclosure = model, disclosure
+        if disclosure.home and not turn.kept_home:
+            turn.kept_home = keeps_something(turn.draft, messages, policy.away, turn.calls)
+        from_home = turn.kept_home and not disclosure.home
         turn.fitted = fit(
-            turn.draft,
-            from_contents(turn.chat_log.content[turn.first :]),
+            draft_for(turn.draft, disclosure),
+            current_for(messages, disclosure, turn.calls, from_home=from_home),
             self.data.context.room.for_request(turn.max_tokens, model),
-            after=correction(claim),
+            after=correction(UNSAID if claim and from_home else claim),
         )
         self._report(turn, turn.fitted, self.data.context.room.gauge(model).factor)
         return turn.fitted
@@ -59,6 +66,20 @@ class FittingMixin(HomeAgentBaseEntity):
             )
         turn.compressed = fitted.steps
 
+    def _drew_on_home(self, turn: Turn) -> bool:
+        """Return whether a turn holds what a model outside the house must not be told later on."""
+        away, calls = self.data.data_policy.away, turn.calls
+        tells = [calls.told[call_id] for call_id in calls.made_at_home]
+        return (
+            turn.kept_home
+            or any(Tells.PEOPLE in told or not away.allows(told) for told in tells)
+            or (turn.fitted is None and not away.states)
+        )
+
+    def _stays_home(self, turn: Turn) -> bool:
+        """Return whether the last request, or what came of it, must not be shown to a model outside."""
+        return turn.kept_home and self.data.data_policy.of(turn.asked).home
+
     def _note_usage(self, turn: Turn, usage: Usage) -> None:
         """Learn from what the server counted."""
         if turn.fitted is not None:
@@ -69,6 +90,6 @@ class FittingMixin(HomeAgentBaseEntity):
         """Learn from a request that the server found too long."""
         LOGGER.info("The model server finds the request too long; asking again with less")
         assert turn.fitted is not None
-        self.data.context.room.gauge(self.router.expected).note_refusal(
+        self.data.context.room.gauge(turn.asked).note_refusal(
             turn.fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
         )

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from functools import partial
 from time import monotonic
 
 from ..const import (
@@ -19,8 +20,10 @@ from ..const import (
 )
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
+from ..inference.router import Build
 from .model_errors import as_agent_error
 from .phrases import async_phrase
+from .pictures import beside_pictures
 from .script_gate import claim_gate
 from .sentence_kind import Kind
 from .streaming import LogDelta, StreamingMixin
@@ -117,9 +120,9 @@ class LLMMixin(StreamingMixin):
         """
         for attempt in range(MAX_SHORTENED + 1):
             begun = False
-            request = self._request(turn, allow_tools=allow_tools, claim=claim)
+            build = partial(self._request, turn, allow_tools=allow_tools, claim=claim)
             try:
-                async with aclosing(self._async_deltas(request)) as deltas:
+                async with aclosing(self._async_deltas(build)) as deltas:
                     async for delta in deltas:
                         begun = True
                         yield delta
@@ -131,7 +134,7 @@ class LLMMixin(StreamingMixin):
             else:
                 return
 
-    async def _async_deltas(self, request: ChatRequest) -> AsyncGenerator[Delta]:
+    async def _async_deltas(self, build: Build) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so.
 
         A stream that breaks after a call came is taken as complete: the call runs, and it must not run twice.
@@ -141,12 +144,12 @@ class LLMMixin(StreamingMixin):
         Raises ModelServerError.
         """
         if not self.settings[CONF_STREAMING]:
-            yield await self._async_whole(request)
+            yield await self._async_whole(build)
             return
         said = Delta()
         begun = False
         try:
-            async with aclosing(self.router.stream(request)) as deltas:
+            async with aclosing(self.router.stream(build)) as deltas:
                 async for delta in deltas:
                     begun = True
                     said.content += delta.content
@@ -160,11 +163,11 @@ class LLMMixin(StreamingMixin):
             self._report_broken_stream(err, asking_again=not said.tool_calls)
             if said.tool_calls:
                 return
-            yield _less(await self._async_whole(request), said)
+            yield _less(await self._async_whole(build), said)
 
-    async def _async_whole(self, request: ChatRequest) -> Delta:
+    async def _async_whole(self, build: Build) -> Delta:
         """Return a whole answer as one delta."""
-        answer = await self.router.complete(request)
+        answer = await self.router.complete(build)
         return Delta(
             content=answer.content,
             thinking=answer.thinking,
@@ -173,19 +176,17 @@ class LLMMixin(StreamingMixin):
             usage=answer.usage,
         )
 
-    def _request(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> ChatRequest:
+    def _request(self, turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> ChatRequest:
         """Return the request of the next round; `claim` was said without being true and is not stored."""
         settings = self.settings
-        fitted = self._fit(turn, claim)
+        fitted = self._fit(turn, model, claim)
         return ChatRequest(
-            messages=fitted.messages,
+            messages=beside_pictures(fitted.messages, turn.pictures),
             tools=fitted.tools,
             tool_choice=None if allow_tools or not fitted.tools else "none",
             temperature=settings[CONF_TEMPERATURE],
             top_p=settings[CONF_TOP_P],
-            max_tokens=self.data.context.room.for_answer(
-                turn.max_tokens, fitted.tokens, self.router.expected
-            ),
+            max_tokens=self.data.context.room.for_answer(turn.max_tokens, fitted.tokens, model),
             keep_alive=settings[CONF_KEEP_ALIVE],
             num_ctx=settings.get(CONF_NUM_CTX),
             thinking=settings[CONF_THINKING],

@@ -6,12 +6,15 @@ from typing import Any
 from homeassistant.util import dt as dt_util
 
 from ..const import CONF_MEMORY, CONF_MEMORY_EXTRACTION
-from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ModelServerError
+from ..inference.models import ChatRequest
 from ..inference.router import Router
 from ..memory.extraction.extractor import Ask, Exchange
 from ..memory.extraction.reply import INSTRUCTION, SCHEMA
+from ..safety.disclosure import DataPolicy
+from ..tools.external_llm import ExternalModel
 from .afterthought import afterthought
+from .fitting import FittingMixin
 from .messages import from_contents
 from .model_errors import as_agent_error
 from .sentence_kind import Kind, kind_of
@@ -22,7 +25,7 @@ MAX_TOKENS = 600
 NOBODY = "the speaker"
 
 
-class MemoryExtractionMixin(HomeAgentBaseEntity):
+class MemoryExtractionMixin(FittingMixin):
     """Hands turns to the extractor. It works when nobody speaks."""
 
     def _learn_from(self, turn: Turn) -> None:
@@ -38,6 +41,7 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
                 tools=turn.fitted.tools,
                 speaker=turn.calls.speaker,
                 said=turn.calls.sentence,
+                at_home=self._stays_home(turn),
                 at=dt_util.utcnow(),
             )
         )
@@ -56,16 +60,44 @@ def _may_tell(turn: Turn) -> bool:
     return not (calls.acted and kind_of(calls.sentence, turn.language) is Kind.ORDER)
 
 
-def asking(router: Router, settings: Mapping[str, Any]) -> Ask:
+def asking_external(model: ExternalModel) -> Ask:
+    """Return what asks the external model about an exchange: what was said, and nothing of the house.
+
+    One outside the house is not shown an answer that drew on what stays at home.
+    """
+
+    async def ask(exchange: Exchange) -> str:
+        home = model.disclosure.home
+        spoken = [f"Person: {exchange.said}"]
+        if home or not exchange.at_home:
+            spoken.append(f"Assistant: {exchange.messages[-1]['content']}")
+        name = exchange.speaker.person if model.disclosure.people else None
+        spoken.append(INSTRUCTION.format(name=name or NOBODY))
+        try:
+            answer = await model.complete("\n\n".join(spoken), temperature=0.0, schema=SCHEMA)
+        except ModelServerError as err:
+            raise as_agent_error(err) from err
+        return answer.content
+
+    return ask
+
+
+def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> Ask:
     """Return what asks the agent's own model about an exchange."""
 
     async def ask(exchange: Exchange) -> str:
-        instruction = INSTRUCTION.format(name=exchange.speaker.person or NOBODY)
-        request = afterthought(
-            settings, exchange.messages, exchange.tools, instruction, MAX_TOKENS, schema=SCHEMA
-        )
+        def build(model: str) -> ChatRequest | None:
+            disclosure = policy.of(model)
+            if exchange.at_home and not disclosure.home:
+                return None
+            name = exchange.speaker.person if disclosure.people else None
+            instruction = INSTRUCTION.format(name=name or NOBODY)
+            return afterthought(
+                settings, exchange.messages, exchange.tools, instruction, MAX_TOKENS, schema=SCHEMA
+            )
+
         try:
-            return (await router.complete(request)).content
+            return (await router.complete(build)).content
         except ModelServerError as err:
             raise as_agent_error(err) from err
 

@@ -73,14 +73,16 @@ class PromptBuilder:
         extra: str | None = None,
         *,
         room: int | None = None,
+        states: bool = True,
     ) -> str:
         """Return the whole system prompt; `extra` is what an automation or a satellite asked to add.
 
-        `room` is how many tokens the instructions may take; the security rules stay whole.
+        `room` is how many tokens the instructions may take; the security rules stay whole. Without
+        `states` a custom prompt gets none from us.
         """
         head, additions, shows_house = self._default_head(), "", False
         if self._custom or self._additions:
-            variables = self._variables(context, sentence, speaker, history)
+            variables = self._variables(context, sentence, speaker, history, states=states)
             try:
                 if self._custom:
                     head = render(self._hass, self._custom, variables)
@@ -104,6 +106,7 @@ class PromptBuilder:
         *,
         rules: int,
         chosen: int | None = None,
+        states: bool = True,
     ) -> list[System]:
         """Return what makes the system prompt: the whole one, then shorter and shorter ones.
 
@@ -114,9 +117,8 @@ class PromptBuilder:
         def shorter(catalogue: Callable[[], Catalogue], room: int | None) -> System:
             def system() -> Prompt:
                 of_it = replace(context, catalogue=catalogue())
-                return Prompt(
-                    self.system(of_it, sentence, speaker, history, extra, room=room), of_it.catalogue
-                )
+                text = self.system(of_it, sentence, speaker, history, extra, room=room, states=states)
+                return Prompt(text, of_it.catalogue)
 
             return cache(system)
 
@@ -141,20 +143,22 @@ class PromptBuilder:
         sentence: str,
         speaker: Speaker,
         history: Sequence[Mapping[str, Any]],
+        *,
+        states: bool,
     ) -> dict[str, Any]:
         """Return what a custom prompt may name."""
-        states = self._hass.states
+        machine = self._hass.states
         return {
             "entity_context": context.catalogue.text,
             "exposed_entities": [
                 {
                     "entity_id": record.entity_id,
                     "name": record.name,
-                    "state": state.state,
+                    "state": state.state if states else "",
                     "aliases": list(record.aliases),
                 }
                 for record in context.house.entities.values()
-                if (state := states.get(record.entity_id)) is not None
+                if (state := machine.get(record.entity_id)) is not None
             ],
             "conversation_history": "\n".join(
                 f"{message['role']}: {message['content']}" for message in history if message.get("content")

@@ -9,12 +9,13 @@ from homeassistant.core import HomeAssistant
 
 from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_HISTORY_SUMMARIZE, LOGGER
 from ..context.trimming import cut_tail
-from ..entity import HomeAgentBaseEntity
 from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.errors import ModelServerError
 from ..inference.router import Router
+from ..safety.disclosure import DataPolicy
 from .afterthought import afterthought
+from .fitting import FittingMixin
 from .messages import from_contents
 from .turn import Turn
 
@@ -32,6 +33,8 @@ class Spoken:
 
     messages: Sequence[Mapping[str, Any]]
     tools: Sequence[Mapping[str, Any]]
+    at_home: bool = False
+    """Whether only a model at home may be shown this."""
 
 
 class Summarizer:
@@ -44,6 +47,7 @@ class Summarizer:
         *,
         history: ConversationHistoryManager,
         router: Router,
+        policy: DataPolicy,
         settings: Mapping[str, Any],
         is_busy: Callable[[], bool],
     ) -> None:
@@ -51,6 +55,7 @@ class Summarizer:
         self._entry_id = entry_id
         self._history = history
         self._router = router
+        self._policy = policy
         self._settings = settings
         self.queue = IdleQueue[Spoken](hass, "summary", self._async_sum_up, is_busy=is_busy)
 
@@ -58,7 +63,9 @@ class Summarizer:
         """Keep what the model makes of a conversation; False if it could not be asked."""
         request = afterthought(self._settings, spoken.messages, spoken.tools, INSTRUCTION, MAX_TOKENS)
         try:
-            answer = await self._router.complete(request)
+            answer = await self._router.complete(
+                lambda model: request if self._policy.of(model).home or not spoken.at_home else None
+            )
         except ModelServerError as err:
             LOGGER.info("A conversation could not be summed up (%s)", err.kind)
             return False
@@ -68,7 +75,7 @@ class Summarizer:
         return True
 
 
-class SummaryMixin(HomeAgentBaseEntity):
+class SummaryMixin(FittingMixin):
     """Notes conversations whose beginning will soon be left out."""
 
     def _sum_up(self, turn: Turn) -> None:
@@ -85,6 +92,5 @@ class SummaryMixin(HomeAgentBaseEntity):
         )
         if wanted:
             messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
-            self.data.summarizer.queue.put(
-                turn.history_id, Spoken(messages=messages, tools=turn.fitted.tools)
-            )
+            spoken = Spoken(messages=messages, tools=turn.fitted.tools, at_home=self._stays_home(turn))
+            self.data.summarizer.queue.put(turn.history_id, spoken)

@@ -76,6 +76,8 @@ class Turn:
     """What the last event said of the context: tokens and entities."""
     compressed: tuple[str, ...] = ()
     """What was done last to make a request fit."""
+    pictures: list[str] = field(default_factory=list)
+    """Pictures beside the newest user message, as data URLs; they are never stored."""
     response_schema: dict[str, Any] | None = None
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""

@@ -1,6 +1,7 @@
 """Warm start: the stable part of the prompt is prefilled before somebody has finished speaking."""
 
 from collections.abc import Mapping
+from functools import partial
 from hashlib import blake2b
 from time import monotonic
 from typing import Any
@@ -9,10 +10,8 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_bytes
 
-from ..config.validators import is_cloud
 from ..const import (
     ASSISTANT,
-    CONF_BASE_URL,
     CONF_KEEP_ALIVE,
     CONF_LLM_APIS,
     CONF_MAX_TOKENS,
@@ -27,6 +26,7 @@ from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest
 from ..inference.router import Router
 from ..knowledge.speaker import Speaker
+from ..safety.disclosure import DataPolicy
 from .prompt import PromptBuilder
 from .tool_schemas import OwnTools, async_other_tools
 
@@ -46,6 +46,7 @@ class Warmer:
         context: ContextManager,
         prompt: PromptBuilder,
         tools: OwnTools,
+        policy: DataPolicy,
     ) -> None:
         """Take what a request is made of."""
         self._hass = hass
@@ -54,7 +55,7 @@ class Warmer:
         self._context = context
         self._prompt = prompt
         self._tools = tools
-        self._wanted = not is_cloud(settings[CONF_BASE_URL])
+        self._policy = policy
         self._warm: tuple[bytes, float] | None = None
         self._busy = False
 
@@ -73,7 +74,7 @@ class Warmer:
         self._busy = True
         try:
             await self._context.async_prepare()
-            if self._wanted:
+            if self._policy.of(self._router.expected).home:
                 await self._async_prefill()
         except ModelServerError as err:
             LOGGER.debug("The prompt could not be prefilled: %s", err.kind)
@@ -92,15 +93,16 @@ class Warmer:
                 and monotonic() - self._warm[1] < WARM_SECONDS
             ):
                 return
+            request = ChatRequest(
+                messages=fitted.messages,
+                tools=fitted.tools,
+                max_tokens=1,
+                keep_alive=self._settings[CONF_KEEP_ALIVE],
+                num_ctx=self._settings.get(CONF_NUM_CTX),
+                thinking=self._settings[CONF_THINKING],
+            )
             answer = await self._router.complete(
-                ChatRequest(
-                    messages=fitted.messages,
-                    tools=fitted.tools,
-                    max_tokens=1,
-                    keep_alive=self._settings[CONF_KEEP_ALIVE],
-                    num_ctx=self._settings.get(CONF_NUM_CTX),
-                    thinking=self._settings[CONF_THINKING],
-                )
+                partial(lambda ready, model: ready if self._policy.of(model).home else None, request)
             )
             self._warm = (mark, monotonic())
             if answer.usage is not None:
@@ -127,6 +129,6 @@ class Warmer:
             rules=room.budget().rules,
             chosen=room.chosen("rules"),
         )
-        tools = [*self._tools.beside(catalogue), *others.schemas]
+        tools = [*self._tools.beside(house, catalogue), *others.schemas]
         draft = Draft(systems=systems, tools=tools, tools_budget=room.chosen("tools"))
         return fit(draft, [NOTHING_SAID], room.for_request(self._settings[CONF_MAX_TOKENS]))

@@ -21,19 +21,23 @@ from homeassistant.helpers.selector import (
     TextSelector,
     TextSelectorConfig,
     TextSelectorType,
+    TimeSelector,
 )
 
 from .. import const
-from .lists import notify_selector, owners_selector, profiles_selector
+from .lists import notify_selector, owners_selector, proactive_selector, profiles_selector
 from .validators import (
     InvalidInput,
     clean_attributes,
     clean_collection,
     clean_collections,
     clean_duration,
+    clean_hosts,
+    clean_keywords,
     clean_names,
     clean_owners,
     clean_patterns,
+    clean_proactive,
     clean_profiles,
     clean_rules,
     clean_span,
@@ -59,6 +63,8 @@ EXAMPLES: Final = {
 NATIVE_TOOLS: Final = (
     *("ha_control", "ha_query", "activity", "retrieve_knowledge", "get_ha_entities"),
     *("store_memory", "recall_memory", "forget_memory"),
+    *("get_user_profile", "update_user_profile", "query_external_llm", "search_web"),
+    *("todo_list", "calendar", "weather", "timer", "notify_person", "look_at_camera"),
 )
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
@@ -258,8 +264,13 @@ HISTORY: Final = (
 
 MEMORY: Final = (
     _switch(const.CONF_MEMORY),
+    _switch(const.CONF_PROFILE),
     Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
     _switch(const.CONF_MEMORY_EXTRACTION),
+    Field(
+        key=const.CONF_MEMORY_EXTRACTION_LLM,
+        selector=_choice("memory_extraction_llm", const.EXTRACTION_LLMS),
+    ),
     _share(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
     _whole(const.CONF_MEMORY_TOP_K, 1, 20),
     _whole(const.CONF_MEMORY_MAX, 10, 10_000),
@@ -268,6 +279,26 @@ MEMORY: Final = (
     *(Field(key=key, selector=_text(), clean=clean_span) for key in const.CONF_MEMORY_TTL.values()),
     Field(key=const.CONF_MEMORY_CLEANUP, selector=_text(), clean=clean_span),
     Field(key=const.CONF_MEMORY_COLLECTION, selector=_text(), clean=clean_collection),
+    _switch(const.CONF_LEARNING),
+    Field(key=const.CONF_LEARNING_SOURCE, selector=_choice("learning_source", const.LEARNING_SOURCES)),
+    Field(key=const.CONF_INFLUX_VERSION, selector=_choice("influxdb_version", const.INFLUX_VERSIONS)),
+    Field(key=const.CONF_INFLUX_URL, selector=_text(), clean=normalise_url),
+    Field(key=const.CONF_INFLUX_DATABASE, selector=_text(), clean=_stripped),
+    Field(key=const.CONF_INFLUX_ORG, selector=_text(), clean=_stripped),
+    Field(key=const.CONF_INFLUX_USERNAME, selector=_text(), clean=_stripped),
+    Field(key=const.CONF_INFLUX_PASSWORD, selector=_key(), secret=True),
+    Field(key=const.CONF_INFLUX_TOKEN, selector=_key(), secret=True),
+)
+
+EXTERNAL_LLM: Final = (
+    _switch(const.CONF_EXTERNAL),
+    Field(key=const.CONF_EXTERNAL_BASE_URL, selector=_text(), clean=normalise_url),
+    Field(key=const.CONF_EXTERNAL_API_KEY, selector=_key(), secret=True),
+    Field(key=const.CONF_EXTERNAL_MODEL, selector=_text(), clean=_stripped),
+    _share(const.CONF_EXTERNAL_TEMPERATURE, 2),
+    _whole(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000),
+    Field(key=const.CONF_EXTERNAL_KEEP_ALIVE, selector=_text(), clean=clean_duration),
+    Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=_text(multiline=True), clean=_stripped),
 )
 
 PROMPT: Final = (
@@ -288,6 +319,9 @@ TOOLS: Final = (
     ),
     _whole(const.CONF_TOOLS_MAX_CALLS, 1, 50),
     _whole(const.CONF_TOOLS_TIMEOUT, 5, 300, "s"),
+    Field(key=const.CONF_SEARCH_PROVIDER, selector=_choice("search_provider", const.SEARCH_PROVIDERS)),
+    Field(key=const.CONF_SEARCH_URL, selector=_text(), clean=normalise_url),
+    Field(key=const.CONF_SEARCH_KEY, selector=_key(), secret=True),
 )
 
 SAFETY: Final = (
@@ -298,10 +332,32 @@ SAFETY: Final = (
     Field(key=const.CONF_POLICY_PIN, selector=_key(), secret=True),
     Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector(), clean=clean_profiles),
     _switch(const.CONF_ALLOW_SCRIPTS),
+    Field(
+        key=const.CONF_REST_ALLOWED_HOSTS,
+        selector=TextSelector(TextSelectorConfig(multiple=True)),
+        clean=clean_hosts,
+    ),
+    _switch(const.CONF_MCP_WRITES),
     _whole(const.CONF_AUTOMATION_TURNS, 1, 1_000),
+    _switch(const.CONF_CLOUD_PROFILE),
+    _switch(const.CONF_CLOUD_STATES),
+    Field(
+        key=const.CONF_SANITIZER_KEYWORDS,
+        selector=TextSelector(TextSelectorConfig(multiple=True)),
+        clean=clean_keywords,
+    ),
 )
 
 CHANNELS: Final = (Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),)
+
+PROACTIVE: Final = (
+    _switch(const.CONF_PROACTIVE),
+    Field(key=const.CONF_PROACTIVE_RULES, selector=proactive_selector(), clean=clean_proactive),
+    _switch(const.CONF_PROACTIVE_SUGGESTIONS),
+    Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
+    Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
+    _whole(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
+)
 
 DEBUG: Final = (_switch(const.CONF_DEBUG_LOGGING), _switch(const.CONF_EMIT_EVENTS))
 
@@ -313,8 +369,10 @@ PAGES: Final[dict[str, tuple[Field, ...]]] = {
     "memory": MEMORY,
     "prompt": PROMPT,
     "tools": TOOLS,
+    "external_llm": EXTERNAL_LLM,
     "safety": SAFETY,
     "channels": CHANNELS,
+    "proactive": PROACTIVE,
     "debug": DEBUG,
 }
 

@@ -56,6 +56,8 @@ class Draft:
     """Earlier turns, oldest first."""
     slots: Sequence[Slot] = ()
     """What is true now, sent with the newest user message and never stored."""
+    systems_outside: Sequence[System] = ()
+    """The system prompts for a model outside the house, where they differ."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -24,6 +24,7 @@ from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
 from .providers.memory import memory_provider
+from .providers.profile import profile_provider
 from .providers.vector_db import entities_provider
 from .room import Room
 
@@ -39,6 +40,7 @@ VOLATILE_HEADING = "[Added by Home Assistant, not said by the person]"
 
 PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
     entities_provider,
+    profile_provider,
     memory_provider,
     documents_provider,
 )
@@ -75,6 +77,7 @@ class ContextManager:
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
         self.mode: str = settings[CONF_CONTEXT_MODE]
         self.room = Room(settings)
+        self._away = setup.data_policy.away
         self._stable: dict[str, tuple[HouseSnapshot, int, HouseSnapshot, Catalogue]] = {}
         self._providers = [provider for make in PROVIDERS if (provider := make(setup)) is not None]
 
@@ -148,13 +151,14 @@ class ContextManager:
     def _moment(self, request: ContextRequest) -> Slot:
         """Return what is so whatever was said: clock, person, place."""
         now = dt_util.now()
-        lines = (f"Time: {now:%A %Y-%m-%d %H:%M}", self._who(request))
-        return Slot(heading=VOLATILE_HEADING, lines=lines, fixed=True)
+        time = f"Time: {now:%A %Y-%m-%d %H:%M}"
+        outside = (time, self._who(request, named=self._away.people))
+        return Slot(heading=VOLATILE_HEADING, lines=(time, self._who(request)), outside=outside, fixed=True)
 
-    def _who(self, request: ContextRequest) -> str:
+    def _who(self, request: ContextRequest, *, named: bool = True) -> str:
         """Return who speaks, in which language, how and where."""
         speaker, house = request.speaker, request.house
-        parts = [speaker.person] if speaker.person else []
+        parts = [speaker.person] if speaker.person and named else []
         parts += [f"language {speaker.language}", "by voice" if speaker.voice else "in writing"]
         if speaker.area_id and (area := house.areas.get(speaker.area_id)):
             floor = house.floors.get(area.floor_id) if area.floor_id else None

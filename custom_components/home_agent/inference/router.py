@@ -15,6 +15,10 @@ REST_SECONDS: Final = 30.0
 LONGEST_REST: Final = 300.0
 _DOWN: Final = (ErrorKind.RATE_LIMIT, ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE)
 
+type Build = Callable[[str], ChatRequest | None]
+"""Makes the request for a model, "primary" or "fallback", the moment it is asked; None where this one must
+not be asked. What each may be told, and how much it takes, differs."""
+
 
 class Router:
     """Asks the primary model; when it is down before it says anything, the fallback.
@@ -47,11 +51,12 @@ class Router:
         """Return which model the next request goes to first."""
         return self._order()[0][0]
 
-    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta]:
-        """Yield the answer of the first model that gives one."""
-        clients = self._order()
-        while True:
-            name, client = clients.pop(0)
+    async def stream(self, build: Build) -> AsyncGenerator[Delta]:
+        """Yield the answer of the first model that gives one. Raises ModelServerError."""
+        failure = _nobody()
+        for name, client in self._order():
+            if (request := build(name)) is None:
+                continue
             begun = False
             try:
                 async with aclosing(client.stream(request)) as deltas:
@@ -62,25 +67,30 @@ class Router:
                         yield delta
             except ModelServerError as err:
                 self._failed(name, err)
-                if begun or not clients or err.kind not in _DOWN:
+                if begun or err.kind not in _DOWN:
                     raise
+                failure = err
             else:
                 return
+        raise failure
 
-    async def complete(self, request: ChatRequest) -> Completion:
-        """Return the whole answer of the first model that gives one."""
-        clients = self._order()
-        while True:
-            name, client = clients.pop(0)
+    async def complete(self, build: Build) -> Completion:
+        """Return the whole answer of the first model that gives one. Raises ModelServerError."""
+        failure = _nobody()
+        for name, client in self._order():
+            if (request := build(name)) is None:
+                continue
             try:
                 answer = await client.complete(request)
             except ModelServerError as err:
                 self._failed(name, err)
-                if not clients or err.kind not in _DOWN:
+                if err.kind not in _DOWN:
                     raise
+                failure = err
             else:
                 self._answered(name)
                 return answer
+        raise failure
 
     def _order(self) -> list[tuple[str, ModelClient]]:
         """Return the models in the order they are asked."""
@@ -100,3 +110,8 @@ class Router:
         if name == PRIMARY and err.kind in _DOWN:
             rest = REST_SECONDS if err.retry_after is None else err.retry_after
             self._resting_until = self._clock() + min(rest, LONGEST_REST)
+
+
+def _nobody() -> ModelServerError:
+    """Return the failure of a request that no model may be asked."""
+    return ModelServerError(ErrorKind.UNAVAILABLE, "no model may be asked this")

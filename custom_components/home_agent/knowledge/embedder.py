@@ -20,6 +20,7 @@ from ..const import (
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
+from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..vector.builtin import REQUIREMENTS, BuiltinModel
 from ..vector.embeddings import CachedEmbedder, EmbeddingError, Model
 
@@ -90,3 +91,10 @@ async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]
     except RequirementsNotFound as err:
         raise EmbeddingError(f"could not be installed: {', '.join(err.requirements)}") from err
     return CachedEmbedder(make(hass, settings))
+
+
+def embedder_disclosure(hass: HomeAssistant, settings: Mapping[str, Any], policy: DataPolicy) -> Disclosure:
+    """Return what the server that embeds texts may be told."""
+    if settings[CONF_EMBEDDING_PROVIDER] in (EMBEDDING_NONE, EMBEDDING_BUILTIN):
+        return AT_HOME
+    return policy.of_address(embedding_endpoint(hass, settings).base_url)

@@ -1,7 +1,7 @@
 """Indexer: keeps what can be found in step with the house."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -81,8 +81,10 @@ class Indexer:
         collection: str,
         emitter: EventEmitter,
         told: Callable[[], None],
+        left_out: Collection[Source] = (),
     ) -> None:
-        """Take the parts; `told` is called when the figures have changed."""
+        """Take the parts; `told` is called when the figures have changed, `left_out` is never embedded."""
+        self._left_out = left_out
         self._hass = hass
         self._minute = zlib.crc32(entry_id.encode()) % 60
         self._house = house
@@ -181,7 +183,8 @@ class Indexer:
         """Bring both collections in step."""
         self._stop_timer()
         entities = await self._async_entities()
-        documents = list((await self._knowledge.async_documents()).values())
+        known = (await self._knowledge.async_documents()).values()
+        documents = [document for document in known if document.source not in self._left_out]
         report = Report(
             entities=await self._async_fill(self.collection, entities),
             documents=await self._async_fill(self.knowledge_collection, documents),

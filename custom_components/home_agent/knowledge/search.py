@@ -7,12 +7,14 @@ from typing import Final, Protocol
 
 from homeassistant.core import HomeAssistant
 
+from ..safety.disclosure import AT_HOME, Disclosure
 from ..vector.fusion import fuse
 from ..vector.lexical import LexicalIndex
 from ..vector.store import Hit, Value
 from ..vector.text import words
 from .documents import KnowledgeDocument, Source
 from .house_knowledge import Documents, HouseKnowledge
+from .sources.profile import PersonalSource
 
 MAX_FOUND: Final = 50
 """Documents ranked; who asks takes as many of them as there is room for."""
@@ -56,6 +58,8 @@ class Question:
     """The entities that the text names, the surest first."""
     person_id: str | None = None
     """Who asks; unknown people get what is the household's."""
+    model: Disclosure = AT_HOME
+    """What the model that asks may be told."""
 
 
 class KnowledgeSearch:
@@ -67,8 +71,10 @@ class KnowledgeSearch:
         knowledge: HouseKnowledge,
         semantic: SemanticSearch | None = None,
         collection: str = "",
+        personal: PersonalSource | None = None,
     ) -> None:
         """Take what is searched; `collection` is where the meanings of the documents are."""
+        self._personal = personal
         self._hass = hass
         self._knowledge = knowledge
         self._semantic = semantic
@@ -88,13 +94,29 @@ class KnowledgeSearch:
         by_meaning = await self._async_by_meaning(question, allowed)
         named = _naming(documents, allowed, question.mentioned)
         titled = _titled(documents, allowed, question.text)
-        ranked = fuse(((titled, NAMED_WEIGHT), (named, NAMED_WEIGHT), (by_words, 1.0), (by_meaning, 1.0)))
+        personal = await self._async_personal(question)
+        ranked = fuse(
+            (
+                (titled, NAMED_WEIGHT),
+                (named, NAMED_WEIGHT),
+                (by_words, 1.0),
+                (by_meaning, 1.0),
+                (list(personal), 1.0),
+            )
+        )
         # Somebody may have hidden an entity while we were searching.
         current = await self._knowledge.async_documents()
-        found = (current.get(key) for key in ranked)
+        found = (personal.get(key) or current.get(key) for key in ranked)
         return [
             document for document in found if document is not None and all(map(visible, document.entity_ids))
         ][:MAX_FOUND]
+
+    async def _async_personal(self, question: Question) -> dict[str, KnowledgeDocument]:
+        """Return what is known of the person who asks, by id."""
+        if self._personal is None or question.source not in (None, Source.PROFILE):
+            return {}
+        found = await self._personal.async_find(question.text, question.person_id, question.model)
+        return {document.id: document for document in found}
 
     async def _async_by_words(self, index: LexicalIndex, text: str, allowed: set[str]) -> list[str]:
         """Return documents that share words with the text."""
@@ -118,6 +140,8 @@ class KnowledgeSearch:
 def _is_for(document: KnowledgeDocument, question: Question) -> bool:
     """Return whether a document is of the source that is wanted, and the household's or the person's own."""
     if question.source is not None and document.source is not question.source:
+        return False
+    if document.source is Source.SUMMARY and not question.model.states:
         return False
     return document.person is None or document.person == question.person_id
 

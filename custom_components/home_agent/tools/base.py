@@ -1,7 +1,7 @@
 """What every tool is made of: who asked, one run, one way to a service."""
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self, override
 
@@ -11,7 +11,9 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..errors import ToolExecutionError
+from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
+from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.frozen import Draft
 
 __all__ = ["HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
@@ -29,6 +31,8 @@ class ServiceCall:
     service: str
     entity_ids: tuple[str, ...]
     data: Mapping[str, Any] = field(default_factory=dict)
+    tool: str = ""
+    """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +49,14 @@ class ToolRun:
     """Entities that a service was called on."""
     draft: Draft | None = None
     """Where calls wait that need a person's word; without one they are refused."""
+    external: list[Usage] = field(default_factory=list)
+    """What each answer of the external model cost."""
+    forgotten: list[str] = field(default_factory=list)
+    """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
     tainted: bool = False
     """Whether this turn has read text that somebody outside wrote."""
+    disclosure: Disclosure = AT_HOME
+    """What the model that calls may be told."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 
@@ -63,6 +73,13 @@ class ToolRun:
         await self.handler.async_call_service(call, self.speaker, self.draft)
         self.touched.extend(call.entity_ids)
 
+    async def read(self, call: ServiceCall) -> dict[str, Any]:
+        """Call a service that only answers through the guard, and return what it says by entity.
+
+        Raises PermissionDenied for what the speaker may not read, and ToolExecutionError for what failed.
+        """
+        return await self.handler.async_read_service(call, self.speaker)
+
 
 class HomeAgentTool(llm.Tool):
     """A tool of the agent's own.
@@ -72,11 +89,28 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    private: bool = False
+    """What it is called with and what it gives stands in no event: Home Assistant's recorder keeps those."""
     for_large_houses = False
     """Whether the model is told of it only where the prompt cannot list every entity."""
+    judged = False
+    """Whether the policy judges its calls by the tool's name, as those of other integrations' tools."""
+    untrusted = False
+    """Whether its results hold text that somebody outside wrote: they are cleaned, and mark the turn."""
+
+    def outside_texts(self, result: JsonValueType) -> Iterable[str]:  # noqa: ARG002 - most have none
+        """Return what somebody outside may have written where a result is otherwise the house's own."""
+        return ()
+
+    domain: str | None = None
+    """The model is told of it only where an entity of this domain is exposed."""
 
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build what the first call would have to wait for."""
+
+    def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:  # noqa: ARG002 - some look further
+        """Return whether this house has anything to use the tool on."""
+        return self.domain is None or self.domain in house.domains
 
     def only_reads(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002 - some do both
         """Return whether a call with these arguments changes nothing."""

@@ -4,32 +4,42 @@ Every call of every tool passes `async_execute`, every service call `async_call_
 """
 
 import asyncio
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from time import monotonic
+from typing import Any, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
+from homeassistant.helpers.redact import REDACTED
+from homeassistant.util.json import JsonValueType
 
 from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
 from ..errors import HomeAgentError, ToolNotFound, ValidationError
 from ..events import EventEmitter
 from ..knowledge.house import House
+from ..knowledge.speaker import Speaker
+from ..safety import firewall
+from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.journal import Journal
 from ..safety.policy import Policy
-from .base import HomeAgentTool, PartlyFailed, ToolRun
+from ..safety.taint import comes_from_outside, has_text, is_suspicious
+from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .custom.service import ServiceTool
 from .dialect_calls import Adapted, adapt
-from .guard import Guard
+from .guard import Guard, nobody
 from .redaction import UNPARSED, redacted, without_secrets
 from .repair import fit
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
 
 MAX_EVENT_CHARS = 500
+MAX_CONTEXTS = 256
 
 
 class ToolHandler(Guard):
@@ -47,13 +57,24 @@ class ToolHandler(Guard):
         confirmations: Confirmations,
         journal: Journal,
         gated: bool = False,
+        is_receiver: Callable[[ServiceCall], bool] = nobody,
     ) -> None:
         """Take the tools of this agent; `timeout` is in seconds and bounds one call."""
-        super().__init__(hass, policy, journal=journal, timeout=timeout, gated=gated)
+        super().__init__(hass, policy, journal=journal, timeout=timeout, gated=gated, is_receiver=is_receiver)
         self._house = house
         self._emitter = emitter
         self._confirmations = confirmations
-        self.tools: dict[str, llm.Tool] = {tool.name: tool for tool in tools}
+        self._outside_read: deque[str] = deque(maxlen=MAX_CONTEXTS)
+        """Home Assistant's contexts in whose name text from outside was read."""
+        self.tools: Mapping[str, llm.Tool] = {}
+        self.set_tools(tools)
+
+    @callback
+    def set_tools(self, tools: Iterable[HomeAgentTool]) -> None:
+        """Offer these tools from now on; turns under way go on with those they have."""
+        own = list(tools)
+        self.tools = {tool.name: tool for tool in own}
+        self._written = {tool.name: tool.pair for tool in own if isinstance(tool, ServiceTool)}
 
     async def async_prepare(self) -> None:
         """Let the tools build what their first call would have to wait for."""
@@ -66,6 +87,7 @@ class ToolHandler(Guard):
         """Run one call and return its envelope, whatever happens."""
         try:
             parts = adapt(call, turn.tools)
+            turn.note_told(call.id, (part.call.tool_name for part in parts))
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
             if turn.draft and turn.unattended:
@@ -101,7 +123,9 @@ class ToolHandler(Guard):
         self._report_progress(call, "started")
         result = failed("The call was interrupted.")
         try:
+            self._inherit(turn)
             result = await self._async_run_safely(adapted, turn, attempt)
+            await self._async_let_in(call, turn, result)
             if result.error and UNPARSED not in call.tool_args:
                 result.data["error"] = without_secrets(str(result.data["error"]), call.tool_args)
         finally:
@@ -150,6 +174,8 @@ class ToolHandler(Guard):
         fitted = fit(tool, call.tool_args)
         attempt.rules += fitted.rules
         if isinstance(tool, HomeAgentTool):
+            if tool.judged:
+                await self.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, turn.draft)
             run = ToolRun(
                 hass=self._hass,
                 handler=self,
@@ -159,14 +185,90 @@ class ToolHandler(Guard):
                 touched=turn.touched,
                 meanings=adapted.meanings,
                 draft=turn.draft,
-                tainted=turn.tainted,
+                external=turn.external,
+                forgotten=turn.forgotten,
+                tainted=turn.speaker.tainted,
+                disclosure=turn.disclosure,
             )
-            return succeeded(await tool.async_run(fitted.checked, run))
+            return succeeded(await self._async_run_judged(tool, fitted.checked, run))
         await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, turn.draft)
         calls = self.calls_of(tool, fitted.args, turn.speaker)
         with self.journal.acting_all(calls, turn.speaker, fitted.args):
             result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)
         return envelope(result)
+
+    async def _async_run_judged(
+        self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun
+    ) -> JsonValueType:
+        """Run a tool of our own; one that acts outside of the house leaves a line in the audit log."""
+        if not tool.judged or tool.only_reads(args):
+            return await tool.async_run(args, run)
+        error: str | None = "interrupted"
+        try:
+            result = await tool.async_run(args, run)
+            error = None
+        except HomeAgentError as err:
+            error = without_secrets(str(err), args)
+            raise
+        finally:
+            self.journal.note(
+                AuditKind.ACTION,
+                service=f"tool:{tool.name}",
+                success=error is None,
+                reason=error,
+                user_id=run.speaker.context.user_id,
+                device_id=run.speaker.device_id,
+                conversation_id=run.speaker.conversation_id,
+            )
+        return result
+
+    @override
+    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], speaker: Speaker) -> None:
+        """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
+        house = await self._house.async_snapshot()
+        run = ToolRun(hass=self._hass, handler=self, house=house, speaker=speaker, sentence="")
+        await self._async_run_judged(tool, args, run)
+
+    def _inherit(self, turn: TurnCalls) -> None:
+        """Have a call judged by what its asker has read; single calls of other agents share a context."""
+        if not turn.round and turn.speaker.context.id in self._outside_read:
+            turn.taint()
+        turn.judge_by_what_was_read()
+
+    async def _async_let_in(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
+        """Clean what comes from outside and mark the turn, before the model reads it."""
+        tool = turn.tools.get(call.tool_name)
+        if tool is None or UNPARSED in call.tool_args:
+            return
+        texts: list[str] | None = None
+        if not isinstance(tool, HomeAgentTool):
+            outside = comes_from_outside(tool) and has_text(result.data)
+        elif not (outside := tool.untrusted):
+            texts = list(tool.outside_texts(result.data["result"]))
+        if not outside and not texts:
+            return
+        told = {key: result.data[key] for key in ("result", "error")}
+        cleaned = await self._hass.async_add_executor_job(firewall.clean, told, texts)
+        result.data.update(cleaned.value)
+        if cleaned.found:
+            self.report_injection(cleaned.found, turn, call.tool_name)
+        if outside or cleaned.found or any(map(is_suspicious, texts or ())):
+            turn.taint()
+            self._outside_read.append(turn.speaker.context.id)
+
+    def report_injection(self, found: Sequence[firewall.Found], turn: TurnCalls, source: str) -> None:
+        """Keep in the audit log what was removed from a text from outside."""
+        speaker = turn.speaker
+        self.journal.note(
+            AuditKind.INJECTION,
+            user_id=speaker.context.user_id,
+            device_id=speaker.device_id,
+            conversation_id=turn.conversation_id,
+            source=source,
+            rules=sorted({item.rule for item in found}),
+            removed=len(found),
+            text=found[0].text,
+        )
 
     def _record(
         self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
@@ -206,12 +308,15 @@ class ToolHandler(Guard):
         self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
     ) -> None:
         """Fire the event of an executed call."""
-        said = str(result.data.get("error") or result.data.get("result"))
+        said = without_secrets(str(result.data.get("error") or result.data.get("result")), call.tool_args)
+        parameters = redacted(call.tool_args)
+        if getattr(turn.tools.get(call.tool_name), "private", False):
+            parameters, said = dict.fromkeys(parameters, REDACTED), REDACTED
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
             tool_name=call.tool_name,
-            parameters=redacted(call.tool_args),
-            result=without_secrets(said, call.tool_args)[:MAX_EVENT_CHARS],
+            parameters=parameters,
+            result=said[:MAX_EVENT_CHARS],
             success=not result.error,
             duration_ms=round(duration_ms, 1),
             conversation_id=turn.conversation_id,

@@ -78,11 +78,12 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             source=Source(args["source"]) if args.get("source") else None,
             mentioned=[record.entity_id for record in found],
             person_id=run.speaker.person_id,
+            model=run.disclosure,
         )
         documents = await self._search.async_search(
             question, lambda entity_id: run.is_exposed(entity_id) and may_read(entity_id)
         )
-        return _answer(run.hass, documents)
+        return _answer(run.hass if run.disclosure.states else None, documents)
 
 
 class GetEntitiesTool(HomeAgentTool):
@@ -110,8 +111,8 @@ class GetEntitiesTool(HomeAgentTool):
         return _listed(run.house, shown)
 
 
-def _answer(hass: HomeAssistant, documents: Sequence[KnowledgeDocument]) -> Told:
-    """Return documents within the bounds."""
+def _answer(hass: HomeAssistant | None, documents: Sequence[KnowledgeDocument]) -> Told:
+    """Return documents within the bounds; without `hass`, nothing of how they stand now."""
     told: list[JsonValueType] = []
     titles: list[JsonValueType] = []
     room = MAX_CHARS
@@ -138,9 +139,9 @@ def _answer(hass: HomeAssistant, documents: Sequence[KnowledgeDocument]) -> Told
     return answer
 
 
-def _now(hass: HomeAssistant, document: KnowledgeDocument) -> Told:
+def _now(hass: HomeAssistant | None, document: KnowledgeDocument) -> Told:
     """Return how an automation or a script stands: switched off, when it last ran."""
-    if document.source not in (Source.AUTOMATION, Source.SCRIPT):
+    if hass is None or document.source not in (Source.AUTOMATION, Source.SCRIPT):
         return {}
     state = hass.states.get(document.id.replace(":", ".", 1))
     if state is None:

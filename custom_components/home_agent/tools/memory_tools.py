@@ -18,16 +18,16 @@ from ..memory.memories import Found, Memories, Outcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
-from .base import HomeAgentTool, ToolRun, as_list
+from .base import HomeAgentTool, ToolRun
 
 DEFAULT_LIMIT: Final = 5
-MAX_FORGOTTEN: Final = 5
-"""Memories forgotten in one call."""
+MAX_LISTED: Final = 20
 EVERYTHING: Final = frozenset({"", "*", "all", "everything"})
 SURE: Final = 0.6
 """Relevance from which words mean a memory, if no other one comes near."""
 APART: Final = 0.25
 DEFAULT_IMPORTANCE: Final = 0.6
+OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
 
 
 class StoreMemoryTool(HomeAgentTool):
@@ -35,16 +35,15 @@ class StoreMemoryTool(HomeAgentTool):
 
     name = "store_memory"
     title = "Remember"
-    description = "Remember a lasting fact or wish when asked to, or clearly worth it. One whole sentence."
+    description = "Remember a lasting fact or wish, as one sentence."
+    private = True
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
         {
             probatio.Required("content"): str,
             probatio.Optional("memory_type"): probatio.In([kind.value for kind in MemoryType]),
-            probatio.Optional("importance"): probatio.All(
-                probatio.Coerce(float), probatio.Range(min=0, max=1)
-            ),
-            probatio.Optional("household", description="true: for everybody, not only the speaker"): bool,
+            probatio.Optional("importance", description="0 to 1"): probatio.Coerce(float),
+            probatio.Optional("household", description="for everybody"): bool,
         }
     )
 
@@ -55,10 +54,13 @@ class StoreMemoryTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Remember one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
-        if run.tainted:
-            raise PermissionDenied("Nothing is remembered in a turn that has read text from outside")
         content = args["content"]
         asked = asks_to_remember(run.sentence)
+        if run.tainted and not (asked and is_own_words(content, run.sentence, run.speaker.person or "")):
+            raise PermissionDenied(
+                "After text from outside was read, only what the person asks to remember is kept, in the "
+                "person's own words"
+            )
         secret = holds_secret(content)
         if secret:
             _check_secret(content, run, asked=asked)
@@ -68,7 +70,7 @@ class StoreMemoryTool(HomeAgentTool):
             make_memory(
                 content,
                 type=MemoryType(args.get("memory_type", MemoryType.FACT)),
-                importance=args.get("importance", DEFAULT_IMPORTANCE),
+                importance=min(max(args.get("importance", DEFAULT_IMPORTANCE), 0.0), 1.0),
                 person=None if shared else speaker.person_id,
                 origin=Origin.TOLD if asked else Origin.EXTRACTED,
                 private=secret,
@@ -94,12 +96,13 @@ class RecallMemoryTool(HomeAgentTool):
 
     name = "recall_memory"
     title = "Recall"
-    description = "Search what you remember about the speaker and the household; query '*' lists all."
+    description = "Search memories; '*' lists all."
+    private = True
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
         {
             probatio.Required("query"): str,
-            probatio.Optional("limit"): probatio.All(probatio.Coerce(int), probatio.Range(min=1, max=20)),
+            probatio.Optional("limit"): probatio.Coerce(int),
         }
     )
 
@@ -110,8 +113,10 @@ class RecallMemoryTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Answer one search."""
-        limit = args.get("limit", DEFAULT_LIMIT)
-        may_see = partial(is_visible, person_id=run.speaker.person_id)
+        if not run.disclosure.people:
+            raise PermissionDenied(OUTSIDE)
+        limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
         if args["query"].strip().casefold() in EVERYTHING:
             seen = [memory for memory in self._memories.all() if may_see(memory)]
             listed, more = seen[:limit], max(0, len(seen) - limit)
@@ -131,9 +136,10 @@ class ForgetMemoryTool(HomeAgentTool):
 
     name = "forget_memory"
     title = "Forget"
-    description = "Forget something remembered: its memory_id, or words that say which."
+    description = "Forget a memory: its id, or words."
+    private = True
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=True, open_world=False)
-    parameters = probatio.Schema({probatio.Required("memory"): probatio.Any(str, [str])})
+    parameters = probatio.Schema({probatio.Required("memory"): str})
 
     def __init__(self, memories: Memories) -> None:
         """Take what is remembered."""
@@ -143,15 +149,19 @@ class ForgetMemoryTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Forget. Raises ValidationError where it is not clear what is meant."""
         if run.tainted:
-            raise PermissionDenied("Nothing is forgotten in a turn that has read text from outside")
-        wanted = as_list(args["memory"])[:MAX_FORGOTTEN]
-        meant = [await self._async_meant(said, run) for said in wanted]
-        gone = await self._memories.async_forget([memory.id for memory in meant])
+            raise PermissionDenied(
+                "Nothing is forgotten after text from outside was read. Say it in a new conversation"
+            )
+        if not run.disclosure.people:
+            raise PermissionDenied(OUTSIDE)
+        meant = await self._async_meant(args["memory"], run)
+        gone = await self._memories.async_forget([meant.id])
+        run.forgotten.extend(text for memory in gone for text in memory.texts)
         return {"forgotten": [memory.content for memory in gone]}
 
     async def _async_meant(self, said: str, run: ToolRun) -> Memory:
         """Return the one memory that an id or words mean."""
-        may_see = partial(is_visible, person_id=run.speaker.person_id)
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
         if (memory := self._memories.get(said.strip())) is not None and may_see(memory):
             return memory
         found = await self._memories.async_search(said, DEFAULT_LIMIT, may_see=may_see)

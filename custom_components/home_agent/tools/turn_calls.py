@@ -1,15 +1,19 @@
 """The tool calls of one turn: budget, repeats, what is still running."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
 import json
+from operator import or_
 from typing import Any
 
 from homeassistant.helpers import llm
 
 from ..errors import HomeAgentError, ValidationError
+from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
+from ..safety.disclosure import AT_HOME, Disclosure, Tells, told_by
 from ..safety.frozen import Draft
 from .quality import Fit, Verdict
 from .validation import MAX_ERROR, with_request
@@ -74,11 +78,21 @@ class TurnCalls:
     """What the person may have meant by what could not be resolved."""
     unattended: bool = True
     """Nobody hears what the agent says, so that questions go to the channels at once."""
-    tainted: bool = False
-    """Whether the model has read text that somebody outside wrote; see `ToolRun.tainted`."""
+    external: list[Usage] = field(default_factory=list)
+    """What each answer of the external model cost; it is no part of the agent's own figures."""
+    forgotten: list[str] = field(default_factory=list)
+    """What was forgotten in this turn; see `ToolRun.forgotten`."""
+    disclosure: Disclosure = AT_HOME
+    """What the model that calls may be told."""
+    told: dict[str, Tells] = field(default_factory=dict)
+    """What the result of each call tells, by the call's id."""
+    made_at_home: set[str] = field(default_factory=set)
+    """Ids of calls whose results may hold what a model outside the house is not told."""
     draft: Draft = field(init=False)
     """What waits for a person's word."""
 
+    _tainted_in: int | None = None
+    """The answer of the model after which it read text from outside; 0 where that stood in the request."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
     _attempts: set[int] = field(default_factory=set)
@@ -86,6 +100,25 @@ class TurnCalls:
     def __post_init__(self) -> None:
         """Begin with nothing that waits."""
         self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
+
+    @property
+    def tainted(self) -> bool:
+        """Return whether the model reads text in this turn that somebody outside wrote; see `safety/taint.py`."""
+        return self._tainted_in is not None
+
+    def taint(self) -> None:
+        """Note that the model will read text that somebody outside wrote."""
+        if self._tainted_in is None:
+            self._tainted_in = self.round
+        self.judge_by_what_was_read()
+
+    def judge_by_what_was_read(self) -> None:
+        """Let the calls of an answer be judged by what the model had read when it gave the answer.
+
+        Results of calls of the same answer it had not.
+        """
+        if self._tainted_in is not None and (not self.round or self.round > self._tainted_in):
+            self.speaker = replace(self.speaker, tainted=True)
 
     @property
     def exhausted(self) -> bool:
@@ -146,6 +179,15 @@ class TurnCalls:
             }
             for record in self.records
         ]
+
+    def note_told(self, call_id: str, tools: Iterable[str]) -> None:
+        """Note what the result of a call will tell, and to whom it is made fit.
+
+        Once a model at home has called, later results may repeat its own.
+        """
+        self.told[call_id] = reduce(or_, map(told_by, tools), Tells.NAMES)
+        if self.disclosure.home or self.made_at_home:
+            self.made_at_home.add(call_id)
 
     def twin(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
         """Return the same call, running or done: it is not run a second time."""

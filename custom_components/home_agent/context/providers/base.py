@@ -11,6 +11,8 @@ from ...knowledge.library import Library
 from ...knowledge.semantic import SemanticIndex
 from ...knowledge.speaker import Speaker
 from ...memory.memories import Memories
+from ...memory.profile import Profile
+from ...safety.disclosure import DataPolicy
 from ..budget import Budget
 from ..catalogue import Catalogue
 
@@ -27,6 +29,8 @@ class ProviderSetup:
     semantic: SemanticIndex
     library: Library
     memories: Memories
+    profile: Profile
+    data_policy: DataPolicy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,11 +60,21 @@ class Slot:
     """For answering, not for control: left out first where a request is too long."""
     fixed: bool = False
     """Never shortened: clock and speaker."""
+    outside: tuple[str, ...] | None = None
+    """The lines for a model outside the house, where they differ."""
 
     def first(self, count: int) -> Self:
         """Return the slot with its first lines only."""
         ids = self.entity_ids[:count] if len(self.entity_ids) == len(self.lines) else self.entity_ids
         return replace(self, lines=self.lines[:count], entity_ids=ids if count else ())
+
+    def for_outside(self) -> Self:
+        """Return the slot as a model outside the house may read it."""
+        if self.outside is None:
+            return self
+        same = len(self.outside) == len(self.lines) == len(self.entity_ids)
+        ids = self.entity_ids if same else ()
+        return replace(self, lines=self.outside, entity_ids=ids, outside=None)
 
     @property
     def text(self) -> str:

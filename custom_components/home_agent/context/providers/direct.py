@@ -11,7 +11,7 @@ from typing import override
 
 from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ..formats import StateWriter
+from ..formats import StateWriter, introduced
 from ..retrieval import async_retrieve
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
@@ -47,6 +47,7 @@ class DirectContextProvider(ContextProvider):
     def __init__(self, setup: ProviderSetup) -> None:
         """Remember where the states are and how they are written."""
         self._hass = setup.hass
+        self._away = setup.data_policy.away
         self._writer = StateWriter(
             setup.settings[CONF_CONTEXT_FORMAT], setup.settings[CONF_DIRECT_ATTRIBUTES]
         )
@@ -78,10 +79,15 @@ class DirectContextProvider(ContextProvider):
                 break
             records.setdefault(record.entity_id, record)
         lines, entity_ids = self._lines(records.values(), request)
+        outside = None
+        if not self._away.states:
+            shown = () if request.catalogue.complete else entity_ids
+            outside = tuple(introduced(records[entity_id], request.house) for entity_id in shown)
         return Slot(
             heading=self._writer.heading,
             lines=tuple(lines),
             entity_ids=tuple(entity_ids),
+            outside=outside,
             query=meant.query,
         )
 

@@ -31,6 +31,7 @@ class MemoryContextProvider(ContextProvider):
         """Read the options once; an entry is set up anew when they change."""
         self._memories = setup.memories
         self._top_k = int(setup.settings[CONF_MEMORY_TOP_K])
+        self._away = setup.data_policy.away
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
@@ -46,7 +47,11 @@ class MemoryContextProvider(ContextProvider):
         standing = self._memories.standing(dt_util.utcnow(), may_see, ALWAYS)
         chosen = list(dict.fromkeys((*relevant, *standing)))[: self._top_k]
         self._memories.touch([memory.id for memory in relevant], dt_util.utcnow())
-        return Slot(heading=HEADING, lines=tuple(_lines(chosen, request.budget.memories)))
+        abroad = [memory for memory in chosen if may_see(memory, model=self._away)]
+        budget = request.budget.memories
+        return Slot(
+            heading=HEADING, lines=tuple(_lines(chosen, budget)), outside=tuple(_lines(abroad, budget))
+        )
 
 
 def memory_provider(setup: ProviderSetup) -> ContextProvider | None:

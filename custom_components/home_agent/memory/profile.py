@@ -1,0 +1,303 @@
+"""Profiles: what is so of each person and of the household, one value for each key."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant, callback
+
+from ..const import DOMAIN
+from ..errors import PermissionDenied, ValidationError
+from ..knowledge.documents import KnowledgeDocument, Source
+from ..knowledge.semantic import SemanticIndex
+from ..safety.disclosure import Disclosure
+from ..store import Content, KeptStore
+from ..vector.fusion import fuse
+from ..vector.text import clean, fold, words
+from .profile_records import ProfileEntry, Sensitivity, as_dict, from_dict
+from .records import Origin
+from .secrets import holds_secret
+from .visibility import is_entry_visible
+from .words import WordIndex
+
+STORE_KEY: Final = f"{DOMAIN}.profile"
+MAX_NAME: Final = 40
+"""Characters of a category and of a key."""
+MAX_VALUE: Final = 200
+MAX_ENTRIES: Final = 200
+"""Entries of one person, and of the household."""
+
+CONFIDENCE: Final[Mapping[Origin, float]] = {
+    Origin.TOLD: 0.9,
+    Origin.EXTRACTED: 0.6,
+    Origin.OBSERVED: 0.5,
+}
+"""How sure something is that was learned once."""
+GAIN: Final = 0.3
+"""Of what is missing to certainty, what a repetition adds."""
+LOSS: Final = 0.6
+"""What a contradiction leaves."""
+
+HOUSEHOLD: Final = "household"
+"""The category whose entries are the household's."""
+DELICATE: Final = frozenset(
+    {"health", "medical", "finance", "money", "religion", "politics", "sexuality", "legal"}
+)
+"""Categories that are sensitive unless somebody says otherwise."""
+CALLED: Final = frozenset({"name", "nickname", "language", "pronouns", "units"})
+"""Keys that are public unless somebody says otherwise: how somebody is spoken to."""
+ALWAYS: Final = frozenset({*CALLED, "address", "diet", "allergies", "allergy", "vegetarian", "style", "tone"})
+"""Keys and categories that fit every request."""
+LEAST_LETTERS: Final = 4
+"""Shorter words say nothing of what a sentence is about."""
+SIMILAR: Final = 0.3
+"""Similarity in meaning from which an entry fits a sentence."""
+FOUND: Final = 10
+"""Entries found as knowledge."""
+SEMANTIC_HITS: Final = 4
+"""Hits by meaning that are looked at for each one asked for: others' entries are among them."""
+
+
+class Profile:
+    """The profile entries of one agent. The store of all agents is told of every change."""
+
+    def __init__(self, changed: Callable[[], None], kept: Iterable[ProfileEntry] = ()) -> None:
+        """Take what is stored."""
+        self._changed = changed
+        self._kept: dict[str, ProfileEntry] = {}
+        self._words = WordIndex()
+        self._index: SemanticIndex | None = None
+        self._collection = ""
+        for entry in kept:
+            self._put(entry)
+
+    @callback
+    def configure(self, index: SemanticIndex | None, collection: str) -> None:
+        """Take where the vectors are; without an index words alone find entries."""
+        self._index, self._collection = index, collection
+        if index is not None:
+            index.owners[collection] = self.async_sync
+
+    def stored(self) -> list[ProfileEntry]:
+        """Return all that is to be written; called in a worker thread."""
+        return list(self._kept.values())
+
+    @callback
+    def entries(self, may_see: Callable[[ProfileEntry], bool], category: str = "") -> list[ProfileEntry]:
+        """Return entries, the surest first; of one category if it is named."""
+        wanted = fold(category)
+        found = [entry for entry in self._kept.values() if may_see(entry)]
+        found = [entry for entry in found if not wanted or fold(entry.category) == wanted]
+        return sorted(found, key=lambda entry: (-entry.confidence, entry.category, entry.key))
+
+    @callback
+    def get(self, entry_id: str) -> ProfileEntry | None:
+        """Return one entry."""
+        return self._kept.get(entry_id)
+
+    async def async_note(self, new: ProfileEntry) -> ProfileEntry:
+        """Take in what was learned; return what is known then.
+
+        Raises ValidationError for what is empty or too much, and PermissionDenied for codes and passwords.
+        """
+        new = replace(
+            new,
+            category=clean(new.category, MAX_NAME),
+            key=clean(new.key, MAX_NAME),
+            value=clean(new.value, MAX_VALUE),
+        )
+        if not (new.category and new.key and new.value):
+            raise ValidationError("category, key and value must not be empty")
+        if holds_secret(f"{new.key}: {new.value}") or holds_secret(new.value):
+            raise PermissionDenied("Codes, passwords and card numbers are not kept in a profile")
+        old = self._kept.get(new.id)
+        if old is None:
+            await self._async_make_room(new)
+        return await self._async_store(new if old is None else joined(old, new))
+
+    async def async_forget(self, entry_ids: Collection[str]) -> list[ProfileEntry]:
+        """Forget entries, in the index as well; return which they were."""
+        gone = [entry for entry_id in entry_ids if (entry := self._kept.pop(entry_id, None))]
+        for entry in gone:
+            self._words.remove(entry.id)
+        if gone:
+            self._changed()
+            if self._index is not None:
+                await self._index.async_remove(self._collection, [entry.id for entry in gone])
+        return gone
+
+    async def async_search(
+        self, query: str, limit: int, *, may_see: Callable[[ProfileEntry], bool]
+    ) -> list[ProfileEntry]:
+        """Return what fits a query, best first."""
+        allowed = {key: entry for key, entry in self._kept.items() if may_see(entry)}
+        if not allowed:
+            return []
+        said = " ".join(word for word in words(query) if len(word) >= LEAST_LETTERS or not word.isascii())
+        by_words = [key for key, _ in self._words.search(said, allowed)]
+        by_meaning: list[str] = []
+        if self._index is not None:
+            hits = await self._index.async_search(
+                self._collection, query, limit * SEMANTIC_HITS, threshold=SIMILAR
+            )
+            by_meaning = [hit.id for hit in hits if hit.id in allowed]
+        return [allowed[key] for key in fuse([(by_words, 1.0), (by_meaning, 1.0)])[:limit]]
+
+    async def async_find(
+        self, text: str, person_id: str | None, model: Disclosure
+    ) -> list[KnowledgeDocument]:
+        """Return what this person may know of it by this model as knowledge, best first."""
+        may_see = partial(is_entry_visible, person_id=person_id, model=model)
+        return documents(await self.async_search(text, FOUND, may_see=may_see))
+
+    @callback
+    def standing(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
+        """Return what fits every request."""
+        return [
+            entry
+            for entry in self.entries(may_see)
+            if entry.sensitivity is not Sensitivity.SENSITIVE
+            and not ALWAYS.isdisjoint((fold(entry.category), fold(entry.key)))
+        ]
+
+    async def async_sync(self) -> None:
+        """Bring the vectors in step; what is there already is not embedded again."""
+        if self._index is not None:
+            await self._index.async_sync(self._collection, documents(self._kept.values()))
+
+    async def _async_store(self, entry: ProfileEntry) -> ProfileEntry:
+        """Keep an entry, in the index as well."""
+        self._put(entry)
+        self._changed()
+        if self._index is not None:
+            if listed := documents([entry]):
+                await self._index.async_sync(self._collection, listed, complete=False)
+            else:
+                await self._index.async_remove(self._collection, [entry.id])
+        return entry
+
+    def _put(self, entry: ProfileEntry) -> None:
+        """Take an entry in."""
+        self._kept[entry.id] = entry
+        self._words.add(entry.id, entry.text)
+
+    async def _async_make_room(self, new: ProfileEntry) -> None:
+        """Let the weakest entry of the same person go. Raises ValidationError if all were told."""
+        own = [entry for entry in self._kept.values() if entry.person == new.person]
+        if len(own) < MAX_ENTRIES:
+            return
+        loose = [entry for entry in own if entry.origin is not Origin.TOLD]
+        if not loose:
+            raise ValidationError(f"The profile holds {MAX_ENTRIES} entries, no more; forget some first")
+        weakest = min(loose, key=lambda entry: (entry.confidence, entry.last_seen))
+        await self.async_forget([weakest.id])
+
+
+class ProfileManager:
+    """Keeps the profiles by entry, in memory and on disk."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        self._hass = hass
+        self._entries: dict[str, Profile] = {}
+        self._store = KeptStore(hass, STORE_KEY, self._content)
+
+    async def async_load(self) -> None:
+        """Read the store; entries that cannot be read are kept aside and left out."""
+        data = await self._store.async_read()
+        if not data:
+            return
+        entries, problem = await self._hass.async_add_executor_job(_parse, data)
+        if problem is not None:
+            await self._store.async_set_aside(problem, keep_in_place=True)
+        for entry_id, kept in entries.items():
+            self._entries[entry_id] = Profile(self._store.schedule, kept)
+
+    async def async_flush(self) -> None:
+        """Write what has not been written yet."""
+        await self._store.async_flush()
+
+    async def async_forget_set_aside(self) -> None:
+        """Delete files that could not be read, for people who want everything gone."""
+        await self._store.async_forget_set_aside()
+
+    @callback
+    def of(self, entry_id: str) -> Profile:
+        """Return the profile of an agent."""
+        if entry_id not in self._entries:
+            self._entries[entry_id] = Profile(self._store.schedule)
+        return self._entries[entry_id]
+
+    @callback
+    def forget(self, entry_id: str) -> None:
+        """Drop the profile of an agent that is removed."""
+        if self._entries.pop(entry_id, None) is not None:
+            self._store.schedule()
+
+    def _content(self) -> Content:
+        """Return what is written."""
+        return {
+            "entries": {
+                entry_id: [as_dict(entry) for entry in profile.stored()]
+                for entry_id, profile in list(self._entries.items())
+            }
+        }
+
+
+def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
+    """Return what is known of a key after it was learned again.
+
+    The same value makes it surer. Another value replaces what is less sure; what somebody told gives way
+    only to what somebody tells.
+    """
+    told = Origin.TOLD in (old.origin, new.origin)
+    seen = replace(old, last_seen=new.last_seen, count=old.count + 1, sensitivity=new.sensitivity)
+    if fold(old.value) == fold(new.value):
+        surer = old.confidence + GAIN * (1 - old.confidence)
+        start = CONFIDENCE[Origin.TOLD] if told else 0.0
+        return replace(seen, confidence=max(surer, start), origin=Origin.TOLD if told else old.origin)
+    doubted = LOSS * old.confidence
+    if new.origin is Origin.TOLD or (old.origin is not Origin.TOLD and doubted < new.confidence):
+        return replace(new, first_seen=old.first_seen, count=old.count + 1, previous=old.value)
+    return replace(seen, confidence=doubted)
+
+
+def default_sensitivity(category: str, key: str, person: str | None) -> Sensitivity:
+    """Return how an entry is treated where nobody says it."""
+    if fold(category) in DELICATE:
+        return Sensitivity.SENSITIVE
+    if person is None or fold(key) in CALLED:
+        return Sensitivity.PUBLIC
+    return Sensitivity.PRIVATE
+
+
+def documents(entries: Iterable[ProfileEntry]) -> list[KnowledgeDocument]:
+    """Return entries as knowledge; what is sensitive is none."""
+    return [
+        KnowledgeDocument(
+            id=entry.id,
+            source=Source.PROFILE,
+            title=f"{entry.category}, {entry.key}",
+            text=entry.text,
+            person=entry.person,
+        )
+        for entry in entries
+        if entry.sensitivity is not Sensitivity.SENSITIVE
+    ]
+
+
+def _parse(data: Mapping[str, Any]) -> tuple[dict[str, list[ProfileEntry]], Exception | None]:
+    """Return what can be read, and what was wrong with the rest."""
+    found: dict[str, list[ProfileEntry]] = {}
+    problem: Exception | None = None
+    entries = data.get("entries")
+    if not isinstance(entries, dict):
+        return found, TypeError("no entries")
+    for entry_id, stored in entries.items():
+        for item in stored if isinstance(stored, list) else ():
+            try:
+                found.setdefault(entry_id, []).append(from_dict(item))
+            except (LookupError, TypeError, ValueError, AttributeError) as err:
+                problem = err
+    return found, problem

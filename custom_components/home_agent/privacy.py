@@ -1,0 +1,70 @@
+"""What is held about a person: shown, and erased everywhere at once."""
+
+from collections.abc import Collection
+from typing import Any
+
+from .agent.recent import RecentConversations
+from .knowledge.persons import Person
+from .memory.profile_records import as_dict as profile_dict
+from .memory.records import Memory, as_dict
+from .runtime import HomeAgentData
+from .safety.journal import Journal
+
+
+async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
+    """Forget memories with the turns in which they stand, on disk as well; return which they were."""
+    gone = await data.memories.async_forget(memory_ids)
+    texts = [text for memory in gone for text in memory.texts]
+    if data.shared.history.forget_texts(data.entry_id, texts):
+        data.memory.note_cleared(None)
+    data.extractor.forget(gone)
+    data.proactive.suggestions.forget(habits={memory.id for memory in gone})
+    await _async_flush(data)
+    return gone
+
+
+def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
+    """Return everything that is held about a person."""
+    return {
+        "memories": [as_dict(memory) for memory in data.memories.stored() if memory.person == person.id],
+        "profile": [profile_dict(item) for item in data.profile.stored() if item.person == person.id],
+        "conversations": data.shared.history.of_person(data.entry_id, person.id),
+        "suggestions": [item.as_dict() for item in data.proactive.suggestions.of_person(person.id)],
+        "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
+    }
+
+
+async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
+    """Erase everything that is held about a person, on disk as well; return how much of each."""
+    history, sessions = data.shared.history, data.shared.sessions
+    mine = [memory.id for memory in data.memories.stored() if memory.person == person.id]
+    counts = {"memories": len(await async_forget(data, mine))}
+    profile = [item.id for item in data.profile.stored() if item.person == person.id]
+    counts["profile"] = len(await data.profile.async_forget(profile))
+    counts["suggestions"] = data.proactive.suggestions.forget(person=person.id)
+    counts["conversations"] = history.forget_person(data.entry_id, person.id)
+    counts["sessions"] = counts["audit"] = 0
+    if person.user_id is not None:
+        counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
+        counts["audit"] = _journal(data).forget_user(person.user_id)
+    _forget_recent(data.memory)
+    await _async_flush(data)
+    return counts
+
+
+def _journal(data: HomeAgentData) -> Journal:
+    """Return the journal of an entry."""
+    return data.handler.journal
+
+
+def _forget_recent(recent: RecentConversations) -> None:
+    """Forget what is kept in memory of the last conversations."""
+    recent.calls.clear()
+    recent.note_cleared(None)
+
+
+async def _async_flush(data: HomeAgentData) -> None:
+    """Bring the disk to what is in memory; files that were set aside may hold it too."""
+    for store in data.shared.stores:
+        await store.async_flush()
+        await store.async_forget_set_aside()

@@ -1,0 +1,80 @@
+"""What a model may be told: at home everything, outside the house what the options allow."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any, Final
+
+from ..config.validators import is_cloud
+from ..const import CONF_BASE_URL, CONF_CLOUD_PROFILE, CONF_CLOUD_STATES, CONF_FALLBACK_BASE_URL
+from ..inference.router import FALLBACK, PRIMARY
+
+
+class Tells(Flag):
+    """What the result of a tool tells."""
+
+    NAMES = 0
+    """Nothing but names, and whether it worked."""
+    STATES = auto()
+    PEOPLE = auto()
+    """What is remembered of persons and the household."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Disclosure:
+    """What one model may be told."""
+
+    home: bool = False
+    """It runs in the house: nothing is kept from it."""
+    people: bool = False
+    """Profile entries that are public, and memories that are not private."""
+    states: bool = False
+    """States, and values of the past."""
+
+    def allows(self, told: Tells) -> bool:
+        """Return whether a model may read this."""
+        return (self.people or Tells.PEOPLE not in told) and (self.states or Tells.STATES not in told)
+
+
+AT_HOME: Final = Disclosure(home=True, people=True, states=True)
+
+
+class DataPolicy:
+    """What each model of an agent may be told, by the address it is asked at."""
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Read the options once; an entry is set up anew when they change."""
+        self.away = Disclosure(people=settings[CONF_CLOUD_PROFILE], states=settings[CONF_CLOUD_STATES])
+        """Of a model outside the house, or of one that nobody knows the address of."""
+        self._of = {
+            PRIMARY: self.of_address(settings[CONF_BASE_URL]),
+            FALLBACK: self.of_address(settings.get(CONF_FALLBACK_BASE_URL)),
+        }
+
+    def of(self, model: str) -> Disclosure:
+        """Return what a model of the router may be told."""
+        return self._of[model]
+
+    def of_address(self, address: str | None) -> Disclosure:
+        """Return what a server at an address may be told."""
+        return self.away if address and is_cloud(address) else AT_HOME
+
+
+TOLD: Final[Mapping[str, Tells]] = {
+    "store_memory": Tells.PEOPLE,
+    "recall_memory": Tells.PEOPLE,
+    "forget_memory": Tells.PEOPLE,
+    "get_user_profile": Tells.PEOPLE,
+    "update_user_profile": Tells.PEOPLE,
+    "retrieve_knowledge": Tells.PEOPLE | Tells.STATES,
+    "query_external_llm": Tells.PEOPLE | Tells.STATES,
+    "get_ha_entities": Tells.NAMES,
+    "search_web": Tells.NAMES,
+}
+"""What the results of tools tell. Those that tell of people leave out by themselves what the model that
+calls them may not read."""
+
+
+def told_by(tool: str) -> Tells:
+    """Return what the results of a tool tell; of any other one it has to be assumed that it tells states."""
+    return TOLD.get(tool, Tells.STATES)

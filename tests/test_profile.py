@@ -1,0 +1,182 @@
+"""What is so of each person: one value for each key, surer with every repetition."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from hypothesis import given, strategies as st
+import pytest
+
+from custom_components.home_agent.errors import PermissionDenied, ValidationError
+from custom_components.home_agent.memory.profile import (
+    CONFIDENCE,
+    MAX_ENTRIES,
+    Profile,
+    ProfileManager,
+    default_sensitivity,
+    documents,
+)
+from custom_components.home_agent.memory.profile_records import (
+    ProfileEntry,
+    Sensitivity,
+    as_dict,
+    from_dict,
+)
+from custom_components.home_agent.memory.records import Origin
+from custom_components.home_agent.memory.visibility import is_entry_visible
+from custom_components.home_agent.safety.disclosure import AT_HOME, Disclosure
+from homeassistant.core import HomeAssistant
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def entry(value: str = "vegetarian", **more: Any) -> ProfileEntry:
+    """Return an entry of Anna's."""
+    origin = more.get("origin", Origin.TOLD)
+    return ProfileEntry(
+        **{
+            "category": "food",
+            "key": "diet",
+            "value": value,
+            "person": "anna",
+            "sensitivity": Sensitivity.PRIVATE,
+            "confidence": CONFIDENCE[origin],
+            "origin": origin,
+            "first_seen": NOW,
+            "last_seen": NOW,
+            **more,
+        }
+    )
+
+
+def everybody(_entry: ProfileEntry) -> bool:
+    """Let everything through."""
+    return True
+
+
+@pytest.fixture
+def profile() -> Profile:
+    """An empty profile whose store nobody writes."""
+    return Profile(lambda: None)
+
+
+async def test_repetition_makes_surer(profile: Profile) -> None:
+    """And is counted; the first time stays known."""
+    first = await profile.async_note(entry(origin=Origin.EXTRACTED))
+    later = NOW + timedelta(days=3)
+    second = await profile.async_note(entry("Vegetarian", origin=Origin.EXTRACTED, last_seen=later))
+    assert second.confidence > first.confidence
+    assert (second.count, second.first_seen, second.last_seen) == (2, NOW, later)
+    assert len(profile.stored()) == 1
+
+
+async def test_contradiction_makes_less_sure(profile: Profile) -> None:
+    """What was told stays until somebody tells otherwise; what was guessed gives way."""
+    await profile.async_note(entry())
+    doubted = await profile.async_note(entry("omnivore", origin=Origin.OBSERVED))
+    assert doubted.value == "vegetarian"
+    assert doubted.confidence < CONFIDENCE[Origin.TOLD]
+    told = await profile.async_note(entry("vegan"))
+    assert (told.value, told.previous) == ("vegan", "vegetarian")
+    assert told.confidence == CONFIDENCE[Origin.TOLD]
+    await profile.async_note(entry("tea", key="drink", origin=Origin.EXTRACTED))
+    guessed = await profile.async_note(entry("coffee", key="drink", origin=Origin.EXTRACTED))
+    assert (guessed.value, guessed.previous) == ("coffee", "tea")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("pin", "4711"), ("wifi password", "hunter22"), ("card", "4111 1111 1111 1111"), ("note", "PIN: 4711")],
+)
+async def test_codes_are_refused(profile: Profile, key: str, value: str) -> None:
+    """Whoever says them."""
+    with pytest.raises(PermissionDenied):
+        await profile.async_note(entry(value, key=key))
+    assert not profile.stored()
+
+
+async def test_it_is_bounded(profile: Profile) -> None:
+    """The least sure goes first; what was told is never dropped."""
+    for number in range(MAX_ENTRIES):
+        origin = Origin.OBSERVED if number == 7 else Origin.TOLD
+        await profile.async_note(entry(f"tea {number}", key=f"k{number}", origin=origin))
+    await profile.async_note(entry("one more", key="more"))
+    assert len(profile.stored()) == MAX_ENTRIES
+    assert profile.get("profile:anna:food:k7") is None
+    with pytest.raises(ValidationError):
+        await profile.async_note(entry("too much", key="last"))
+    await profile.async_note(entry("Ben has room", key="last", person="ben"))
+    long = await profile.async_note(entry("x" * 5000, key="k1"))
+    assert len(long.value) == 200
+
+
+@given(
+    whose=st.sampled_from([None, "anna", "ben"]),
+    speaker=st.sampled_from([None, "anna", "ben"]),
+    sensitivity=st.sampled_from(list(Sensitivity)),
+    people=st.booleans(),
+    home=st.booleans(),
+)
+def test_who_may_see(
+    whose: str | None, speaker: str | None, sensitivity: Sensitivity, people: bool, home: bool
+) -> None:
+    """Nobody sees another's; somebody unknown what is the household's and public; outside only that."""
+    model = AT_HOME if home else Disclosure(people=people, states=True)
+    seen = is_entry_visible(entry(person=whose, sensitivity=sensitivity), speaker, model)
+    if seen:
+        assert whose in (None, speaker)
+        assert speaker is not None or sensitivity is Sensitivity.PUBLIC
+        assert home or (people and sensitivity is Sensitivity.PUBLIC)
+    if home and whose == speaker and speaker is not None:
+        assert seen
+
+
+def test_what_is_delicate_is_sensitive_from_the_start() -> None:
+    """And how somebody is called is public."""
+    assert default_sensitivity("Health", "allergy", "anna") is Sensitivity.SENSITIVE
+    assert default_sensitivity("person", "name", "anna") is Sensitivity.PUBLIC
+    assert default_sensitivity("food", "diet", "anna") is Sensitivity.PRIVATE
+    assert default_sensitivity("household", "bins", None) is Sensitivity.PUBLIC
+
+
+def test_what_is_sensitive_is_no_knowledge() -> None:
+    """It is neither embedded nor found by retrieve_knowledge."""
+    entries = [entry(), entry(key="illness", sensitivity=Sensitivity.SENSITIVE)]
+    (document,) = documents(entries)
+    assert document.text == "food, diet: vegetarian"
+    assert document.person == "anna"
+
+
+async def test_finding(profile: Profile) -> None:
+    """By words; what always fits stands by itself, but not what is sensitive."""
+    await profile.async_note(entry())
+    await profile.async_note(entry("jazz", category="music", key="likes"))
+    await profile.async_note(
+        entry("diabetes", category="health", key="diet", sensitivity=Sensitivity.SENSITIVE)
+    )
+    (found,) = await profile.async_search("Play some music", 5, may_see=everybody)
+    assert found.value == "jazz"
+    assert [item.value for item in profile.standing(everybody)] == ["vegetarian"]
+    assert not await profile.async_search("Play some music", 5, may_see=lambda _entry: False)
+
+
+def test_stored_entries_are_read_back() -> None:
+    """Whole; what is none raises."""
+    known = replace(entry(), count=4, previous="omnivore")
+    assert from_dict(as_dict(known)) == known
+    for broken in ({}, {**as_dict(known), "value": 5}, {**as_dict(known), "sensitivity": "odd"}):
+        with pytest.raises((LookupError, TypeError, ValueError)):
+            from_dict(broken)
+
+
+async def test_the_store_keeps_what_can_be_read(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
+    """One entry that cannot be read costs itself."""
+    stored = {"entries": {"one": [as_dict(entry()), {"key": 1}]}}
+    hass_storage["home_agent.profile"] = {"version": 1, "minor_version": 1, "data": stored}
+    manager = ProfileManager(hass)
+    await manager.async_load()
+    assert [item.value for item in manager.of("one").stored()] == ["vegetarian"]
+    manager.of("two")
+    manager.forget("one")
+    await manager.async_flush()
+    assert "vegetarian" not in str(hass_storage["home_agent.profile"]["data"])
