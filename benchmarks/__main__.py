@@ -7,7 +7,7 @@ import logging
 import os
 from pathlib import Path
 
-from . import cache, replay, requests, retrieval, start, stores, turns
+from . import cache, injection, memory, replay, requests, retrieval, start, stores, turns
 from .report import Table, write_json
 
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
@@ -18,6 +18,8 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "replay": replay.run,
     "retrieval": retrieval.run,
     "stores": stores.run,
+    "injection": injection.run,
+    "memory": memory.run,
 }
 
 

@@ -37,6 +37,7 @@ from homeassistant.helpers.selector import (
     SelectSelector,
     TemplateSelector,
     TextSelector,
+    TimeSelector,
 )
 from homeassistant.util import dt as dt_util
 
@@ -45,6 +46,7 @@ from .documents import PAGES, ROOT, code, rows, section
 from .indexed import equipped
 from .servers.model_server import ModelServer
 from .servers.replies import cut, reset, text, tool_calls
+from .suggested import async_suggested
 
 INTEGRATION = ROOT / "custom_components" / DOMAIN
 ENGLISH: dict[str, Any] = json.loads((INTEGRATION / "translations" / "en.json").read_text(encoding="utf-8"))
@@ -69,12 +71,14 @@ NAMES_OF_SELECTORS = {
     EntitySelector: "entities",
     SelectSelector: "choice or text",
     TemplateSelector: "template",
+    TimeSelector: "time",
 }
 
 NAMES_OF_LISTS = {
     const.CONF_POLICY_PROFILES: "profiles",
     const.CONF_DEVICE_PERSONS: "devices and persons",
     const.CONF_NOTIFY_TARGETS: "persons with targets",
+    const.CONF_PROACTIVE_RULES: "rules with entities",
 }
 
 
@@ -219,6 +223,9 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
         "search_memories": {"query": "tea"},
         "add_memory": {"content": "Anna likes tea"},
         "clear_memories": {"confirm": True},
+        "export_data": {},
+        "erase_data": {},
+        "answer_suggestion": {"suggestion_id": await async_suggested(agent), "answer": "preview"},
     }
     added = await hass.services.async_call(
         DOMAIN, "add_memory", {"content": "Ben likes coffee"}, blocking=True, return_response=True
@@ -255,6 +262,8 @@ async def test_events(
     model_server.default = reset()
     await agent.say("Tell me a story")
     await hass.services.async_call(DOMAIN, "clear_history", blocking=True)
+    answer = {"suggestion_id": await async_suggested(agent), "answer": "reject"}
+    await hass.services.async_call(DOMAIN, "answer_suggestion", answer, blocking=True)
     for event in EVENTS:
         documented = {code(cells[0])[0] for cells in rows(section("docs/events.md", event), 2)}
         assert {frozenset(fired.data) for fired in captured[event]} == {frozenset(documented)}, event

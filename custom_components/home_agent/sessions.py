@@ -63,6 +63,10 @@ class ConversationSessionManager:
         """Write what has not been written yet."""
         await self._store.async_flush()
 
+    async def async_forget_set_aside(self) -> None:
+        """Delete files that could not be read, for people who want everything gone."""
+        await self._store.async_forget_set_aside()
+
     @callback
     def set_persistence(self, entry_id: str, enabled: bool) -> None:
         """Say whether the sessions of an entry survive a restart; those that did are dropped if not."""

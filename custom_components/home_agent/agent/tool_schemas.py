@@ -10,40 +10,68 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 
 from ..context.catalogue import Catalogue
+from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool
+from ..tools.json_schema import serialize
 from ..tools.other_apis import async_instances, named_tools, prompts, wire_name
 
 
 def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
     """Return one tool in the form that model servers take."""
     schema = probatio.to_openapi(tool.parameters, custom_serializer=serializer, openapi_version="3.1.0")
+    if isinstance(tool, HomeAgentTool):
+        schema = _lean(schema)
     function: dict[str, Any] = {"name": wire_name(tool.name), "parameters": schema}
     if tool.description:
         function["description"] = tool.description
     return {"type": "function", "function": function}
 
 
+def _lean(schema: Any) -> Any:
+    """Return a schema without the ban on other keys.
+
+    Models keep to the keys that they are shown, the guard refuses others anyway, and every word costs.
+    """
+    if isinstance(schema, list):
+        return [_lean(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    return {
+        key: _lean(value)
+        for key, value in schema.items()
+        if key != "additionalProperties" or value is not False
+    }
+
+
 def function_tools(
-    tools: Iterable[llm.Tool], serializer: Callable[[Any], Any] | None = llm.selector_serializer
+    tools: Iterable[llm.Tool], serializer: Callable[[Any], Any] | None = serialize
 ) -> list[dict[str, Any]]:
     """Return tools in the form that model servers take."""
     return [function_tool(tool, serializer) for tool in tools]
 
 
 class OwnTools:
-    """The agent's own tools as requests carry them. They change only with the catalogue."""
+    """The agent's own tools as requests carry them. They change only with the house."""
 
-    def __init__(self, tools: Iterable[llm.Tool]) -> None:
-        """Write the schemas once."""
+    def __init__(self, hass: HomeAssistant, tools: Iterable[llm.Tool]) -> None:
+        """Write the schemas."""
+        self._hass = hass
+        self.write(tools)
+
+    def write(self, tools: Iterable[llm.Tool]) -> None:
+        """Write the schemas once for as long as the tools stay the same."""
         own = list(tools)
         self.names = frozenset(tool.name for tool in own)
-        large = [tool for tool in own if isinstance(tool, HomeAgentTool) and tool.for_large_houses]
-        self._always = function_tools(tool for tool in own if tool not in large)
-        self._all = [*self._always, *function_tools(large)]
+        self._schemas = list(zip(own, function_tools(own), strict=True))
 
-    def beside(self, catalogue: Catalogue) -> list[dict[str, Any]]:
-        """Return the tools for a prompt with this catalogue."""
-        return self._always if catalogue.complete else self._all
+    def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
+        """Return the tools for this house and a prompt with this catalogue."""
+        return [
+            schema
+            for tool, schema in self._schemas
+            if not isinstance(tool, HomeAgentTool)
+            or (tool.is_useful(self._hass, house) and not (tool.for_large_houses and catalogue.complete))
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 
 from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Entry, Value, VectorStore
-from .documents import KnowledgeDocument
+from .documents import KnowledgeDocument, Source
 
 if TYPE_CHECKING:
     from ..vector.store import Vector
 
 BATCH = 64
+WITHOUT_WORDS = frozenset({Source.MEMORY, Source.PROFILE})
+"""Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
 SLICE_SECONDS = 0.004
 """How long hashing holds the event loop at once."""
 
@@ -67,7 +69,7 @@ class Filling:
             entries = [
                 Entry(
                     id=document.id,
-                    text=document.text,
+                    text="" if document.source in WITHOUT_WORDS else document.text,
                     vector=vectors[document.id],
                     content_hash=hashes[document.id],
                     metadata=metadata(document),

@@ -15,7 +15,7 @@ from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..vector.fusion import fuse
 from ..vector.text import clean
-from .likeness import differ, likeness
+from .likeness import differ
 from .records import Memory, MemoryType, Origin, Provenance
 from .settings import MemorySettings
 from .strength import has_expired, strength
@@ -58,6 +58,8 @@ class Memories:
         self._words = WordIndex()
         self.settings = MemorySettings()
         self.index: SemanticIndex | None = None
+        self.on_forgotten: Callable[[Collection[str]], None] | None = None
+        """Told the ids of what somebody wanted forgotten."""
         for memory in kept:
             self._put(memory)
 
@@ -152,7 +154,24 @@ class Memories:
         self._changed()
 
     async def async_forget(self, memory_ids: Collection[str]) -> list[Memory]:
-        """Forget memories, in the index as well; return which they were."""
+        """Forget what somebody wants forgotten, in the index as well; return which memories it was."""
+        gone = await self.async_drop(memory_ids)
+        if gone and self.on_forgotten is not None:
+            self.on_forgotten([memory.id for memory in gone])
+        return gone
+
+    async def async_observe(self, memory: Memory) -> bool:
+        """Keep what was observed, in place of what is kept under its id; return whether there was room.
+
+        What is alike is not merged: two habits may differ in a word.
+        """
+        if memory.id not in self._kept and not self._make_room(memory):
+            return False
+        await self._async_store(memory)
+        return True
+
+    async def async_drop(self, memory_ids: Collection[str]) -> list[Memory]:
+        """Drop memories that are over or make room for others; return which they were."""
         gone = [memory for memory_id in memory_ids if (memory := self._kept.pop(memory_id, None))]
         for memory in gone:
             self._words.remove(memory.id)
@@ -165,8 +184,8 @@ class Memories:
     async def async_tidy(self, now: datetime) -> list[Memory]:
         """Forget what has expired and what there is no room for; return which they were."""
         expired = [memory.id for memory in self._kept.values() if has_expired(memory, now)]
-        gone = await self.async_forget(expired)
-        return gone + await self.async_forget(self._weakest(len(self._kept) - self.settings.most, now))
+        gone = await self.async_drop(expired)
+        return gone + await self.async_drop(self._weakest(len(self._kept) - self.settings.most, now))
 
     async def async_sync(self) -> None:
         """Bring the vectors in step; what is there already is not embedded again."""
@@ -192,14 +211,10 @@ class Memories:
 
     async def _async_twin(self, new: Memory) -> Memory | None:
         """Return the memory of the same person that says the same."""
-        candidates = [
-            (likeness(memory.content, new.content), memory_id)
-            for memory_id in self._words.sharing(new.content)
-            if _same_scope(memory := self._kept[memory_id], new)
-        ]
-        best = max(candidates, default=(0.0, ""))
-        if best[0] >= self.settings.dedup_threshold:
-            return self._kept[best[1]]
+        for memory_id, _ in self._words.alike(new.content, self.settings.dedup_threshold):
+            memory = self._kept[memory_id]
+            if _same_scope(memory, new) and not differ(memory.content, new.content):
+                return memory
         if self.index is None or new.private:
             return None
         hits = await self.index.async_search(

@@ -63,6 +63,11 @@ class Memory:
     provenance: tuple[Provenance, ...] = ()
     """The oldest first; merging keeps all."""
 
+    @property
+    def texts(self) -> list[str]:
+        """Return the sentences by which it can be found elsewhere."""
+        return [self.content, *(heard.said for heard in self.provenance if heard.said)]
+
 
 def as_dict(memory: Memory) -> dict[str, Any]:
     """Return a memory as it is stored."""

@@ -1,7 +1,7 @@
 """Finds sentences by their words, one added or removed at a time."""
 
 from collections.abc import Collection
-from math import log
+from math import ceil, log
 from typing import Final
 
 from ..vector.text import words
@@ -60,13 +60,24 @@ class WordIndex:
         found = [(key, score / whole) for key, score in scores.items() if allowed is None or key in allowed]
         return sorted(found, key=lambda item: (-item[1], item[0]))
 
-    def sharing(self, text: str, least: int = 1) -> dict[str, int]:
-        """Return the keys of sentences with at least so many words in common, and how many these are."""
-        shared: dict[str, int] = {}
-        for word in set(words(text)):
-            for key in self._by_word.get(word, ()):
-                shared[key] = shared.get(key, 0) + 1
-        return {key: count for key, count in shared.items() if count >= least}
+    def alike(self, text: str, least: float) -> list[tuple[str, float]]:
+        """Return the sentences that share at least such a part of their words with a text, the best first.
+
+        The part is twice the shared words by all words of both. Who shares that much shares one of the
+        rarest words, so only these are looked up.
+        """
+        asked = frozenset(words(text))
+        if not asked:
+            return []
+        needed = max(1, ceil(len(asked) * least / (2 - least)))
+        rarest = sorted(asked, key=lambda word: len(self._by_word.get(word, ())))[: len(asked) - needed + 1]
+        found = []
+        for key in {key for word in rarest for key in self._by_word.get(word, ())}:
+            known = self._texts[key]
+            share = 2 * len(asked & known) / (len(asked) + len(known))
+            if share >= least:
+                found.append((key, share))
+        return sorted(found, key=lambda item: (-item[1], item[0]))
 
     def _weight(self, frequency: int) -> float:
         """Return what a word is worth that so many sentences have."""

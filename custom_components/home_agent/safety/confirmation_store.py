@@ -67,6 +67,10 @@ class ConfirmationStore:
         """Write what has not been written."""
         await self._store.async_flush()
 
+    async def async_forget_set_aside(self) -> None:
+        """Delete files that could not be read, for people who want everything gone."""
+        await self._store.async_forget_set_aside()
+
     @callback
     def take_lost(self, entry_id: str) -> list[Lost]:
         """Return what was lost of an entry, once."""

@@ -141,6 +141,14 @@ class Journal:
         self._on_change()
 
     @callback
+    def forget_user(self, user_id: str) -> int:
+        """Forget what was done and noted for a user; return how many entries."""
+        gone = self.ledger.forget_user(user_id) + self.audit.forget_user(user_id)
+        if gone:
+            self._on_change()
+        return gone
+
+    @callback
     def settle(self, turn_id: str) -> None:
         """Look again at what a turn changed."""
         self.ledger.settle(turn_id)
@@ -183,6 +191,10 @@ class JournalStore:
     async def async_flush(self) -> None:
         """Write what has not been written yet."""
         await self._store.async_flush()
+
+    async def async_forget_set_aside(self) -> None:
+        """Delete files that could not be read, for people who want everything gone."""
+        await self._store.async_forget_set_aside()
 
     @callback
     def of(self, entry_id: str) -> Journal:

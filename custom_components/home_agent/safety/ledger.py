@@ -177,6 +177,14 @@ class Ledger:
             later.update(deed.entity_ids)
 
     @callback
+    def forget_user(self, user_id: str) -> int:
+        """Forget what was done for a user; return how much."""
+        kept = [deed for deed in self._deeds if deed.user_id != user_id]
+        gone = len(self._deeds) - len(kept)
+        self._deeds = deque(kept, self._deeds.maxlen)
+        return gone
+
+    @callback
     def recent(self, limit: int) -> list[Deed]:
         """Return the last calls, the newest first."""
         return [deed for _, deed in zip(range(limit), reversed(self._deeds), strict=False)]

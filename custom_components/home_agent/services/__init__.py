@@ -9,8 +9,9 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, call
 from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
-from . import confirmations, conversations, index, memories, tools
-from .base import ATTR_CONFIG_ENTRY_ID, ATTR_ENTRY_ID, Service, async_require_admin, entry_of
+from . import confirmations, conversations, index, memories, privacy, suggestions, tools
+from .base import ATTR_CONFIG_ENTRY_ID, ATTR_ENTRY_ID, CommonService, Service, async_require_admin, entry_of
+from .reload import COMMON
 
 ENTRY_FIELDS: Final = {
     probatio.Optional(ATTR_CONFIG_ENTRY_ID): cv.string,
@@ -21,7 +22,9 @@ SERVICES: Final[Mapping[str, Service]] = {
     **tools.SERVICES,
     **index.SERVICES,
     **memories.SERVICES,
+    **privacy.SERVICES,
     **confirmations.SERVICES,
+    **suggestions.SERVICES,
 }
 
 
@@ -36,6 +39,26 @@ def async_setup_services(hass: HomeAssistant) -> None:
             schema=probatio.Schema({**service.fields, **ENTRY_FIELDS}),
             supports_response=service.response,
         )
+    for name, common in COMMON.items():
+        hass.services.async_register(
+            DOMAIN,
+            name,
+            _bound_to_all(common),
+            schema=probatio.Schema(common.fields),
+            supports_response=common.response,
+        )
+
+
+def _bound_to_all(service: CommonService) -> Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]:
+    """Return the handler of a service for all agents with the caller checked."""
+
+    async def handle(call: ServiceCall) -> ServiceResponse:
+        if service.admin:
+            await async_require_admin(call)
+        response = await service.handler(call)
+        return response if call.return_response else None
+
+    return handle
 
 
 def _bound(service: Service) -> Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]:

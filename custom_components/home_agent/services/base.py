@@ -29,6 +29,16 @@ class Service:
     admin: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class CommonService:
+    """A service that is for all agents."""
+
+    handler: Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]
+    fields: dict[Any, Any]
+    response: SupportsResponse = SupportsResponse.OPTIONAL
+    admin: bool = False
+
+
 async def async_caller(call: ServiceCall) -> User | None:
     """Return the user who calls; None for an automation. Raises UnknownUser for one who is gone."""
     if call.context.user_id is None:
@@ -58,6 +68,9 @@ def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
     if action_id := call.data.get("action_id"):
         # Its id says whose it is; where nobody has it, each agent would say the same.
         found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
+    if suggestion_id := call.data.get("suggestion_id"):
+        whose = [entry for entry in found if entry.runtime_data.proactive.suggestions.has(suggestion_id)]
+        found = whose or found[:1]
     if len(found) == 1:
         return found[0]
     key = "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded")

@@ -18,6 +18,7 @@ from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..memory.memories import make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.visibility import is_visible
+from ..privacy import async_forget
 from ..runtime import HomeAgentConfigEntry
 from .base import Service, async_caller, async_require_admin
 
@@ -55,7 +56,7 @@ async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
 async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Remember something, for a person or for the household."""
     caller = await async_person_of_user(call.hass, call.context.user_id)
-    person = await _async_person(call)
+    person = await async_person(call)
     if person is not None and person != caller:
         await async_require_admin(call)
     try:
@@ -86,8 +87,7 @@ async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
             translation_key="memory_unknown",
             translation_placeholders={"memory_id": call.data["memory_id"]},
         )
-    await memories.async_forget([memory.id])
-    await entry.runtime_data.shared.memories.async_flush()
+    await async_forget(entry.runtime_data, [memory.id])
     return {"memory_id": memory.id}
 
 
@@ -95,13 +95,12 @@ async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servic
     """Forget all memories of a person, or all there are."""
     if not call.data["confirm"]:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="clear_unconfirmed")
-    person = await _async_person(call)
+    person = await async_person(call)
     if person is None or person.user_id is None or person.user_id != call.context.user_id:
         await async_require_admin(call)
     memories = entry.runtime_data.memories
     whose = [memory.id for memory in memories.stored() if person is None or memory.person == person.id]
-    gone = await memories.async_forget(whose)
-    await entry.runtime_data.shared.memories.async_flush()
+    gone = await async_forget(entry.runtime_data, whose)
     return {"deleted_count": len(gone)}
 
 
@@ -110,7 +109,7 @@ async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
 
     Administrators and automations see everybody's.
     """
-    user, person = await async_caller(call), await _async_person(call)
+    user, person = await async_caller(call), await async_person(call)
     visible: Callable[[Memory], bool] = lambda _memory: True  # noqa: E731 - one of two
     if user is not None and not user.is_admin:
         caller = await async_person_of_user(call.hass, user.id)
@@ -120,7 +119,7 @@ async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
     return lambda memory: memory.person == person.id and visible(memory)
 
 
-async def _async_person(call: ServiceCall) -> Person | None:
+async def async_person(call: ServiceCall) -> Person | None:
     """Return whom a call is about. Raises ServiceValidationError for somebody unknown."""
     if not (said := call.data.get("person")):
         return None

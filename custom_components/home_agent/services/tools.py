@@ -67,6 +67,20 @@ async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> Se
     return {"entries": entries}
 
 
+async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Return what was searched for on the web, sent or held back, the newest first.
+
+    A user who is no administrator gets this user's own searches.
+    """
+    audit = entry.runtime_data.handler.journal.audit
+    user = await async_caller(call)
+    found = audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+    if user is not None and not user.is_admin:
+        found = [item for item in found if item.get("user_id") == user.id]
+    entries: list[JsonValueType] = [*found[: call.data["limit"]]]
+    return {"entries": entries}
+
+
 SERVICES: Final[Mapping[str, Service]] = {
     "execute_tool": Service(
         _async_execute_tool,
@@ -76,6 +90,15 @@ SERVICES: Final[Mapping[str, Service]] = {
         },
     ),
     "undo": Service(_async_undo, {probatio.Optional("conversation_id"): cv.string}),
+    "search_log": Service(
+        _async_search_log,
+        {
+            probatio.Optional("limit", default=50): probatio.All(
+                probatio.Coerce(int), probatio.Range(min=1, max=MAX_ENTRIES)
+            ),
+        },
+        SupportsResponse.ONLY,
+    ),
     "audit_log": Service(
         _async_audit_log,
         {

@@ -14,6 +14,7 @@ from homeassistant.util.json import JsonValueType
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.persons import persons
 from ..memory.asking import asks_to_remember
+from ..memory.extraction.grounds import is_own_words
 from ..memory.memories import Found, Memories, Outcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret

@@ -1,0 +1,151 @@
+"""P7: searching memories, adding one, and reading all at the start; by words, and with vectors beside."""
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import asynccontextmanager
+from itertools import islice, product
+from pathlib import Path
+import tempfile
+from time import perf_counter
+
+from pytest_homeassistant_custom_component.common import async_test_home_assistant
+
+import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
+from custom_components.home_agent import const
+from custom_components.home_agent.events import EventEmitter
+from custom_components.home_agent.knowledge.embedder import async_create_embedder
+from custom_components.home_agent.knowledge.semantic import SemanticIndex
+from custom_components.home_agent.memory.manager import MemoryManager
+from custom_components.home_agent.memory.memories import Memories, make_memory
+from custom_components.home_agent.memory.records import Memory, Origin, Provenance
+from custom_components.home_agent.memory.settings import MemorySettings
+from custom_components.home_agent.vector.embedded import EmbeddedStore
+from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
+
+from .report import Table, middle, p95
+
+ENTRY = "bench"
+SIZES = (1_000, 10_000)
+ADDED = 100
+QUESTIONS = 200
+LIMIT = 5
+WITH_VECTORS = {**const.DEFAULTS, const.CONF_EMBEDDING_PROVIDER: "builtin"}
+
+NAMES = ("Anna", "Ben", "Carl", "Dora", "Emil", "Fine", "Grandma", "Hans", "Ida", "Jule")
+VERBS = (
+    "likes",
+    "dislikes",
+    "bought",
+    "lost",
+    "repaired",
+    "borrowed",
+    "collects",
+    "paints",
+    "sells",
+    "misses",
+)
+THINGS = (
+    *("tea with honey", "the red bicycle", "old records", "the garden shed", "strong coffee", "wool socks"),
+    *("the tall ladder", "chess problems", "stamps from Peru", "the blue armchair"),
+)
+WHENS = (
+    *("in the morning", "on Sundays", "at work", "in winter", "by the sea", "with friends", "at night"),
+    *("for the school", "in the cellar", "on holiday"),
+)
+COLUMNS = ("memories", "found by", "search p50 ms", "search p95 ms", "add one p50 ms", "reload s")
+
+
+async def run() -> list[Table]:
+    """Measure and return the table."""
+    table = Table("P7", "memories", COLUMNS)
+    for size in SIZES:
+        table.add(size, "words", *await _measure(size, vectors=False))
+        table.add(size, "words and vectors", *await _measure(size, vectors=True))
+    table.notes.append("goal at 1,000 / 10,000: search p95 3 / 20 ms; add one 10 ms; reload of 1,000 0.3 s")
+    table.notes.append("with vectors the sentence is embedded already, as it is once for the whole turn")
+    return [table]
+
+
+def _contents(count: int) -> Sequence[str]:
+    """Return so many different sentences."""
+    parts = product(THINGS, VERBS, WHENS, NAMES)
+    return [f"{name} {verb} {thing} {when}" for thing, verb, when, name in islice(parts, count)]
+
+
+async def _measure(size: int, *, vectors: bool) -> Sequence[float]:
+    """Return the figures of one row."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        async with async_test_home_assistant(config_dir=folder) as hass:
+            try:
+                async with _index(hass, Path(folder), vectors=vectors) as index:
+                    return await _figures(hass, size, index)
+            finally:
+                await hass.async_stop(force=True)
+
+
+@asynccontextmanager
+async def _index(hass: HomeAssistant, folder: Path, *, vectors: bool) -> AsyncGenerator[SemanticIndex | None]:
+    """Return the index of meanings, if one is wanted."""
+    if not vectors:
+        yield None
+        return
+
+    async def store() -> EmbeddedStore:
+        return EmbeddedStore(folder / "vectors", hass.async_add_executor_job, lambda _report: None)
+
+    index = SemanticIndex(
+        hass,
+        entry_id=ENTRY,
+        title="bench",
+        emitter=EventEmitter(hass, False),
+        open_store=store,
+        open_embedder=lambda: async_create_embedder(hass, WITH_VECTORS),
+    )
+    await index.async_start()
+    yield index
+    await index.async_close()
+
+
+async def _figures(hass: HomeAssistant, size: int, index: SemanticIndex | None) -> Sequence[float]:
+    """Fill the memory, then search, add and read it again."""
+    manager = MemoryManager(hass)
+    memories = manager.of(ENTRY)
+    settings = MemorySettings(most=2 * size, dedup_threshold=1.0)
+    memories.configure(settings, None)
+    contents = _contents(size)
+    for content in contents[:-ADDED]:
+        await memories.async_remember(_memory(content))
+    memories.configure(settings, index)
+    await memories.async_sync()
+    adding = [await _timed_add(memories, content) for content in contents[-ADDED:]]
+    searching = [
+        await _timed_search(memories, question, index) for question in contents[:: size // QUESTIONS]
+    ]
+    await manager.async_flush()
+    begin = perf_counter()
+    again = MemoryManager(hass)
+    await again.async_load()
+    again.of(ENTRY).configure(settings, index)
+    await again.of(ENTRY).async_sync()
+    return middle(searching), p95(searching), middle(adding), perf_counter() - begin
+
+
+def _memory(content: str) -> Memory:
+    """Return something to remember."""
+    return make_memory(content, origin=Origin.EXTRACTED, heard=Provenance(at=dt_util.utcnow()))
+
+
+async def _timed_add(memories: Memories, content: str) -> float:
+    """Return the milliseconds of adding one."""
+    begin = perf_counter()
+    await memories.async_remember(_memory(content))
+    return (perf_counter() - begin) * 1000
+
+
+async def _timed_search(memories: Memories, question: str, index: SemanticIndex | None) -> float:
+    """Return the milliseconds of one search."""
+    if index is not None:
+        await memories.async_search(question, LIMIT, may_see=lambda _memory: True)
+    begin = perf_counter()
+    await memories.async_search(question, LIMIT, may_see=lambda _memory: True)
+    return (perf_counter() - begin) * 1000
