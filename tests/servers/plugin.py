@@ -7,7 +7,10 @@ import pytest
 from .chroma import ChromaServer, ChromaServers, name_of, programs
 from .chroma_between import ChromaBetween
 from .chroma_stand_in import ChromaStandIn
+from .influxdb import InfluxServer, InfluxStandIn, program
 from .model_server import ModelServer
+from .rest_server import RestServer
+from .search_server import SearchServer
 
 
 @pytest.fixture
@@ -21,6 +24,13 @@ def model_server(socket_enabled: None) -> Iterator[ModelServer]:
 def other_model_server(socket_enabled: None) -> Iterator[ModelServer]:
     """Return a second one, for fallbacks and external models."""
     with ModelServer() as server:
+        yield server
+
+
+@pytest.fixture
+def rest_server(socket_enabled: None) -> Iterator[RestServer]:
+    """Return a web service on loopback."""
+    with RestServer() as server:
         yield server
 
 
@@ -53,4 +63,38 @@ def chroma_between(chroma: ChromaServer) -> Iterator[ChromaBetween]:
 def chroma_stand_in(socket_enabled: None) -> Iterator[ChromaStandIn]:
     """Return a scripted stand-in for Chroma."""
     with ChromaStandIn() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _influx_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[InfluxServer | None]:
+    """Return a real InfluxDB of this run, or nothing where it is not installed."""
+    installed = program()
+    if installed is None:
+        yield None
+        return
+    with InfluxServer(installed, tmp_path_factory.mktemp("influxdb")) as server:
+        yield server
+
+
+@pytest.fixture
+def influxdb(socket_enabled: None, request: pytest.FixtureRequest) -> InfluxServer:
+    """Return a real InfluxDB of version 1."""
+    server: InfluxServer | None = request.getfixturevalue("_influx_server")
+    if server is None:
+        pytest.fail("there is no InfluxDB: run scripts/test --unit once, it installs one")
+    return server
+
+
+@pytest.fixture
+def influx_stand_in(socket_enabled: None) -> Iterator[InfluxStandIn]:
+    """Return a stand-in for InfluxDB of version 2."""
+    with InfluxStandIn() as server:
+        yield server
+
+
+@pytest.fixture
+def search_server(socket_enabled: None) -> Iterator[SearchServer]:
+    """Return a scripted search service."""
+    with SearchServer() as server:
         yield server

@@ -1,6 +1,7 @@
 """Checks and normal forms of what a person types into a form."""
 
 from collections.abc import Iterable, Mapping
+from datetime import timedelta
 import ipaddress
 import json
 import re
@@ -16,6 +17,7 @@ from ..channels.notify_targets import NO_PERSONS, TARGETS
 from ..errors import AuthenticationError
 from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
+from ..proactive import rules as proactive
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
 
@@ -25,7 +27,11 @@ KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is n
 MAX_HEADERS: Final = 32
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
+MAX_WATCHED: Final = 50
+MAX_WATCHED_DAYS: Final = 30
 MAX_COLLECTIONS: Final = 10
+MIN_KEYWORD: Final = 2
+"""Letters."""
 
 _SCHEME = re.compile(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
 _HOST = re.compile(r"^[\w.:%-]*\w[\w.:%-]*$")
@@ -48,6 +54,7 @@ _HEADER_VALUE = re.compile(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
 _DURATION = re.compile(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _TARGET = re.compile(r"^notify\.[a-z0-9_]+$")
+_HOST = re.compile(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
 _ATTRIBUTE = re.compile(r"^[a-z0-9_*?]+$")
 _PATTERN = re.compile(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
 _COLLECTION = re.compile(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
@@ -286,6 +293,17 @@ def clean_rules(values: Iterable[str]) -> list[str]:
     return rules
 
 
+def clean_hosts(values: Iterable[str]) -> list[str]:
+    """Return hosts with wildcards, in lower case, without scheme, port and path. Raises InvalidInput."""
+    names = clean_names(value.lower().partition("://")[2] or value.lower() for value in values)
+    if len(names) > MAX_PATTERNS:
+        raise InvalidInput("too_many_rules", limit=str(MAX_PATTERNS))
+    hosts = [_HOST.match(name) for name in names]
+    if None in hosts:
+        raise InvalidInput("invalid_host", host=names[hosts.index(None)][:60])
+    return list(dict.fromkeys(found[1] for found in hosts if found))
+
+
 def clean_profiles(value: object) -> list[dict[str, object]]:
     """Return the profiles with their rules checked, without what was left empty."""
     items = value if isinstance(value, list) else [value]
@@ -327,9 +345,59 @@ def clean_targets(value: object) -> list[dict[str, object]]:
     return [{PERSON: person, TARGETS: targets} for person, targets in found.items() if targets]
 
 
+def clean_proactive(value: object) -> list[dict[str, object]]:
+    """Return the rules of what is told unasked, without what was left empty.
+
+    Raises InvalidInput for one that could never be told.
+    """
+    items = value if isinstance(value, list) else [value]
+    if len(items) > MAX_WATCHED:
+        raise InvalidInput("too_many_rules", limit=str(MAX_WATCHED))
+    return [_clean_watched(item) for item in items if isinstance(item, Mapping)]
+
+
+def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
+    """Return one rule of what is told unasked."""
+    name = str(item[proactive.RULE])
+    template = proactive.TEMPLATES[name]
+    entities = clean_names(as_texts(item.get(proactive.ENTITIES)))[:MAX_PATTERNS]
+    state = str(item.get(proactive.STATE) or "").strip()
+    if name == proactive.OWN and not (entities and state):
+        raise InvalidInput("proactive_state_missing")
+    if not template.kinds and not entities:
+        raise InvalidInput("proactive_entities_missing")
+    duration = "".join(str(item.get(proactive.DURATION) or "").split()).lower()
+    if duration:
+        try:
+            too_long = (read_span(duration) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS)
+        except (ValueError, OverflowError) as err:
+            raise InvalidInput("proactive_duration") from err
+        if too_long:
+            raise InvalidInput("proactive_duration")
+    found: dict[str, object] = {
+        proactive.ENTITIES: entities,
+        proactive.STATE: state if name == proactive.OWN else "",
+        proactive.DURATION: duration,
+        proactive.PERSONS: clean_names(as_texts(item.get(proactive.PERSONS))),
+        proactive.URGENT: bool(item.get(proactive.URGENT)),
+    }
+    return {proactive.RULE: name, **{key: kept for key, kept in found.items() if kept}}
+
+
 def clean_names(values: Iterable[str]) -> list[str]:
     """Return names without surrounding space, blanks and doubles, in their order."""
     return list(dict.fromkeys(value.strip() for value in values if value.strip()))
+
+
+def clean_keywords(values: Iterable[str]) -> list[str]:
+    """Return words of the household's own; raises InvalidInput for one that would hold back everything."""
+    keywords = clean_names(values)
+    if len(keywords) > MAX_PATTERNS:
+        raise InvalidInput("too_many_patterns", limit=str(MAX_PATTERNS))
+    for keyword in keywords:
+        if len(keyword.replace("*", "").replace("?", "").strip()) < MIN_KEYWORD:
+            raise InvalidInput("invalid_keyword", keyword=keyword[:60])
+    return keywords
 
 
 def is_pattern(value: str) -> bool:

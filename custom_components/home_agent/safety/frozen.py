@@ -1,6 +1,6 @@
 """Calls that wait for a person's word, as they are and as they will be run."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +19,8 @@ class FrozenCall:
     service: str
     entity_ids: tuple[str, ...]
     data: Mapping[str, Any]
+    tool: str = ""
+    """The custom tool that makes the call, if one does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,17 @@ class FrozenTool:
     llm_context: llm.LLMContext
 
 
-type Frozen = FrozenCall | FrozenIntent | FrozenTool
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenLook:
+    """One look through a camera. What was seen is said after the yes."""
+
+    entity_id: str
+    question: str
+    look: Callable[[], Awaitable[str]] = field(compare=False, repr=False)
+    seen: list[str] = field(default_factory=list, compare=False)
+
+
+type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,7 +81,8 @@ class Draft:
 
 
 def frozen_call(
-    domain: str, service: str, entity_ids: tuple[str, ...], data: Mapping[str, Any]
+    domain: str, service: str, entity_ids: tuple[str, ...], data: Mapping[str, Any], tool: str = ""
 ) -> FrozenCall:
     """Return a call that nothing can change any more."""
-    return FrozenCall(domain=domain, service=service, entity_ids=tuple(entity_ids), data=deepcopy(dict(data)))
+    own = deepcopy(dict(data))
+    return FrozenCall(domain=domain, service=service, entity_ids=tuple(entity_ids), data=own, tool=tool)

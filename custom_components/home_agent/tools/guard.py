@@ -5,14 +5,15 @@ calls a service for the model's sake.
 """
 
 import asyncio
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, override
 
 import probatio
 
 from homeassistant.auth.models import User
-from homeassistant.auth.permissions.const import POLICY_CONTROL
-from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
 from homeassistant.helpers import intent, llm
@@ -22,35 +23,52 @@ from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
 from ..safety.confirmation import PendingAction
-from ..safety.frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenTool, frozen_call
+from ..safety.frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool, frozen_call
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.verdict import Verdict
-from .actions import is_vetted
-from .base import ServiceCall
+from .actions import GATED_DOMAINS
+from .base import HomeAgentTool, ServiceCall
 from .intents import predicted_calls
+from .looking import Looking
 from .other_apis import inner_name, intent_of, script_of
 from .redaction import without_secrets
 from .results import envelope
+from .vetted import ANNOUNCE, NOTIFY, READS, is_offered
 
 NOTIFY_SECONDS = 10
 """How long a notify service may take."""
+ANNOUNCE_SECONDS = 60
+"""How long a satellite may take to say something: it speaks first, then it answers."""
 
 TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
 
 
-class Guard:
+class Guard(Looking):
     """Judges calls and makes those that are let through."""
 
     def __init__(
-        self, hass: HomeAssistant, policy: Policy, *, journal: Journal, timeout: float, gated: bool
+        self,
+        hass: HomeAssistant,
+        policy: Policy,
+        *,
+        journal: Journal,
+        timeout: float,
+        gated: bool,
+        is_receiver: Callable[[ServiceCall], bool],
     ) -> None:
-        """Take the policy; `timeout` is in seconds, `gated` lets scripts and scenes through."""
+        """Take the policy; `timeout` is in seconds, `gated` lets scripts and scenes through.
+
+        `is_receiver` says whether a call is a message to a target that the household has named.
+        """
         self._hass = hass
         self._policy = policy
         self.journal = journal
         self._timeout = timeout
         self._gated = gated
+        self._written: Mapping[str, tuple[str, str]] = {}
+        """The one service of each custom tool, as it stands in the household's YAML."""
+        self._is_receiver = is_receiver
 
     @callback
     def is_exposed(self, entity_id: str) -> bool:
@@ -68,28 +86,51 @@ class Guard:
         if self.check(call, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
-            frozen = frozen_call(call.domain, call.service, call.entity_ids, call.data)
+            frozen = frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool)
             raise ConfirmationNeeded(draft.freeze(frozen))
         await self._async_make(call, speaker)
 
     async def _async_make(self, call: ServiceCall, speaker: Speaker) -> None:
         """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
-        with self.journal.acting(call, speaker):
-            try:
-                await self._hass.services.async_call(
-                    call.domain,
-                    call.service,
-                    {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
-                    blocking=True,
-                    context=speaker.context,
-                )
-            except (Unauthorized, UnknownUser) as err:
-                raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
-            except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
-                # A door may quote its code, and this goes into ledger, audit log and result.
-                problem = f"{call.domain}.{call.service} failed: {err}"
-                raise ToolExecutionError(without_secrets(problem, call.data)) from err
+        targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
+        with self.journal.acting(call, speaker), _in_words(call):
+            await self._hass.services.async_call(
+                call.domain,
+                call.service,
+                {**call.data, **targets},
+                blocking=True,
+                context=speaker.context,
+            )
 
+    async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
+        """Call a service that only answers and return what it says, by entity.
+
+        Raises PermissionDenied for what the speaker may not read, and ToolExecutionError for what failed.
+        """
+        user = await self.async_user(speaker)
+        with self.journal.judging(call, speaker):
+            self._judge_reading(call, user, speaker)
+        with _in_words(call):
+            # Home Assistant wants the right to control for any service; to read, that to read is enough.
+            answer = await self._hass.services.async_call(
+                call.domain,
+                call.service,
+                {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
+                blocking=True,
+                context=Context(parent_id=speaker.context.id),
+                return_response=True,
+            )
+        return dict(answer or {})
+
+    def _judge_reading(self, call: ServiceCall, user: User | None, speaker: Speaker) -> None:
+        """Raise PermissionDenied for what the speaker may not read. What is restricted is not read either."""
+        if (call.domain, call.service) not in READS:
+            raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
+        self._check_targets(call, user, POLICY_READ)
+        if self._policy.judge(call.domain, call.service, call.entity_ids, speaker) is not Verdict.ALLOW:
+            raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+
+    @override
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
 
@@ -110,21 +151,63 @@ class Guard:
 
     def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
         """Return what is said of a call; raises PermissionDenied."""
-        if not is_vetted(call.domain, call.service, gated=self._gated):
+        written = self._is_written(call)
+        vetted = is_offered(call.domain, call.service, gated=self._gated)
+        message = call.domain == NOTIFY and not written
+        if message and not self._is_receiver(call):
+            raise PermissionDenied("Messages go only to targets that the household has named")
+        if not vetted and not written and not message:
             raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
-        if wrong := TARGET_KEYS & call.data.keys():
-            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
-        if not call.entity_ids:
-            raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
-        for entity_id in call.entity_ids:
-            if not self.is_exposed(entity_id):
-                raise PermissionDenied("A target does not exist or is not exposed to the assistant")
-            if user is not None and not user.permissions.check_entity(entity_id, POLICY_CONTROL):
-                raise PermissionDenied(f"The user may not control {entity_id}")
+        if not message:
+            self._check_targets(call, user, POLICY_CONTROL, written=written)
         verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker)
+        if call.tool:
+            # Whoever wrote the tool allowed its service, but not what somebody outside wants of it.
+            harmless = vetted or not speaker.tainted
+            verdict = max(verdict, self._policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+        if message and speaker.tainted:
+            return Verdict.CONFIRM  # the words may be those of the text that was read
         return verdict
+
+    @override
+    def _check_targets(
+        self, call: ServiceCall, user: User | None, right: str, *, written: bool = False
+    ) -> None:
+        """Raise PermissionDenied for targets that are not exposed, or that the user has no such right to."""
+        if wrong := TARGET_KEYS & call.data.keys():
+            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
+        if not call.entity_ids and not written:
+            raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
+        for entity_id in (*call.entity_ids, *(self._named_in(call.data) if written else ())):
+            if not self.is_exposed(entity_id):
+                raise PermissionDenied("A target does not exist or is not exposed to the assistant")
+            if user is not None and not user.permissions.check_entity(entity_id, right):
+                verb = "control" if right == POLICY_CONTROL else "read"
+                raise PermissionDenied(f"The user may not {verb} {entity_id}")
+
+    def _is_written(self, call: ServiceCall) -> bool:
+        """Return whether the household wrote this very service into the YAML for the tool that calls it."""
+        own = bool(call.tool) and self._written.get(call.tool) == (call.domain, call.service)
+        return own and (self._gated or call.domain not in GATED_DOMAINS)
+
+    def _named_in(self, value: Any) -> Iterator[str]:
+        """Yield the entities that stand in a call's data: a second player to speak on, members of a group."""
+        if isinstance(value, str):
+            if self._hass.states.get(value) is not None:
+                yield value
+        elif isinstance(value, Mapping | list | tuple):
+            for item in value.values() if isinstance(value, Mapping) else value:
+                yield from self._named_in(item)
+
+    @callback
+    def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
+        """Return whether a call is free now without anybody's word. Nothing is called, and nothing noted."""
+        try:
+            return self._judge(call, user, speaker) is Verdict.ALLOW
+        except PermissionDenied:
+            return False
 
     @callback
     def check_intent(
@@ -209,9 +292,16 @@ class Guard:
     async def _async_run_frozen(self, item: Frozen, user: User | None, speaker: Speaker) -> None:
         """Run one confirmed call."""
         match item:
+            case FrozenLook():
+                self._judge_look(item, user, speaker)
+                await self._async_look(item, speaker)
             case FrozenCall():
                 call = ServiceCall(
-                    domain=item.domain, service=item.service, entity_ids=item.entity_ids, data=item.data
+                    domain=item.domain,
+                    service=item.service,
+                    entity_ids=item.entity_ids,
+                    data=item.data,
+                    tool=item.tool,
                 )
                 self.check(call, user, speaker)
                 await self._async_make(call, speaker)
@@ -219,11 +309,18 @@ class Guard:
                 await self._async_run_intent(item, user, speaker)
             case FrozenTool():
                 self._judge_tool(item, user, speaker)
+                if isinstance(item.tool, HomeAgentTool):
+                    await self._async_run_own(item.tool, dict(item.args), speaker)
+                    return
                 call_input = llm.ToolInput(item.tool.name, dict(item.args))
                 calls = self.calls_of(item.tool, item.args, speaker)
                 with self.journal.acting_all(calls, speaker, item.args):
                     result = await item.tool.async_call(self._hass, call_input, item.llm_context)
                     envelope(result, strict=True)
+
+    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], speaker: Speaker) -> None:
+        """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
+        raise NotImplementedError
 
     async def _async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
         """Run a confirmed intent, if it would still do what was confirmed."""
@@ -243,6 +340,24 @@ class Guard:
             )
 
 
+def nobody(_call: ServiceCall) -> bool:
+    """Let no message out."""
+    return False
+
+
+@contextmanager
+def _in_words(call: ServiceCall) -> Iterator[None]:
+    """Raise what a service raises as PermissionDenied or ToolExecutionError."""
+    try:
+        yield
+    except (Unauthorized, UnknownUser) as err:
+        raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
+    except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
+        # A door may quote its code, and this goes into ledger, audit log and result.
+        problem = f"{call.domain}.{call.service} failed: {err}"
+        raise ToolExecutionError(without_secrets(problem, call.data)) from err
+
+
 async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any], context: Context) -> None:
     """Send words of our own to a notify target that the household has chosen; no model has a part in it.
 
@@ -253,3 +368,30 @@ async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any
             await hass.services.async_call("notify", service, dict(data), blocking=True, context=context)
     except Exception as err:  # notify services are anybody's and raise anything
         raise ToolExecutionError(f"notify.{service}: {str(err) or type(err).__name__}") from err
+
+
+async def async_reload_automation(hass: HomeAssistant, automation_id: str, context: Context) -> None:
+    """Have one automation loaded that an administrator has approved.
+
+    Raises ToolExecutionError if that fails.
+    """
+    try:
+        await hass.services.async_call(
+            "automation", SERVICE_RELOAD, {CONF_ID: automation_id}, blocking=True, context=context
+        )
+    except (HomeAssistantError, probatio.Invalid) as err:
+        raise ToolExecutionError(f"automation.{SERVICE_RELOAD}: {err}") from err
+
+
+async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> None:
+    """Say words of our own on the satellite where somebody has asked for them; no model chooses which.
+
+    Raises ToolExecutionError if it does not say them.
+    """
+    domain, service = ANNOUNCE
+    data = {ATTR_ENTITY_ID: entity_id, "message": message}
+    try:
+        async with asyncio.timeout(ANNOUNCE_SECONDS):
+            await hass.services.async_call(domain, service, data, blocking=True, context=Context())
+    except Exception as err:  # satellites are anybody's and raise anything
+        raise ToolExecutionError(f"{domain}.{service}: {str(err) or type(err).__name__}") from err

@@ -9,6 +9,7 @@ from homeassistant.helpers import llm
 
 from ..const import DOMAIN
 from .handler import ToolHandler
+from .json_schema import serialize
 from .redaction import redacted
 from .turn_calls import TurnCalls
 
@@ -49,7 +50,7 @@ def own_instance(hass: HomeAssistant, handler: ToolHandler, turn: TurnCalls) -> 
         api_prompt="",
         llm_context=turn.llm_context,
         tools=list(turn.tools.values()),
-        custom_serializer=llm.selector_serializer,
+        custom_serializer=serialize,
         handler=handler,
         turn=turn,
     )

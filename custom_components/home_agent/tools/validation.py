@@ -11,6 +11,7 @@ import probatio
 from homeassistant.helpers import llm
 
 from ..errors import ValidationError
+from .json_schema import serialize
 
 MAX_ERROR: Final = 300
 MAX_SENTENCE: Final = 80
@@ -55,7 +56,7 @@ def view_of(tool: llm.Tool) -> View:
     if (view := _VIEWS.get(tool)) is None:
         try:
             view = probatio.to_openapi(
-                tool.parameters, custom_serializer=llm.selector_serializer, openapi_version="3.1.0"
+                tool.parameters, custom_serializer=serialize, openapi_version="3.1.0"
             )
         except probatio.Error, TypeError, ValueError:
             view = {}

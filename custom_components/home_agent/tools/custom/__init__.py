@@ -1,0 +1,1 @@
+"""Tools that a household writes into `configuration.yaml`."""

@@ -1,0 +1,82 @@
+"""What every custom tool is made of."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, override
+
+from homeassistant.core import HomeAssistant
+from homeassistant.util.json import JsonValueType
+
+from ...errors import PermissionDenied
+from ..base import HomeAgentTool, ToolRun
+from ..json_schema import JsonSchema
+from .checks import Section
+from .templates import Writer, variables_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Definition:
+    """What all tools of the YAML have in common."""
+
+    hass: HomeAssistant
+    name: str
+    description: str
+    schema: JsonSchema
+
+    @property
+    def names(self) -> list[str]:
+        """Return the names of the arguments."""
+        return list(self.schema.written.get("properties", {}))
+
+
+class CustomTool(HomeAgentTool):
+    """A tool that the household wrote. Each handler type is a class of its own, see `HANDLERS`.
+
+    One object serves one agent: `settings` are the options of its entry.
+    """
+
+    judged = True
+
+    def __init__(self, definition: Definition, handler: Any, settings: Mapping[str, Any]) -> None:
+        """Take what `read` has read."""
+        self.name = definition.name
+        self.title = definition.name
+        self.description = definition.description
+        self.parameters = definition.schema
+        self._names = definition.names
+        self._settings = settings
+        self.configure(handler)
+
+    @classmethod
+    @abstractmethod
+    def read(cls, section: Section, writer: Writer) -> Any:
+        """Return what the handler's part of the YAML says; None with problems reported."""
+
+    @abstractmethod
+    def configure(self, handler: Any) -> None:
+        """Take what `read` has returned."""
+
+    @abstractmethod
+    async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Do the work; `variables` are the arguments as templates take them."""
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Refuse entities that are not exposed, then do the work."""
+        for text in _texts(args):
+            if run.hass.states.get(text) is not None and not run.is_exposed(text):
+                raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
+        return await self.async_handle(variables_of(self._names, args), run)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts among arguments."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _texts(item)

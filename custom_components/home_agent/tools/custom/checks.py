@@ -1,0 +1,201 @@
+"""Reading what people wrote into YAML: every problem with its place and what to write instead."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from math import isfinite
+from typing import Any, Final
+
+MAX_DEPTH: Final = 20
+MAX_PROBLEMS: Final = 10
+MAX_SHOWN: Final = 40
+_MISSING: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands; empty where the configuration does not come from a file."""
+
+    file: str = ""
+    line: int | str = ""
+
+    @classmethod
+    def of(cls, node: Any) -> Place | None:
+        """Return where a node of a YAML file stands."""
+        file, line = getattr(node, "__config_file__", None), getattr(node, "__line__", None)
+        return None if file is None or line is None else cls(str(file), line)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What stands in a YAML file, kept from Home Assistant, which drops the lines after it has validated."""
+
+    node: Any
+
+    @classmethod
+    def of(cls, node: Any) -> Written:
+        """Keep a node; used as a validator."""
+        return node if isinstance(node, cls) else cls(node)
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong. Values are never quoted: they may be secrets."""
+
+    path: str
+    text: str
+    place: Place
+
+
+@dataclass(slots=True)
+class Report:
+    """The problems of one tool."""
+
+    problems: list[Problem] = field(default_factory=list)
+
+    def add(self, path: str, text: str, place: Place) -> None:
+        """Keep a problem."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(Problem(path, text, place))
+
+
+class Section:
+    """A mapping as it is read. What nobody asked for is a problem too, see `finish`."""
+
+    def __init__(self, node: Mapping[Any, Any], path: str, report: Report, place: Place) -> None:
+        """Take a mapping; `place` is where its parent stands."""
+        self._node = node
+        self._known: list[str] = []
+        self.path = path
+        self.report = report
+        self.place = Place.of(node) or place
+
+    def where(self, key: str) -> Place:
+        """Return where a key stands, else where the mapping does."""
+        for written, value in self._node.items():
+            if written == key:
+                return Place.of(written) or Place.of(value) or self.place
+        return self.place
+
+    def at(self, key: str) -> str:
+        """Return the path of a key."""
+        return f"{self.path}.{key}" if self.path else key
+
+    def problem(self, key: str, text: str) -> None:
+        """Keep a problem of a key."""
+        self.report.add(self.at(key), text, self.where(key))
+
+    def has(self, *keys: str) -> bool:
+        """Return whether one of some keys is written."""
+        return any(self._node.get(key) is not None for key in keys)
+
+    def raw(self, key: str, *older: str, required: str = "") -> Any:
+        """Return what stands under a key or an older spelling of it; `required` says what to write."""
+        self._known += (key, *older)
+        found = [name for name in (key, *older) if self._node.get(name) is not None]
+        if len(found) > 1:
+            self.problem(found[1], f"says the same as {found[0]}. Keep one of them")
+        if not found and required:
+            self.problem(key, f"is missing. Write {required}")
+        return self._node[found[0]] if found else None
+
+    def text(self, key: str, *older: str, required: str = "", secret: bool = False) -> str | None:
+        """Return a text; numbers are taken as they are written, unless they may be mistaken ones."""
+        value = self.raw(key, *older, required=required)
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and secret:
+            value = str(value)
+        if value is None or (isinstance(value, str) and value.strip()):
+            return None if value is None else str(value)
+        self.problem(self._written(key, older), "must be a text that is not empty")
+        return None
+
+    def choice(self, key: str, choices: Collection[str], *, required: str = "") -> str | None:
+        """Return one of some words; their case does not matter."""
+        value = self.raw(key, required=required)
+        if value is None:
+            return None
+        by_word = {choice.casefold(): choice for choice in choices}
+        if isinstance(value, str) and (found := by_word.get(value.strip().casefold())):
+            return found
+        self.problem(key, f"must be one of {', '.join(choices)}")
+        return None
+
+    def flag(self, key: str) -> bool | None:
+        """Return a yes or no."""
+        value = self.raw(key)
+        if value is None or isinstance(value, bool):
+            return value
+        self.problem(key, "must be true or false")
+        return None
+
+    def number(self, key: str, low: float, high: float, unit: str = "") -> float | None:
+        """Return a number within bounds."""
+        value = self.raw(key)
+        if value is None:
+            return None
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high:
+            return float(value)
+        self.problem(key, f"must be a number from {low:g} to {high:g} {unit}".rstrip())
+        return None
+
+    def section(self, key: str, *older: str, required: str = "") -> Section | None:
+        """Return a mapping within this one."""
+        value = self.raw(key, *older, required=required)
+        written = self._written(key, older)
+        if value is None:
+            return None
+        if not isinstance(value, Mapping):
+            self.problem(written, f"must be a mapping: lines of `name: value` under `{written}:`")
+            return None
+        return Section(value, self.at(written), self.report, self.where(written))
+
+    def names(self) -> list[str]:
+        """Return the keys of a mapping whose keys are free; one that is no text is a problem."""
+        texts = [key for key in self._node if isinstance(key, str) and key]
+        if len(texts) != len(self._node):
+            self.report.add(self.path, "has a key that is no text. Put it in quotes", self.place)
+        self._known += texts
+        return texts
+
+    def plain(self, key: str, *older: str) -> Any:
+        """Return what stands under a key as JSON holds it."""
+        value = self.raw(key, *older)
+        found = plain(value)
+        if found is _MISSING:
+            written = self._written(key, older)
+            self.problem(written, "holds what JSON cannot hold, a date for instance. Put it in quotes")
+            return None
+        return found
+
+    def finish(self) -> None:
+        """Report what is not known."""
+        for key in self._node:
+            if key not in self._known:
+                near = get_close_matches(str(key), self._known, 1)
+                hint = f"Write {near[0]}" if near else f"Known: {', '.join(dict.fromkeys(self._known))}"
+                self.report.add(self.at(str(key)[:MAX_SHOWN]), f"is not known. {hint}", self._key_place(key))
+
+    def _key_place(self, key: Any) -> Place:
+        """Return where a key of any kind stands."""
+        return Place.of(key) or self.place
+
+    def _written(self, key: str, older: Iterable[str]) -> str:
+        """Return the spelling that was used."""
+        return next((name for name in (key, *older) if self._node.get(name) is not None), key)
+
+
+def plain(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a value without YAML's own types; a marker of its own where JSON cannot hold it."""
+    if isinstance(value, str):
+        return str(value)
+    if value is None or isinstance(value, (int, float)):
+        return _MISSING if isinstance(value, float) and not isfinite(value) else value
+    if depth == 0 or not isinstance(value, (Mapping, list)):
+        return _MISSING
+    if isinstance(value, list):
+        items = [plain(item, depth - 1) for item in value]
+        return _MISSING if any(item is _MISSING for item in items) else items
+    pairs = {key: plain(item, depth - 1) for key, item in value.items()}
+    if any(item is _MISSING or not isinstance(key, str) for key, item in pairs.items()):
+        return _MISSING
+    return {str(key): item for key, item in pairs.items()}

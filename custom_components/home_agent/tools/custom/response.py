@@ -1,0 +1,137 @@
+"""What of an answer reaches the model: all of it, a part by its path, or what a template makes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+import re
+from typing import Any, Final
+
+from homeassistant.util.json import json_loads
+
+from ...errors import ToolExecutionError
+from .checks import Section
+from .http import Answer
+from .templates import Text, Variables, Writer
+
+FORMATS: Final = ("auto", "json", "text")
+EXTRA: Final = ("value", "value_json", "status")
+"""What a template of the answer has besides the arguments."""
+MAX_LISTED: Final = 8
+_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
+_READABLE: Final = (
+    "text/",
+    "application/json",
+    "application/xml",
+    "application/yaml",
+    "application/javascript",
+)
+
+type Step = str | int | None
+"""A key, an index, or None for each item."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResponseReader:
+    """How an answer is read."""
+
+    kind: str = "auto"
+    path: Sequence[Step] = ()
+    written: str = ""
+    template: Text | None = None
+
+    def read(self, answer: Answer, variables: Variables) -> Any:
+        """Return what the model gets. Raises ToolExecutionError for what cannot be read."""
+        needs_json = self.kind == "json" or bool(self.path)
+        if self.kind != "text":
+            _check_type(answer, needs_json=needs_json)
+        found = None if self.kind == "text" else _parsed(answer)
+        if found is _NOT_JSON and needs_json:
+            too_long = "is longer than is read" if answer.cut else "is not valid JSON"
+            raise ToolExecutionError(f"The server's answer {too_long}")
+        if self.template is not None:
+            extra = {"value": answer.text, "status": answer.status}
+            if found is not _NOT_JSON and self.kind != "text":
+                extra["value_json"] = found
+            return self.template.value({**variables, **extra})
+        if self.path:
+            return _follow(found, self.path, self.written)
+        return answer.text if self.kind == "text" or found is _NOT_JSON else found
+
+
+_NOT_JSON: Final = object()
+
+
+def read_response(section: Section, writer: Writer) -> ResponseReader:
+    """Return how a tool wants its answers read."""
+    part = section.section("response")
+    if part is None:
+        return ResponseReader()
+    written, source = part.text("path", "json_path"), part.text("template", "value_template")
+    kind = part.choice("format", FORMATS) or "auto"
+    if written is not None and source is not None:
+        part.problem("template", "and path exclude each other. Keep one of them")
+    steps = parse_path(written) if written else []
+    if steps is None:
+        part.problem(
+            "path", "is no path. Write names and numbers, for example `items[0].name` or `items[*].name`"
+        )
+    key = "template" if part.has("template") else "value_template"
+    template = writer.text(part, key, source, EXTRA) if source is not None else None
+    part.finish()
+    return ResponseReader(kind=kind, path=steps or (), written=written or "", template=template)
+
+
+def parse_path(written: str) -> list[Step] | None:
+    """Return the steps of a path such as `$.items[0].name`; None for what is no path."""
+    text = written.strip().removeprefix("$")
+    steps: list[Step] = []
+    position = 0
+    while position < len(text):
+        found = _STEP.match(text, position)
+        if found is None:
+            return None
+        name, index, quoted = found.groups()
+        steps.append((name or quoted) if index is None else (None if index == "*" else int(index)))
+        position = found.end()
+    return steps or None
+
+
+def _check_type(answer: Answer, *, needs_json: bool) -> None:
+    """Raise ToolExecutionError for a kind of content that no model reads."""
+    kind = answer.content_type
+    if kind in ("text/html", "application/xhtml+xml"):
+        raise ToolExecutionError("The server answered with a web page instead of data")
+    readable = kind.startswith(_READABLE) or kind.endswith(("+json", "+xml", "+yaml"))
+    # aiohttp says octet-stream where the server says nothing.
+    if not readable and not (needs_json and kind == "application/octet-stream"):
+        raise ToolExecutionError("The server answered with content that is neither JSON nor text")
+
+
+def _parsed(answer: Answer) -> Any:
+    """Return an answer's JSON; a marker where it is none."""
+    if answer.cut:
+        return _NOT_JSON
+    try:
+        return json_loads(answer.text)
+    except ValueError:
+        return _NOT_JSON
+
+
+def _follow(value: Any, steps: Sequence[Step], written: str) -> Any:
+    """Return what a path leads to. Raises ToolExecutionError where it leads nowhere."""
+    for number, step in enumerate(steps):
+        if step is None and isinstance(value, list):
+            rest = steps[number + 1 :]
+            return [_follow(item, rest, written) for item in value]
+        value = _step(value, step)
+        if value is _NOT_JSON:
+            raise ToolExecutionError(f"The server's answer holds no {written}")
+    return value
+
+
+def _step(value: Any, step: Step) -> Any:
+    """Return an item of a list or an object; a marker where there is none."""
+    if isinstance(value, dict):
+        return value.get(str(step), _NOT_JSON)
+    if isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):
+        return value[step]
+    return _NOT_JSON
