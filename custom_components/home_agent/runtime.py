@@ -12,14 +12,14 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util.hass_dict import HassKey
 
-from .agent.memory_extraction import asking, asking_external
+from .agent.afterthought import asking, asking_external
 from .agent.phrases import async_phrase
 from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
 from .agent.recent import RecentConversations
 from .agent.running import RunningTurns
 from .agent.seeing import seeing
-from .agent.summaries import Summarizer
+from .agent.summarizer import Summarizer
 from .agent.tool_schemas import OwnTools
 from .agent.turn import Figures
 from .agent.warm import Warmer

@@ -5,6 +5,7 @@ from typing import Any
 from homeassistant.helpers.selector import (
     AreaSelector,
     AreaSelectorConfig,
+    BooleanSelector,
     DeviceSelector,
     DeviceSelectorConfig,
     EntitySelector,
@@ -21,6 +22,7 @@ from homeassistant.helpers.selector import (
 
 from ..channels.notify_targets import TARGETS
 from ..knowledge.persons import DEVICE, PERSON
+from ..proactive.rules import DURATION, ENTITIES, PERSONS as TOLD, RULE, STATE, TEMPLATES, URGENT
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
 
 
@@ -59,6 +61,28 @@ def owners_selector() -> ObjectSelector:
             multiple=True,
             label_field=PERSON,
             translation_key="device_persons",
+        )
+    )
+
+
+def proactive_selector() -> ObjectSelector:
+    """Return a selector of rules: what is watched, for how long, and who is told."""
+    choice = SelectSelector(SelectSelectorConfig(options=list(TEMPLATES), translation_key="proactive_rule"))
+    fields: dict[str, Selector[Any]] = {
+        RULE: choice,
+        ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
+        STATE: TextSelector(),
+        DURATION: TextSelector(),
+        TOLD: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
+        URGENT: BooleanSelector(),
+    }
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={key: {"selector": selector, "required": key == RULE} for key, selector in fields.items()},
+            multiple=True,
+            label_field=RULE,
+            description_field=ENTITIES,
+            translation_key="proactive_rules",
         )
     )
 

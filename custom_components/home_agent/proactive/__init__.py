@@ -1,0 +1,1 @@
+"""Speaking up unasked: rules that are watched, habits that could become automations. Off by default."""

@@ -1,0 +1,108 @@
+"""From a habit to an automation as Home Assistant writes them, and to the call that it would make."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+import re
+from typing import Any, Final
+
+from homeassistant.components.climate.const import (
+    ATTR_HVAC_MODE,
+    ATTR_HVAC_MODES,
+    ATTR_MAX_TEMP,
+    ATTR_MIN_TEMP,
+)
+from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
+from homeassistant.core import HomeAssistant, State, callback
+
+from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
+from ..memory.learner.wording import clock
+from ..tools.base import ServiceCall
+from .messenger import speakable
+
+SWITCHED: Final = ("light", "switch", "input_boolean", "fan", "humidifier", "media_player")
+SERVICES: Final[Mapping[tuple[str, str], str]] = {
+    **{(domain, value): f"turn_{value}" for domain in SWITCHED for value in ("on", "off")},
+    ("cover", "open"): "open_cover",
+    ("cover", "closed"): "close_cover",
+    ("valve", "closed"): "close_valve",
+    ("lock", "locked"): "lock",
+    ("vacuum", "cleaning"): "start",
+    ("lawn_mower", "mowing"): "start_mowing",
+    ("climate", "mode"): "set_hvac_mode",
+    ("climate", "off"): "set_hvac_mode",
+    ("climate", "temperature"): "set_temperature",
+}
+"""What is called to do what people did. What is not here, like unlocking, is never suggested."""
+_MODE: Final = re.compile(r"^[a-z0-9_]{1,40}$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """An automation that could be suggested."""
+
+    call: ServiceCall
+    config: dict[str, Any] = field(hash=False)
+
+
+@callback
+def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Draft | None:
+    """Return the automation for a habit, None for a habit that none can take over.
+
+    `name` is that of the entity, `text` the habit in words; both may be anything.
+    """
+    state = hass.states.get(habit.subject)
+    if state is None:
+        return None
+    value, _, detail = habit.value.partition(":")
+    service = SERVICES.get((state.domain, value))
+    data = _data(state, value, detail)
+    if service is None or data is None:
+        return None
+    call = ServiceCall(domain=state.domain, service=service, entity_ids=(habit.subject,), data=data)
+    action: dict[str, Any] = {
+        "action": f"{call.domain}.{call.service}",
+        "target": {ATTR_ENTITY_ID: habit.subject},
+    }
+    if data:
+        action["data"] = dict(data)
+    at = clock(habit.minute)
+    config: dict[str, Any] = {
+        "alias": f"{speakable(name)}, {at}",
+        "description": " ".join(text.split())[:500],
+        "triggers": [{"trigger": "time", "at": f"{at.zfill(5)}:00"}],
+        "conditions": _conditions(habit),
+        "actions": [action],
+        "mode": "single",
+    }
+    return Draft(call=call, config=config)
+
+
+def _conditions(habit: Habit) -> list[dict[str, Any]]:
+    """Return the days; what happens after midnight belongs to the evening before."""
+    if habit.days == EVERY_DAY:
+        return []
+    hours, minutes = clock(habit.minute).split(":")
+    late = int(hours) * 60 + int(minutes) < DAY_BEGINS
+    days = sorted((day + late) % len(WEEKDAYS) for day in habit.days)
+    return [{"condition": "time", "weekday": [WEEKDAYS[day] for day in days]}]
+
+
+def _data(state: State, value: str, detail: str) -> dict[str, Any] | None:
+    """Return the parameters of a call; None for a value that the entity does not take.
+
+    Values of actions are templates to Home Assistant, so only plain ones pass.
+    """
+    if state.domain != "climate":
+        return {}
+    if value == "temperature":
+        try:
+            degrees = float(detail)
+        except ValueError:
+            return None
+        low, high = state.attributes.get(ATTR_MIN_TEMP), state.attributes.get(ATTR_MAX_TEMP)
+        fits = isfinite(degrees) and (low is None or degrees >= low) and (high is None or degrees <= high)
+        return {ATTR_TEMPERATURE: degrees} if fits else None
+    mode = "off" if value == "off" else detail
+    modes = [str(known) for known in state.attributes.get(ATTR_HVAC_MODES) or ()]
+    return {ATTR_HVAC_MODE: mode} if _MODE.match(mode) and mode in modes else None

@@ -1,0 +1,131 @@
+"""Messenger: what is said unasked reaches people by their notify targets, not too often and not at night."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+
+from homeassistant.components import persistent_notification
+from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.util import dt as dt_util
+
+from ..agent.phrases import async_phrase
+from ..channels.notify_targets import Route, read_targets, route_to
+from ..const import (
+    CONF_NOTIFY_TARGETS,
+    CONF_PROACTIVE_MAX_PER_DAY,
+    DOMAIN,
+    LOGGER,
+)
+from ..errors import HomeAgentError
+from ..tools.candidates import plain
+from ..tools.guard import async_notify
+from .book import Book
+from .hours import Hours
+
+URGENT_MORE: Final = 10
+"""Urgent messages that a day takes beyond its limit."""
+CLEAR: Final = "clear_notification"
+"""The message by which the companion app takes a notification away."""
+_NO_LINKS: Final = str.maketrans("[]()|*_#~\\!", "           ")
+
+
+class Messenger:
+    """Tells people of one entry."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any], book: Book) -> None:
+        """Read the options once; an entry is set up anew when they change."""
+        self._hass = hass
+        self._entry_id = entry_id
+        self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
+        self._most = int(settings[CONF_PROACTIVE_MAX_PER_DAY])
+        self._book = book
+        self.quiet = Hours.from_options(settings)
+
+    @property
+    def persons(self) -> Sequence[str]:
+        """Return those who have notify targets."""
+        return tuple(self._targets)
+
+    @callback
+    def may_tell(self, now: datetime, *, urgent: bool = False) -> bool:
+        """Return whether this is the hour, and not too much was told today."""
+        sent = self._book.sent_on(dt_util.as_local(now).date())
+        if urgent:
+            return sent < self._most + URGENT_MORE
+        return not self.quiet.holds(now) and sent < self._most
+
+    async def async_tell(
+        self,
+        tag: str,
+        message: str,
+        persons: Iterable[str],
+        *,
+        shown: str | None = None,
+        urgent: bool = False,
+        asked_for: bool = False,
+        buttons: Sequence[Mapping[str, Any]] = (),
+    ) -> None:
+        """Send to the persons' targets; show in Home Assistant what reaches nobody, or always if `shown`.
+
+        What somebody asked for does not count for the day.
+        """
+        if not asked_for:
+            self._book.note_sent(dt_util.as_local(dt_util.utcnow()).date())
+        title = await async_phrase(self._hass, self._hass.config.language, "proactive_title")
+        reached = await self._async_send(
+            persons, {"title": title, "message": message}, _data(tag, urgent=urgent, buttons=buttons)
+        )
+        if shown is not None or not reached:
+            persistent_notification.async_create(self._hass, shown or message, title, self._id(tag))
+
+    async def async_clear(self, tag: str, persons: Iterable[str]) -> None:
+        """Take a message back where that is possible."""
+        persistent_notification.async_dismiss(self._hass, self._id(tag))
+        await self._async_send(persons, {"message": CLEAR}, _data(tag), clearing=True)
+
+    async def _async_send(
+        self,
+        persons: Iterable[str],
+        message: Mapping[str, Any],
+        data: Mapping[str, Any],
+        *,
+        clearing: bool = False,
+    ) -> bool:
+        """Send to each target and return whether any took it; one that fails does not stop the others."""
+        targets = dict.fromkeys(target for person in persons for target in self._targets.get(person, ()))
+        routes = dict.fromkeys(
+            route
+            for target in targets
+            if (route := route_to(self._hass, target)) and (route.can_clear or not clearing)
+        )
+
+        async def send(route: Route) -> bool:
+            extra = {"data": dict(data)} if route.has_buttons else {}
+            try:
+                await async_notify(self._hass, route.service, {**route.target, **message, **extra}, Context())
+            except HomeAgentError as err:
+                LOGGER.warning("A message was not sent: %s", err)
+                return False
+            return True
+
+        return any(await asyncio.gather(*(send(route) for route in routes)))
+
+    def _id(self, tag: str) -> str:
+        """Return the id of a notification in Home Assistant."""
+        return f"{DOMAIN}_{self._entry_id}_{tag}"
+
+
+def _data(tag: str, *, urgent: bool = False, buttons: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """Return what goes with a message to a phone."""
+    data: dict[str, Any] = {"tag": f"{DOMAIN}_{tag}"}
+    if urgent:
+        data |= {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}
+    if buttons:
+        data["actions"] = [dict(button) for button in buttons]
+    return data
+
+
+def speakable(name: str) -> str:
+    """Return a name that is only a name: on one line, cut to length, without links, code and markup."""
+    return " ".join(plain(name).translate(_NO_LINKS).replace("://", " ").split()) or "?"

@@ -1,0 +1,58 @@
+"""What the options say about speaking up, put together."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+
+from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS
+from ..events import EventEmitter
+from ..knowledge.house import House
+from ..memory.learner.habits import HouseHabit
+from ..tools.guard import Guard
+from .book import Book
+from .messenger import Messenger
+from .rules import read_rules
+from .suggestions import Suggestions
+from .watcher import RuleWatcher
+
+
+class Proactive:
+    """What one entry says unasked: nothing, unless the option wants it."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        settings: Mapping[str, Any],
+        *,
+        book: Book,
+        guard: Guard,
+        emitter: EventEmitter,
+        house: House,
+        habits: Callable[[], Sequence[HouseHabit]],
+    ) -> None:
+        """Put the parts together; nothing is watched yet."""
+        messenger = Messenger(hass, entry_id, settings, book)
+        self._enabled = bool(settings[CONF_PROACTIVE])
+        self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
+        self.suggestions = Suggestions(
+            hass, book=book, messenger=messenger, guard=guard, emitter=emitter, habits=habits
+        )
+        self._watcher = RuleWatcher(hass, read_rules(settings[CONF_PROACTIVE_RULES]), book, messenger, house)
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Begin, where the option wants it; return how to stop."""
+        if not self._enabled:
+            return lambda: None
+        ends = [self._watcher.async_start()]
+        if self._suggests:
+            ends.append(self.suggestions.async_start())
+
+        @callback
+        def stop() -> None:
+            for end in ends:
+                end()
+
+        return stop

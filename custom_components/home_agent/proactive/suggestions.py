@@ -1,0 +1,318 @@
+"""Suggestions: habits are offered as automations, and made only when an administrator says yes."""
+
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from homeassistant.auth.models import User
+from homeassistant.core import CALLBACK_TYPE, Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.event import async_track_time_change
+from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..agent.phrases import async_phrase
+from ..channels.notify_targets import user_id_of
+from ..channels.phones import EVENT_PHONE
+from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
+from ..events import EventEmitter
+from ..knowledge.persons import async_person_of_user
+from ..knowledge.speaker import Speaker
+from ..memory.learner.habits import HouseHabit
+from ..memory.learner.wording import async_sentence, clock, days_key
+from ..tools.base import ServiceCall
+from ..tools.guard import Guard
+from .automations import AutomationRefusedError, as_yaml, async_add, async_check
+from .book import Book
+from .drafting import Draft, draft
+from .messenger import Messenger, speakable
+from .suggestion import State, Suggestion
+
+SURE: Final = 0.7
+"""How sure a habit has to be."""
+MOST_OPEN: Final = 3
+"""Suggestions that wait at once."""
+BUTTON: Final = "HOME_AGENT_SUGGESTION"
+
+
+class Answer(StrEnum):
+    """What can be said to a suggestion."""
+
+    ACCEPT = "accept"
+    PREVIEW = "preview"
+    REJECT = "reject"
+
+
+class Suggestions:
+    """The suggestions of one entry."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        *,
+        book: Book,
+        messenger: Messenger,
+        guard: Guard,
+        emitter: EventEmitter,
+        habits: Callable[[], Sequence[HouseHabit]],
+    ) -> None:
+        """Take where habits come from, and who judges what may be suggested."""
+        self._hass = hass
+        self._book = book
+        self._messenger = messenger
+        self._guard = guard
+        self._emitter = emitter
+        self._habits = habits
+        self._working = asyncio.Lock()
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Suggest once a day, when the quiet hours end, and take answers; return how to stop that."""
+        at = self._messenger.quiet.end
+        ends = (
+            async_track_time_change(
+                self._hass, self.async_consider, hour=at.hour, minute=at.minute, second=at.second
+            ),
+            self._hass.bus.async_listen(EVENT_PHONE, self._async_pressed),
+        )
+
+        @callback
+        def stop() -> None:
+            for end in ends:
+                end()
+
+        return stop
+
+    @callback
+    def has(self, suggestion_id: str) -> bool:
+        """Return whether a suggestion of this id is known."""
+        return suggestion_id in self._book.suggestions
+
+    @callback
+    def all(self) -> list[Suggestion]:
+        """Return all suggestions, the newest first."""
+        return list(reversed(self._book.suggestions.values()))
+
+    @callback
+    def of_person(self, person_id: str) -> list[Suggestion]:
+        """Return what comes from a person's habits."""
+        return [item for item in self._book.suggestions.values() if item.kind.person == person_id]
+
+    async def async_consider(self, now: datetime) -> None:
+        """Drop what was never answered, and suggest the surest habit that is new."""
+        async with self._working:
+            self._expire(now)
+            waiting = sum(item.is_open(now) for item in self._book.suggestions.values())
+            if waiting >= MOST_OPEN or not self._messenger.may_tell(now):
+                return
+            for known in sorted(self._habits(), key=_sureness, reverse=True):
+                if (suggestion := await self._async_suggestion(known, now)) is not None:
+                    self._book.add(suggestion)
+                    await self._async_ask(suggestion)
+                    return
+
+    async def _async_suggestion(self, known: HouseHabit, now: datetime) -> Suggestion | None:
+        """Return the suggestion for a habit; None where it is known, forbidden or no automation."""
+        habit = known.habit
+        silenced = any(item.silences(known.kind, now) for item in self._book.suggestions.values())
+        if habit.confidence < SURE or silenced:
+            return None
+        text = await async_sentence(
+            self._phrase, habit, speakable(known.name), "", str(self._hass.config.units.temperature_unit)
+        )
+        made = draft(self._hass, habit, known.name, text)
+        if made is None or not self._guard.is_free(made.call, None, self._speaker()):
+            return None
+        suggestion_id = ulid_now()
+        try:
+            await async_check(self._hass, suggestion_id, made.config)
+        except AutomationRefusedError as err:
+            LOGGER.warning("A habit cannot become an automation: %s", err)
+            return None
+        return Suggestion(
+            id=suggestion_id,
+            kind=known.kind,
+            habit=known.id,
+            text=text,
+            words=await self._async_words(known, made),
+            config=made.config,
+            created_at=now,
+        )
+
+    async def _async_words(self, known: HouseHabit, made: Draft) -> str:
+        """Return in words what an automation would do."""
+        call, language = made.call, self._hass.config.language
+        texts = await async_get_translations(self._hass, language, "services", {call.domain})
+        action = texts.get(f"component.{call.domain}.services.{call.service}.name")
+        details = ", ".join(str(value) for value in call.data.values())
+        return await self._phrase(
+            "suggest_words",
+            days=await self._phrase(f"days_{days_key(known.habit.days)}"),
+            time=clock(known.habit.minute),
+            action=action or f"{call.domain}.{call.service}",
+            name=speakable(known.name) + (f" ({details})" if details else ""),
+        )
+
+    async def async_answer(self, suggestion_id: str, answer: Answer, user: User | None) -> Suggestion:
+        """Take an answer; a yes makes the automation.
+
+        Raises AutomationRefusedError where it does not count or cannot be done.
+        """
+        async with self._working:
+            now = dt_util.utcnow()
+            self._expire(now)
+            suggestion = self._book.suggestions.get(suggestion_id)
+            if suggestion is None or not suggestion.is_open(now):
+                raise AutomationRefusedError("suggestion_unknown", suggestion_id=suggestion_id[:40])
+            if answer is Answer.ACCEPT:
+                await self._async_make(suggestion, user)
+                self._settle(suggestion, State.ACCEPTED)
+            elif answer is Answer.REJECT:
+                self._settle(suggestion, State.REJECTED)
+            return suggestion
+
+    async def _async_make(self, suggestion: Suggestion, user: User | None) -> None:
+        """Make the automation in the name of who approved it, if it is still allowed."""
+        if user is None or not user.is_admin or not user.is_active:
+            raise AutomationRefusedError("suggestion_needs_admin")
+        person = await async_person_of_user(self._hass, user.id)
+        speaker = self._speaker(Context(user_id=user.id), person.id if person else None)
+        if not all(self._guard.is_free(call, user, speaker) for call in _calls(suggestion.config)):
+            raise AutomationRefusedError("suggestion_forbidden")
+        await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
+
+    @callback
+    def _settle(self, suggestion: Suggestion, state: State) -> None:
+        """Note what became of a suggestion, and take the question away."""
+        suggestion.state, suggestion.settled_at = state, dt_util.utcnow()
+        self._book.changed()
+        self._emitter.fire(EVENT_SUGGESTION_RESOLVED, suggestion_id=suggestion.id, outcome=state.value)
+        self._take_away(suggestion)
+
+    @callback
+    def _take_away(self, suggestion: Suggestion) -> None:
+        """Take the question away, where it was put."""
+
+        async def clear() -> None:
+            await self._messenger.async_clear(_tag(suggestion), await self._async_administrators())
+
+        self._hass.async_create_task(clear(), "home_agent notification")
+
+    @callback
+    def _expire(self, now: datetime) -> None:
+        """Drop what was not answered in time."""
+        for suggestion in self._book.suggestions.values():
+            if suggestion.state is State.OPEN and not suggestion.is_open(now):
+                self._settle(suggestion, State.EXPIRED)
+
+    @callback
+    def forget(self, *, person: str | None = None, habits: Collection[str] = ()) -> int:
+        """Forget what comes from a person's habits, or from certain ones; return how many."""
+        gone = [item for item in self._book.suggestions.values() if item.habit in habits]
+        gone += self.of_person(person) if person is not None else []
+        for suggestion in gone:
+            self._take_away(suggestion)
+        if gone:
+            self._book.drop({item.id for item in gone})
+        return len(gone)
+
+    async def _async_ask(self, suggestion: Suggestion) -> None:
+        """Put the question to the administrators, on their phones and in Home Assistant."""
+        ask = await self._phrase("suggest_ask")
+        how = await self._phrase("suggest_how", suggestion_id=suggestion.id)
+        self._emitter.fire(
+            EVENT_SUGGESTION_REQUESTED,
+            suggestion_id=suggestion.id,
+            summary=suggestion.text,
+            expires_at=suggestion.expires_at.isoformat(),
+        )
+        await self._messenger.async_tell(
+            _tag(suggestion),
+            f"{suggestion.text} {ask}",
+            await self._async_administrators(),
+            shown=f"{suggestion.text} {ask}\n\n{suggestion.words}\n\n{how}",
+            buttons=await self._async_buttons(suggestion, tuple(Answer)),
+        )
+
+    async def _async_administrators(self) -> list[str]:
+        """Return the persons who can be asked and may answer."""
+        found = []
+        for person in self._messenger.persons:
+            user_id = user_id_of(self._hass, person)
+            user = await self._hass.auth.async_get_user(user_id) if user_id else None
+            if user is not None and user.is_admin and user.is_active:
+                found.append(person)
+        return found
+
+    async def _async_buttons(self, suggestion: Suggestion, answers: Iterable[Answer]) -> list[dict[str, Any]]:
+        """Return the buttons; the phone has to be unlocked for a yes."""
+        return [
+            {
+                "action": f"{BUTTON}_{answer.name}_{suggestion.id}",
+                "title": await self._phrase(f"suggest_{answer.value}"),
+                **({"authenticationRequired": True} if answer is Answer.ACCEPT else {}),
+            }
+            for answer in answers
+        ]
+
+    async def _async_pressed(self, event: Event[Any]) -> None:
+        """Take the answer of a phone, in the name of its user."""
+        kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
+        if kind not in Answer.__members__ or rest not in self._book.suggestions:
+            return
+        # A phone's own event comes from outside; a script could fire one that looks the same.
+        user_id = event.context.user_id if event.origin is EventOrigin.remote else None
+        user = await self._hass.auth.async_get_user(user_id) if user_id else None
+        if user is None or not user.is_admin:
+            return
+        try:
+            suggestion = await self.async_answer(rest, Answer[kind], user)
+        except HomeAssistantError as err:
+            LOGGER.info("The answer of a phone has no effect: %s", err)
+            await self._async_reply(f"reply_{rest[-8:]}", str(err), ())
+            return
+        if suggestion.state is State.OPEN:
+            message = f"{suggestion.words}\n\n{as_yaml(suggestion.config)}"
+            await self._async_reply(
+                _tag(suggestion),
+                message,
+                await self._async_buttons(suggestion, (Answer.ACCEPT, Answer.REJECT)),
+            )
+        elif suggestion.state is State.ACCEPTED:
+            done = await self._phrase("suggest_accepted", name=suggestion.config["alias"])
+            await self._async_reply(f"reply_{rest[-8:]}", done, ())
+
+    async def _async_reply(self, tag: str, message: str, buttons: Sequence[Mapping[str, Any]]) -> None:
+        """Tell the administrators what was asked for."""
+        await self._messenger.async_tell(
+            tag, message, await self._async_administrators(), asked_for=True, buttons=buttons
+        )
+
+    async def _phrase(self, key: str, **placeholders: str) -> str:
+        """Return a sentence in the language of the house."""
+        return await async_phrase(self._hass, self._hass.config.language, key, **placeholders)
+
+    def _speaker(self, context: Context | None = None, person_id: str | None = None) -> Speaker:
+        """Return in whose name is judged: of nobody in particular, or of who approves."""
+        return Speaker(context=context or Context(), language=self._hass.config.language, person_id=person_id)
+
+
+def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
+    """Yield what an automation of ours would call."""
+    for action in config["actions"]:
+        domain, _, service = action["action"].partition(".")
+        target = action["target"]["entity_id"]
+        yield ServiceCall(domain=domain, service=service, entity_ids=(target,), data=action.get("data", {}))
+
+
+def _sureness(known: HouseHabit) -> float:
+    """Return how sure a habit is."""
+    return known.habit.confidence
+
+
+def _tag(suggestion: Suggestion) -> str:
+    """Return what marks the messages about a suggestion."""
+    return f"suggestion_{suggestion.id}"

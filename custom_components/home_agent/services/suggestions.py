@@ -1,0 +1,72 @@
+"""Services about what is suggested: administrators see and answer it; only a person can say yes."""
+
+from collections.abc import Mapping
+from typing import Final
+
+import probatio
+
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers import config_validation as cv
+from homeassistant.util.json import JsonValueType
+
+from ..const import DOMAIN
+from ..proactive.automations import AutomationRefusedError, as_yaml
+from ..proactive.suggestion import State, Suggestion
+from ..proactive.suggestions import Answer
+from ..runtime import HomeAgentConfigEntry
+from .base import Service, async_caller
+
+
+async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Return what is suggested, the newest first."""
+    wanted = call.data.get("state")
+    found = [item for item in entry.runtime_data.proactive.suggestions.all() if wanted in (None, item.state)]
+    listed: list[JsonValueType] = [_shown(item) for item in found]
+    return {"suggestions": listed, "total": len(found)}
+
+
+async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Take an answer: a preview, a no for good, or a yes that makes the automation."""
+    suggestions = entry.runtime_data.proactive.suggestions
+    try:
+        item = await suggestions.async_answer(
+            call.data["suggestion_id"], Answer(call.data["answer"]), await async_caller(call)
+        )
+    except AutomationRefusedError as err:
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key=err.translation_key,
+            translation_placeholders=err.translation_placeholders,
+        ) from err
+    return {**_shown(item), "preview": item.words, "yaml": as_yaml(item.config)}
+
+
+def _shown(item: Suggestion) -> dict[str, JsonValueType]:
+    """Return a suggestion as a response shows it."""
+    return {
+        "suggestion_id": item.id,
+        "state": item.state.value,
+        "summary": item.text,
+        "alias": item.config["alias"],
+        "created_at": item.created_at.isoformat(),
+        "expires_at": item.expires_at.isoformat(),
+    }
+
+
+SERVICES: Final[Mapping[str, Service]] = {
+    "list_suggestions": Service(
+        _async_list,
+        {probatio.Optional("state"): probatio.In([state.value for state in State])},
+        SupportsResponse.ONLY,
+        admin=True,
+    ),
+    "answer_suggestion": Service(
+        _async_answer,
+        {
+            probatio.Required("suggestion_id"): cv.string,
+            probatio.Required("answer"): probatio.In([answer.value for answer in Answer]),
+        },
+        admin=True,
+    ),
+}
