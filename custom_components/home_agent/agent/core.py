@@ -51,7 +51,6 @@ from .messages import from_contents
 from .outside import OutsideMixin
 from .phrases import async_error_sentence, async_phrase
 from .speaker import async_speaker
-from .summaries import SummaryMixin
 from .tool_schemas import async_other_tools
 from .turn import Turn
 
@@ -61,7 +60,6 @@ class HomeAgent(
     LLMMixin,
     MemoryExtractionMixin,
     OutsideMixin,
-    SummaryMixin,
     conversation.ConversationEntity,
 ):
     """The agent that a household talks to."""

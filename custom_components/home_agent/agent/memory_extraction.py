@@ -1,32 +1,26 @@
-"""MemoryExtractionMixin: what happens with a turn after the answer, for the memory's sake."""
-
-from collections.abc import Mapping
-from typing import Any
+"""MemoryExtractionMixin: what happens with a turn after the answer, when nobody speaks."""
 
 from homeassistant.util import dt as dt_util
 
-from ..const import CONF_MEMORY, CONF_MEMORY_EXTRACTION
-from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest
-from ..inference.router import Router
-from ..memory.extraction.extractor import Ask, Exchange
-from ..memory.extraction.reply import INSTRUCTION, SCHEMA
-from ..safety.disclosure import DataPolicy
-from ..tools.external_llm import ExternalModel
-from .afterthought import afterthought
+from ..const import (
+    CONF_HISTORY,
+    CONF_HISTORY_MAX_MESSAGES,
+    CONF_HISTORY_SUMMARIZE,
+    CONF_MEMORY,
+    CONF_MEMORY_EXTRACTION,
+)
+from ..memory.extraction.extractor import Exchange
 from .fitting import FittingMixin
 from .messages import from_contents
-from .model_errors import as_agent_error
 from .sentence_kind import Kind, kind_of
+from .summarizer import Spoken
 from .turn import Turn
 
 STORING = "store_memory"
-MAX_TOKENS = 600
-NOBODY = "the speaker"
 
 
 class MemoryExtractionMixin(FittingMixin):
-    """Hands turns to the extractor. It works when nobody speaks."""
+    """Hands turns to the extractor, and long conversations to the summarizer."""
 
     def _learn_from(self, turn: Turn) -> None:
         """Note a turn that may have brought something worth remembering."""
@@ -46,6 +40,23 @@ class MemoryExtractionMixin(FittingMixin):
             )
         )
 
+    def _sum_up(self, turn: Turn) -> None:
+        """Have a conversation summed up, if the options want that and it is long enough."""
+        if not (self.settings[CONF_HISTORY] and self.settings[CONF_HISTORY_SUMMARIZE]):
+            return
+        if turn.fitted is None or turn.history_id is None:
+            return
+        wanted = self.data.shared.history.wants_summary(
+            self.entry.entry_id,
+            turn.history_id,
+            max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
+            max_tokens=self.data.context.room.history_tokens(self.router.expected),
+        )
+        if wanted:
+            messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
+            spoken = Spoken(messages=messages, tools=turn.fitted.tools, at_home=self._stays_home(turn))
+            self.data.summarizer.queue.put(turn.history_id, spoken)
+
 
 def _may_tell(turn: Turn) -> bool:
     """Return whether a person said something to the model that is more than an order.
@@ -58,47 +69,3 @@ def _may_tell(turn: Turn) -> bool:
     if any(record.tool_name == STORING and record.success for record in calls.records):
         return False
     return not (calls.acted and kind_of(calls.sentence, turn.language) is Kind.ORDER)
-
-
-def asking_external(model: ExternalModel) -> Ask:
-    """Return what asks the external model about an exchange: what was said, and nothing of the house.
-
-    One outside the house is not shown an answer that drew on what stays at home.
-    """
-
-    async def ask(exchange: Exchange) -> str:
-        home = model.disclosure.home
-        spoken = [f"Person: {exchange.said}"]
-        if home or not exchange.at_home:
-            spoken.append(f"Assistant: {exchange.messages[-1]['content']}")
-        name = exchange.speaker.person if model.disclosure.people else None
-        spoken.append(INSTRUCTION.format(name=name or NOBODY))
-        try:
-            answer = await model.complete("\n\n".join(spoken), temperature=0.0, schema=SCHEMA)
-        except ModelServerError as err:
-            raise as_agent_error(err) from err
-        return answer.content
-
-    return ask
-
-
-def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> Ask:
-    """Return what asks the agent's own model about an exchange."""
-
-    async def ask(exchange: Exchange) -> str:
-        def build(model: str) -> ChatRequest | None:
-            disclosure = policy.of(model)
-            if exchange.at_home and not disclosure.home:
-                return None
-            name = exchange.speaker.person if disclosure.people else None
-            instruction = INSTRUCTION.format(name=name or NOBODY)
-            return afterthought(
-                settings, exchange.messages, exchange.tools, instruction, MAX_TOKENS, schema=SCHEMA
-            )
-
-        try:
-            return (await router.complete(build)).content
-        except ModelServerError as err:
-            raise as_agent_error(err) from err
-
-    return ask

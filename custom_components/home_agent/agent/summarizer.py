@@ -1,4 +1,4 @@
-"""Summaries: what long conversations leave behind is summed up before it is left out."""
+"""Summarizer: what long conversations leave behind is summed up before it is left out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
 
-from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_HISTORY_SUMMARIZE, LOGGER
+from ..const import LOGGER
 from ..context.trimming import cut_tail
 from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
@@ -15,9 +15,6 @@ from ..inference.errors import ModelServerError
 from ..inference.router import Router
 from ..safety.disclosure import DataPolicy
 from .afterthought import afterthought
-from .fitting import FittingMixin
-from .messages import from_contents
-from .turn import Turn
 
 INSTRUCTION: Final = """\
 Now do something else. Do not answer the person. Sum up what was said in this conversation so far, in the \
@@ -73,24 +70,3 @@ class Summarizer:
         if summary:
             self._history.keep_summary(self._entry_id, history_id, cut_tail(summary, MAX_TOKENS))
         return True
-
-
-class SummaryMixin(FittingMixin):
-    """Notes conversations whose beginning will soon be left out."""
-
-    def _sum_up(self, turn: Turn) -> None:
-        """Have a conversation summed up, if the options want that and it is long enough."""
-        if not (self.settings[CONF_HISTORY] and self.settings[CONF_HISTORY_SUMMARIZE]):
-            return
-        if turn.fitted is None or turn.history_id is None:
-            return
-        wanted = self.data.shared.history.wants_summary(
-            self.entry.entry_id,
-            turn.history_id,
-            max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
-            max_tokens=self.data.context.room.history_tokens(self.router.expected),
-        )
-        if wanted:
-            messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
-            spoken = Spoken(messages=messages, tools=turn.fitted.tools, at_home=self._stays_home(turn))
-            self.data.summarizer.queue.put(turn.history_id, spoken)
