@@ -62,14 +62,14 @@ class TestOneWay:
         assert calling == {GUARD}
 
     def test_services_are_called_with_a_context(self) -> None:
-        """One call may be any service that was let through; the others name what they are for."""
+        """Two may be any service that was let through, to act and to read; the others name what they are for."""
         source = (INTEGRATION / GUARD).read_text(encoding="utf-8")
         calls = [
             node
             for node in ast.walk(ast.parse(source))
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("services.async_call")
         ]
-        assert [ast.unparse(call.args[0]) for call in calls].count("call.domain") == 1
+        assert [ast.unparse(call.args[0]) for call in calls].count("call.domain") == 2
         for call in calls:
             given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords}
             assert given["blocking"] == "True"

@@ -15,6 +15,7 @@ from homeassistant.util.json import JsonValueType, json_loads
 
 from .agent.llm import LLMMixin
 from .agent.messages import from_contents
+from .agent.pictures import read_pictures
 from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
 from .const import CONF_MAX_TOKENS, DOMAIN
@@ -47,7 +48,9 @@ async def async_setup_entry(
 class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
     """Generates data with the model of the entry."""
 
-    _attr_supported_features = ai_task.AITaskEntityFeature.GENERATE_DATA
+    _attr_supported_features = (
+        ai_task.AITaskEntityFeature.GENERATE_DATA | ai_task.AITaskEntityFeature.SUPPORT_ATTACHMENTS
+    )
     _attr_translation_key = "task"
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
@@ -61,6 +64,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
     ) -> ai_task.GenDataTaskResult:
         """Answer a task; raises HomeAssistantError if the answer is not what was asked for."""
         turn = self._turn(task, chat_log)
+        turn.pictures = await self._async_pictures(task)
         await self._async_answer(turn)
         last = chat_log.content[-1]
         text = (last.content or "") if isinstance(last, conversation.AssistantContent) else ""
@@ -69,6 +73,18 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
         return ai_task.GenDataTaskResult(
             conversation_id=chat_log.conversation_id, data=_data(task, text) if task.structure else text
         )
+
+    async def _async_pictures(self, task: ai_task.GenDataTask) -> list[str]:
+        """Return the attachments of a task; raises HomeAssistantError for what a model cannot see."""
+        files = [(attachment.path, attachment.mime_type) for attachment in task.attachments or ()]
+        try:
+            return await self.hass.async_add_executor_job(read_pictures, files)
+        except (OSError, ValueError) as err:
+            raise HomeAssistantError(
+                translation_domain=DOMAIN,
+                translation_key="attachment",
+                translation_placeholders={"task": task.name, "error": str(err)},
+            ) from err
 
     def _turn(self, task: ai_task.GenDataTask, chat_log: conversation.ChatLog) -> Turn:
         """Return the turn of a task; the tools of its API go through the guard."""

@@ -4,11 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from homeassistant.core import HomeAssistant
 
-from ..safety.frozen import Frozen, FrozenCall
+from ..safety.frozen import Frozen, FrozenCall, FrozenLook
 from ..tools.actions import ACTIONS
 from ..tools.readback import Expectation, Settling
+from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
-from .questions import GENERIC, MAX_ASKED, names, parts, tool_name
+from .questions import GENERIC, MAX_ASKED, names, parts, receiver, tool_name
 
 TOLD = frozenset(
     {
@@ -63,8 +64,12 @@ class Deeds:
 
     async def _async_part(self, language: str, part: Frozen) -> str:
         """Return the sentence about one call."""
+        if isinstance(part, FrozenLook):
+            return " ".join(part.seen)
         if not isinstance(part, FrozenCall):
             return await async_phrase(self._hass, language, "did_tool", tool=tool_name(part))
+        if part.domain == NOTIFY:
+            return await async_phrase(self._hass, language, "did_message", targets=receiver(self._hass, part))
         targets = names(self._hass, part.entity_ids)
         key = f"{part.domain}_{part.service}"
         if key in TOLD:

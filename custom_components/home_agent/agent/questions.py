@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 
-from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenTool
+from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 from ..tools.candidates import plain
 from ..tools.other_apis import inner_name
+from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
 
 MAX_NAMED = 6
@@ -52,8 +53,14 @@ def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
 
 async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
     """Return the question about one call."""
+    if isinstance(part, FrozenLook):
+        return await async_phrase(hass, language, "ask_look", targets=names(hass, (part.entity_id,)))
     if not isinstance(part, FrozenCall):
         return await async_phrase(hass, language, "ask_tool", tool=tool_name(part))
+    if part.domain == NOTIFY:
+        message = plain(str(part.data.get("message", "")))
+        receivers = receiver(hass, part)
+        return await async_phrase(hass, language, "ask_message", targets=receivers, message=message)
     targets = names(hass, part.entity_ids)
     key = f"{part.domain}_{part.service}"
     if key in ASKED:
@@ -68,6 +75,12 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
 def tool_name(part: FrozenIntent | FrozenTool) -> str:
     """Return the name of a tool or an intent as it is spoken."""
     return plain(part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool))
+
+
+def receiver(hass: HomeAssistant, part: FrozenCall) -> str:
+    """Return where a message goes, as it is spoken."""
+    service = part.service.removeprefix("mobile_app_").replace("_", " ")
+    return names(hass, part.entity_ids) if part.entity_ids else plain(service)
 
 
 def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:

@@ -79,6 +79,11 @@ class HouseSnapshot:
         self._by_area: dict[str, tuple[EntityRecord, ...]] | None = None
         self._derived: dict[Hashable, object] = {}
 
+    @property
+    def domains(self) -> frozenset[str]:
+        """Return the domains of the entities."""
+        return self.derived("domains", lambda house: frozenset(one.domain for one in house.entities.values()))
+
     def in_area(self, area_id: str) -> tuple[EntityRecord, ...]:
         """Return the entities of an area, sorted by entity id."""
         if self._by_area is None:

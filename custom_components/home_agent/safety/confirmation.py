@@ -28,7 +28,7 @@ from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
 from .confirmation_store import ConfirmationStore, Lost
-from .frozen import Draft, Frozen, FrozenCall, FrozenIntent
+from .frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook
 from .pin import WrongPins, matches
 
 MAX_PENDING = 20
@@ -92,7 +92,8 @@ class PendingAction:
             for call in (item.calls if isinstance(item, FrozenIntent) else (item,))
             if isinstance(call, FrozenCall)
         ]
-        return {entity_id for call in calls for entity_id in call.entity_ids}
+        looks = {item.entity_id for item in self.frozen if isinstance(item, FrozenLook)}
+        return looks | {entity_id for call in calls for entity_id in call.entity_ids}
 
 
 class Refusal(StrEnum):

@@ -18,7 +18,7 @@ from ..safety.ledger import Deed, Ledger, Shown
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .ha_control import Outcome, async_carry_out, entity_locks
 from .planning import Plan
-from .restoring import STATE, CannotRestoreError, restoring, value_of
+from .restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
@@ -33,7 +33,13 @@ class Change:
 
     before: Shown
     after: Shown
-    last: Deed
+    deeds: tuple[Deed, ...]
+    """The calls, the newest first."""
+
+    @property
+    def last(self) -> Deed:
+        """Return the newest call."""
+        return self.deeds[0]
 
 
 def own_deeds(ledger: Ledger, speaker: Speaker) -> Sequence[Deed]:
@@ -149,7 +155,8 @@ def _changes(deeds: Sequence[Deed]) -> dict[str, Change]:
             before, after = deed.before.get(entity_id), deed.after.get(entity_id)
             if before is not None and after is not None:
                 first = changes.get(entity_id)
-                changes[entity_id] = Change(first.before if first else before, after, deed)
+                earlier = first.deeds if first else ()
+                changes[entity_id] = Change(first.before if first else before, after, (deed, *earlier))
     return changes
 
 
@@ -169,7 +176,9 @@ def _plans(
             continue
         is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
         try:
-            made = restoring(change.before, change.after, now, late=is_late)
+            made = taking_back(now.domain, change.deeds) or restoring(
+                change.before, change.after, now, late=is_late
+            )
         except (CannotRestoreError, ValueError) as err:
             outcome.failed[entity_id] = str(err)
             continue

@@ -99,7 +99,7 @@ def _one_day(words: str, now: datetime) -> Period | None:
 
 def _length(words: str, now: datetime) -> Period | None:
     """Return the period of a length that ends now."""
-    seconds = _iso_seconds(words) or _spelled_seconds(_FILLER.sub("", words))
+    seconds = _iso_seconds(words) or spelled_seconds(_FILLER.sub("", words))
     if seconds < MIN_PERIOD.total_seconds():
         return None
     seconds = min(seconds, 2 * MAX_PERIOD.total_seconds())
@@ -120,7 +120,7 @@ def _iso_seconds(words: str) -> float:
         return 0
 
 
-def _spelled_seconds(words: str) -> float:
+def spelled_seconds(words: str) -> float:
     """Return the seconds of "1 hour 30 minutes" or "90m", 0 if any part is not understood."""
     total = 0.0
     position = 0

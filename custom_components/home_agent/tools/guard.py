@@ -110,14 +110,15 @@ class Guard(Looking):
         user = await self.async_user(speaker)
         with self.journal.judging(call, speaker):
             self._judge_reading(call, user, speaker)
+        # Home Assistant wants the right to control for any service; to read, that to read is enough.
+        context = Context(parent_id=speaker.context.id)
         with _in_words(call):
-            # Home Assistant wants the right to control for any service; to read, that to read is enough.
             answer = await self._hass.services.async_call(
                 call.domain,
                 call.service,
                 {**call.data, ATTR_ENTITY_ID: list(call.entity_ids)},
                 blocking=True,
-                context=Context(parent_id=speaker.context.id),
+                context=context,
                 return_response=True,
             )
         return dict(answer or {})
@@ -389,9 +390,9 @@ async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> N
     Raises ToolExecutionError if it does not say them.
     """
     domain, service = ANNOUNCE
-    data = {ATTR_ENTITY_ID: entity_id, "message": message}
+    data, context = {ATTR_ENTITY_ID: entity_id, "message": message}, Context()
     try:
         async with asyncio.timeout(ANNOUNCE_SECONDS):
-            await hass.services.async_call(domain, service, data, blocking=True, context=Context())
+            await hass.services.async_call(domain, service, data, blocking=True, context=context)
     except Exception as err:  # satellites are anybody's and raise anything
         raise ToolExecutionError(f"{domain}.{service}: {str(err) or type(err).__name__}") from err

@@ -1,12 +1,12 @@
 """How an entity is brought back to what it showed: per domain the calls, and what must stay as it is."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
 from homeassistant.core import State
 
-from ..safety.ledger import Shown
+from ..safety.ledger import Deed, Shown
 from .candidates import SINGULAR_CLASSES
 from .planning import PASSING, Call, Plan
 from .readback import TOLERANCES, Expectation
@@ -95,6 +95,43 @@ def restoring(before: Shown, after: Shown, now: State, *, late: bool) -> Plan | 
     if not calls:
         raise CannotRestoreError("cannot be put back")
     return Plan(now.domain, calls, _expected(before, changed, now.domain))
+
+
+def taking_back(domain: str, deeds: Sequence[Deed]) -> Plan | None:
+    """Return what takes calls back that show in no state, the newest first; None for other domains.
+
+    Raises CannotRestoreError for what Home Assistant cannot take back.
+    """
+    if domain not in TAKEN_BACK:
+        return None
+    calls = []
+    for deed in deeds:
+        made = TAKEN_BACK[domain](deed.service, deed.data)
+        if isinstance(made, str):
+            raise CannotRestoreError(made)
+        calls.append(made)
+    return Plan(domain, calls, Expectation())
+
+
+def _todo(service: str, data: Mapping[str, Any]) -> Call | str:
+    """Return the call that takes back a change of a list."""
+    if service == "add_item":
+        return Call("remove_item", {"item": [data["item"]]})
+    if service == "update_item" and data.get("status") in OTHER_STATUS:
+        return Call("update_item", {"item": data["item"], "status": OTHER_STATUS[data["status"]]})
+    return "what was removed does not come back by itself; add it again"
+
+
+def _calendar(_service: str, _data: Mapping[str, Any]) -> Call | str:
+    """Say that events stay."""
+    return "an event can only be deleted in the calendar itself"
+
+
+OTHER_STATUS: Final = {"completed": "needs_action", "needs_action": "completed"}
+TAKEN_BACK: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Call | str]]] = MappingProxyType(
+    {"todo": _todo, "calendar": _calendar}
+)
+"""Domain: the call that takes a call back, or why there is none."""
 
 
 def value_of(shown: Shown, name: str) -> Any:

@@ -1,0 +1,101 @@
+"""Telling of a timer: where it was set, else on the phone of who set it, else in Home Assistant."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from homeassistant.components import persistent_notification
+from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_UNAVAILABLE
+from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
+from homeassistant.util import dt as dt_util
+
+from ..agent.phrases import async_phrase
+from ..const import LOGGER
+from ..errors import HomeAgentError
+from ..timers.records import Timer
+from ..tools.guard import async_announce, async_notify
+from .people import People
+
+SATELLITE: Final = "assist_satellite"
+ANNOUNCE: Final = 1
+"""The feature of a satellite that can announce."""
+LATE: Final = timedelta(minutes=1)
+"""From here on it is said that it comes late."""
+TOO_LATE: Final = timedelta(hours=24)
+"""From here on it is only shown."""
+
+
+class Announcer:
+    """Tells of the timers of one agent."""
+
+    def __init__(self, hass: HomeAssistant, people: People) -> None:
+        """Take who can be reached."""
+        self._hass = hass
+        self._people = people
+
+    @callback
+    def can_tell(self) -> bool:
+        """Return whether this home has a satellite, or a phone that is somebody's."""
+        return bool(self._people) or self._hass.states.async_entity_ids_count(SATELLITE) > 0
+
+    async def async_tell(self, timer: Timer, due: datetime) -> None:
+        """Tell of a timer that was due then. What cannot be said is shown."""
+        late = dt_util.utcnow() - due
+        message = await self._async_message(timer, due, late)
+        if late < TOO_LATE and (
+            await self._async_say(timer, message) or await self._async_send(timer, message)
+        ):
+            return
+        title = await async_phrase(self._hass, timer.language, "timer_title")
+        persistent_notification.async_create(self._hass, message, title, f"home_agent_timer_{timer.id}")
+
+    async def _async_message(self, timer: Timer, due: datetime, late: timedelta) -> str:
+        """Return what is said."""
+        key = "timer_named" if timer.name else "timer_unnamed"
+        message = await async_phrase(self._hass, timer.language, key, name=timer.name)
+        if late < LATE:
+            return message
+        local = dt_util.as_local(due)
+        time = f"{local:%H:%M}" if late < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
+        return f"{message} {await async_phrase(self._hass, timer.language, 'timer_late', time=time)}"
+
+    async def _async_say(self, timer: Timer, message: str) -> bool:
+        """Say it on the device where it was set; False if that cannot."""
+        for entity_id in self._satellites(timer.device_id):
+            try:
+                await async_announce(self._hass, entity_id, message)
+            except HomeAgentError as err:
+                LOGGER.warning("A timer was not announced: %s", err)
+            else:
+                return True
+        return False
+
+    async def _async_send(self, timer: Timer, message: str) -> bool:
+        """Send it to whoever set it; False if nothing of theirs takes it."""
+        person = self._people.person_of(timer.user_id)
+        sent = False
+        title = await async_phrase(self._hass, timer.language, "timer_title")
+        for route in self._people.routes(person) if person else ():
+            data = {**route.target, "title": title, "message": message}
+            try:
+                await async_notify(self._hass, route.service, data, Context())
+            except HomeAgentError as err:
+                LOGGER.warning("A timer was not sent: %s", err)
+            else:
+                sent = True
+        return sent
+
+    @callback
+    def _satellites(self, device_id: str | None) -> list[str]:
+        """Return the satellites of a device that can announce now."""
+        if device_id is None:
+            return []
+        entries = er.async_entries_for_device(er.async_get(self._hass), device_id)
+        found = []
+        for entry in entries:
+            state = self._hass.states.get(entry.entity_id) if entry.domain == SATELLITE else None
+            if state is None or state.state == STATE_UNAVAILABLE:
+                continue
+            if state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & ANNOUNCE:
+                found.append(entry.entity_id)
+        return found

@@ -1,0 +1,1 @@
+"""Timers and reminders of the agents: kept over a restart, told where they were set."""

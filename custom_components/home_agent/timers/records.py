@@ -1,0 +1,70 @@
+"""One timer or reminder, and when it is due again."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final, Self
+
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ..store import read_moment
+
+WORKDAYS: Final = 5
+
+
+class Repeat(StrEnum):
+    """How often a reminder comes back."""
+
+    DAILY = "daily"
+    WEEKDAYS = "weekdays"
+    WEEKLY = "weekly"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Timer:
+    """What is told, when, and to whom."""
+
+    due: datetime
+    """In UTC."""
+    name: str = ""
+    repeat: Repeat | None = None
+    language: str = "en"
+    user_id: str | None = None
+    """Who set it; None for a voice that nobody knows."""
+    device_id: str | None = None
+    """Where it was set."""
+    id: str = field(default_factory=ulid_now)
+
+    def next_after(self, now: datetime) -> datetime | None:
+        """Return when it is due again, at the same time of a later local day; None if it is not repeated."""
+        if self.repeat is None:
+            return None
+        local = dt_util.as_local(self.due)
+        step = 7 if self.repeat is Repeat.WEEKLY else 1
+        days = max(0, (dt_util.as_local(now).date() - local.date()).days)
+        day = local.date() + timedelta(days=days - days % step)
+        while True:
+            due = datetime.combine(day, local.time(), dt_util.get_default_time_zone())
+            free = self.repeat is Repeat.WEEKDAYS and day.weekday() >= WORKDAYS
+            if dt_util.as_utc(due) > max(now, self.due) and not free:
+                return dt_util.as_utc(due)
+            day += timedelta(days=step)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {**asdict(self), "due": self.due.isoformat()}
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a stored timer. Raises LookupError, TypeError or ValueError for anything else."""
+        return cls(
+            id=str(stored["id"]),
+            due=read_moment(stored["due"]),
+            name=str(stored["name"]),
+            repeat=Repeat(stored["repeat"]) if stored["repeat"] else None,
+            language=str(stored["language"]),
+            user_id=stored["user_id"],
+            device_id=stored["device_id"],
+        )

@@ -1,0 +1,22 @@
+"""What a household does every day: lists, calendar, weather, timers, messages, a look through a camera."""
+
+from collections.abc import Callable
+
+from ...timers.timers import Timers
+from ..base import HomeAgentTool
+from .calendar_tool import CalendarTool
+from .camera_tool import CameraTool, See
+from .notify_tool import NotifyTool, Receivers
+from .timer_tool import TimerTool
+from .todo_tool import TodoTool
+from .weather_tool import WeatherTool
+
+
+def everyday_tools(
+    timers: Timers, can_tell: Callable[[], bool], people: Receivers, see: See
+) -> list[HomeAgentTool]:
+    """Return the everyday tools; which of them a model is told of depends on the house."""
+    tools: list[HomeAgentTool] = [
+        *(TodoTool(), CalendarTool(), WeatherTool(), TimerTool(timers, can_tell), CameraTool(see)),
+    ]
+    return [*tools, NotifyTool(people)] if people else tools

@@ -1,0 +1,74 @@
+"""look_at_camera: what can be seen through a camera."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+
+from ...errors import ToolExecutionError
+from ...safety.frozen import FrozenLook
+from ..base import HomeAgentTool, ToolRun
+from ..plain_values import one_line
+from .choosing import choose_one, records_of
+
+DOMAIN: Final = "camera"
+WIDTH: Final = 1024
+"""Pixels that are asked of the camera; models see no more anyway."""
+MAX_BYTES: Final = 8_000_000
+SECONDS: Final = 10
+MAX_QUESTION: Final = 300
+USUAL: Final = "What can be seen?"
+
+type See = Callable[[bytes, str, str], Awaitable[str]]
+"""Answers a question from a picture of a media type."""
+
+
+class CameraTool(HomeAgentTool):
+    """Shows one picture to a model that can see. What stands in a picture was written by anybody."""
+
+    name = "look_at_camera"
+    title = "Look through a camera"
+    description = "Look through a camera and answer a question about it."
+    domain = DOMAIN
+    untrusted = True
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=False)
+    parameters = probatio.Schema({probatio.Optional("camera"): str, probatio.Optional("question"): str})
+
+    def __init__(self, see: See) -> None:
+        """Take the model that sees."""
+        self._see = see
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Look once, after the guard; a camera needs a person's word unless the household allows it."""
+        chosen = choose_one(run, records_of(run, DOMAIN), args.get("camera"), "camera")
+        question = one_line((args.get("question") or run.sentence or USUAL).strip(), MAX_QUESTION)
+
+        async def look() -> str:
+            picture, media_type = await _async_picture(run.hass, chosen.entity_id)
+            return await self._see(picture, media_type, question)
+
+        frozen = FrozenLook(entity_id=chosen.entity_id, question=question, look=look)
+        seen = await run.handler.async_look(frozen, run.speaker, run.draft)
+        return {"camera": one_line(chosen.name, 80), "seen": seen}
+
+
+async def _async_picture(hass: HomeAssistant, entity_id: str) -> tuple[bytes, str]:
+    """Return what a camera shows now. Raises ToolExecutionError if it shows nothing that can be used."""
+    # Its packages are there only where there is a camera.
+    from homeassistant.components.camera import async_get_image  # noqa: PLC0415
+
+    try:
+        image = await async_get_image(hass, entity_id, timeout=SECONDS, width=WIDTH)
+    except HomeAssistantError as err:
+        raise ToolExecutionError(f"The camera gives no picture: {err}") from err
+    if not image.content_type.startswith("image/"):
+        raise ToolExecutionError("The camera gives no picture")
+    if len(image.content) > MAX_BYTES:
+        raise ToolExecutionError("The picture of the camera is too large")
+    return image.content, image.content_type

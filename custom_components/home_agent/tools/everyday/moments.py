@@ -1,0 +1,119 @@
+"""Days and times to come, as models write them."""
+
+from datetime import date, datetime, time, timedelta
+import re
+from typing import Final
+
+from homeassistant.util import dt as dt_util
+
+from ...errors import ValidationError
+from ..durations import spelled_seconds
+
+FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"
+WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+NAMED_TIMES: Final = {"noon": time(12), "midday": time(12), "midnight": time(0)}
+_CLOCK: Final = re.compile(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?")
+_FILLER: Final = re.compile(r"^(?:in|after|for|at|on|by|this|next)\s+|\s+(?:from now|later)$|(?<=\s)at\s+")
+
+
+def read_moment(text: str, slot: str) -> date | datetime:
+    """Return the day, or the aware local time, that a model means; a time that is over today is tomorrow's.
+
+    Raises ValidationError that names what is accepted.
+    """
+    written = text.strip().strip("\"'")
+    if (moment := _iso(written)) is not None:
+        return moment
+    words = " ".join(written.casefold().replace(",", " ").split())
+    while (shorter := _FILLER.sub("", words).strip()) != words:
+        words = shorter
+    head, _, rest = words.partition(" ")
+    day = _day(head)
+    if day is None:
+        clock = read_clock(words)
+        if clock is None:
+            raise ValidationError(f"{slot}: {text[:40]!r} is not understood; give {FORMS}")
+        today = dt_util.now()
+        moment = datetime.combine(today.date(), clock, today.tzinfo)
+        return moment if moment > today else at_clock(today.date() + timedelta(days=1), clock)
+    if not rest:
+        return day
+    clock = read_clock(_FILLER.sub("", rest))
+    if clock is None:
+        raise ValidationError(f"{slot}: {text[:40]!r} is not understood; give {FORMS}")
+    return at_clock(day, clock)
+
+
+def read_length(text: str) -> timedelta | None:
+    """Return a length of time such as "10 minutes" or "1:30:00"; None for anything else."""
+    words = " ".join(text.strip().strip("\"'").casefold().split())
+    words = _FILLER.sub("", words).strip()
+    sign = -1 if words[:1] in "-\u2212" and words else 1
+    words = words.lstrip("+-\u2212 ")
+    if match := re.fullmatch(r"(\d{1,3}):(\d{2}):(\d{2})", words):
+        seconds = 3600.0 * int(match[1]) + 60 * int(match[2]) + int(match[3])
+    else:
+        seconds = spelled_seconds(words)
+    return timedelta(seconds=sign * seconds) if seconds else None
+
+
+def at_clock(day: date, clock: time) -> datetime:
+    """Return a time of a local day."""
+    return datetime.combine(day, clock, dt_util.get_default_time_zone())
+
+
+def start_of(moment: date | datetime) -> datetime:
+    """Return a moment, or the beginning of a local day."""
+    return moment if isinstance(moment, datetime) else dt_util.start_of_local_day(moment)
+
+
+def end_of(moment: date | datetime) -> datetime:
+    """Return a moment, or the end of a local day."""
+    if isinstance(moment, datetime):
+        return moment
+    return dt_util.start_of_local_day(moment + timedelta(days=1))
+
+
+def read_clock(text: str) -> time | None:
+    """Return a time of day: 18:30, 7 am, noon; None for anything else."""
+    if text in NAMED_TIMES:
+        return NAMED_TIMES[text]
+    match = _CLOCK.fullmatch(text.strip().casefold())
+    if match is None or (match[2] is None and match[3] is None):
+        return None
+    hour, minute = int(match[1]), int(match[2] or 0)
+    if match[3]:
+        hour = hour % 12 + (12 if match[3] == "p" else 0)
+    try:
+        return time(hour, minute)
+    except ValueError:
+        return None
+
+
+def _iso(text: str) -> date | datetime | None:
+    """Return an ISO date or time; one without an offset is local."""
+    try:
+        day = dt_util.parse_date(text)
+        moment = None if day else dt_util.parse_datetime(text)
+    except ValueError:
+        return None
+    if moment is None:
+        return day
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=dt_util.get_default_time_zone())
+    return dt_util.as_local(moment)
+
+
+def _day(word: str) -> date | None:
+    """Return a day by its name or date."""
+    today = dt_util.now().date()
+    if word in ("today", "tonight", "now"):
+        return today
+    if word == "tomorrow":
+        return today + timedelta(days=1)
+    if word in WEEKDAYS:
+        return today + timedelta(days=(WEEKDAYS.index(word) - today.weekday()) % 7 or 7)
+    try:
+        return dt_util.parse_date(word)
+    except ValueError:
+        return None

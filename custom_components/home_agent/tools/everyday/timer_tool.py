@@ -1,0 +1,186 @@
+"""timer: timers and reminders, told where they were set."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime, time, timedelta
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...errors import ValidationError
+from ...knowledge.house import HouseSnapshot
+from ...knowledge.persons import persons
+from ...timers.records import WORKDAYS, Repeat, Timer
+from ...timers.timers import MAX_TIMERS, Timers
+from ..base import HomeAgentTool, Speaker, ToolRun
+from ..durations import format_local, format_span
+from ..matching import content_words, squash
+from ..plain_values import one_line
+from .moments import at_clock, read_length, read_moment
+
+ACTIONS: Final = ("set", "list", "cancel", "extend")
+ALL: Final = frozenset({"*", "all", "every", "everything", "alle", "tous", "todos"})
+MAX_NAME: Final = 200
+MAX_LISTED: Final = 20
+MAX_AHEAD: Final = timedelta(days=2 * 366)
+MORNING: Final = time(9)
+"""When a reminder for a day comes that was given no time."""
+
+
+class TimerTool(HomeAgentTool):
+    """Sets, lists, cancels and extends timers."""
+
+    name = "timer"
+    title = "Timers and reminders"
+    description = "Timers and reminders."
+    annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("action"): probatio.In(ACTIONS),
+            probatio.Optional("when", description="10 minutes; 18:30; date and time"): str,
+            probatio.Optional("name", description="what for"): str,
+            probatio.Optional("repeat"): probatio.In([repeat.value for repeat in Repeat]),
+        }
+    )
+
+    def __init__(self, timers: Timers, can_tell: Callable[[], bool]) -> None:
+        """Take the timers, and whether there is anything to tell them on."""
+        self._timers = timers
+        self._can_tell = can_tell
+
+    @override
+    def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether a timer would be heard or read away from the screen."""
+        return self._can_tell()
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether timers are only listed."""
+        return args.get("action") == "list"
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
+        action, said = args["action"], one_line((args.get("name") or "").strip(), MAX_NAME)
+        if action == "set":
+            return await self._async_set(args, said, run)
+        own = [timer for timer in self._timers.all() if _may_see(timer, run.speaker)]
+        if action == "list":
+            listed: list[JsonValueType] = [_told(timer) for timer in own[:MAX_LISTED]]
+            return {"timers": listed} if listed else "No timer or reminder is set."
+        if action == "cancel":
+            meant = own if squash(said) in ALL else [_meant(own, said, args.get("when"))]
+            await self._timers.async_cancel([timer.id for timer in meant])
+            return {"cancelled": [_told(timer) for timer in meant]}
+        return await self._async_extend(args, said, own)
+
+    async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
+        """Set a timer."""
+        if self._timers.full:
+            raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
+        repeat = Repeat(args["repeat"]) if args.get("repeat") else None
+        due = _due(args.get("when"), repeat)
+        speaker = run.speaker
+        timer = Timer(
+            due=due,
+            name=name,
+            repeat=repeat,
+            language=speaker.language,
+            user_id=speaker.context.user_id or _user_of(run.hass, speaker.person_id),
+            device_id=speaker.device_id,
+        )
+        await self._timers.async_set(timer)
+        return {"set": _told(timer)}
+
+    async def _async_extend(self, args: Mapping[str, Any], said: str, own: list[Timer]) -> JsonValueType:
+        """Move a timer by a length of time, or to another time."""
+        when = (args.get("when") or "").strip()
+        if not when:
+            raise ValidationError("when: say by how much, such as 5 minutes, or until when")
+        timer = _meant(own, said)
+        by = read_length(when)
+        due = timer.due + by if by is not None else _due(when, timer.repeat)
+        if due <= dt_util.utcnow():
+            raise ValidationError("when: that would be over already")
+        timer = replace(timer, due=due)
+        await self._timers.async_set(timer)
+        return {"now": _told(timer)}
+
+
+def _due(when: str | None, repeat: Repeat | None) -> datetime:
+    """Return when a timer is due, in UTC. Raises ValidationError for what is not clear or over."""
+    text = (when or "").strip()
+    if not text:
+        raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")
+    now = dt_util.utcnow()
+    length = read_length(text)
+    if length is not None:
+        due = now + length
+    else:
+        moment = read_moment(text, "when")
+        due = dt_util.as_utc(moment if isinstance(moment, datetime) else at_clock(moment, MORNING))
+    if due <= now and repeat is not None:
+        due = Timer(due=due, repeat=repeat).next_after(now) or due
+    if repeat is Repeat.WEEKDAYS and dt_util.as_local(due).weekday() >= WORKDAYS:
+        due = Timer(due=due, repeat=repeat).next_after(due) or due
+    if due <= now:
+        raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
+    if due - now > MAX_AHEAD:
+        raise ValidationError("when: at most two years ahead")
+    return due
+
+
+def _may_see(timer: Timer, speaker: Speaker) -> bool:
+    """Return whether a timer is the speaker's, or nobody's, or was set where they speak."""
+    known = speaker.context.user_id
+    here = timer.device_id is not None and timer.device_id == speaker.device_id
+    return timer.user_id is None or here or timer.user_id == known
+
+
+def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
+    """Return the timer that is meant: of this id or name, due at this time, or the only one.
+
+    Raises ValidationError that lists them.
+    """
+    if not own:
+        raise ValidationError("No timer or reminder is set")
+    found = own
+    if said:
+        words = set(content_words(said))
+        found = [timer for timer in own if timer.id == said or squash(timer.name) == squash(said)] or [
+            timer for timer in own if words and words <= set(content_words(timer.name))
+        ]
+    elif when and len(own) > 1:
+        moment = read_moment(when, "when")
+        found = [timer for timer in own if isinstance(moment, datetime) and timer.due == moment]
+    if not found and len(own) == 1:
+        found = own
+    if len(found) != 1:
+        listed = "; ".join(f"{one.id} {one.name or 'timer'} {format_local(one.due)}" for one in own[:5])
+        raise ValidationError(f"name: which one is meant? Give the name or the id of one of {listed}"[:300])
+    return found[0]
+
+
+def _user_of(hass: HomeAssistant, person_id: str | None) -> str | None:
+    """Return the user of a person who is known by the device."""
+    return next((person.user_id for person in persons(hass) if person.id == person_id), None)
+
+
+def _told(timer: Timer) -> dict[str, JsonValueType]:
+    """Return a timer as the model reads it."""
+    left = (timer.due - dt_util.utcnow()).total_seconds()
+    told: dict[str, JsonValueType] = {
+        "id": timer.id,
+        "due": f"{dt_util.as_local(timer.due):%a} {format_local(timer.due)}",
+        "in": format_span(max(0, left)),
+    }
+    if timer.name:
+        told["name"] = timer.name
+    if timer.repeat:
+        told["repeat"] = timer.repeat.value
+    return told

@@ -1,0 +1,164 @@
+"""weather: the forecast, no more of it than was asked for."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.const import ATTR_SUPPORTED_FEATURES
+from homeassistant.core import State
+from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...errors import ValidationError
+from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..plain_values import one_line
+from .choosing import choose_one, records_of
+from .moments import read_moment
+
+DOMAIN: Final = "weather"
+KINDS: Final = {
+    "daily": 1,
+    "hourly": 2,
+    "twice_daily": 4,
+}
+"""Kind of forecast: the bit of `supported_features` that it needs; the first one stands in for another."""
+LIMITS: Final = {"daily": 7, "hourly": 24, "twice_daily": 14}
+CONDITIONS: Final = frozenset(
+    {
+        *("clear-night", "cloudy", "exceptional", "fog", "hail", "lightning", "lightning-rainy"),
+        *("partlycloudy", "pouring", "rainy", "snowy", "snowy-rainy", "sunny", "windy", "windy-variant"),
+    }
+)
+"""What a condition may say; so a forecast holds no text of anybody's."""
+UNITS: Final = {
+    "temperature": "temperature_unit",
+    "templow": "temperature_unit",
+    "precipitation": "precipitation_unit",
+    "precipitation_probability": None,
+    "wind_speed": "wind_speed_unit",
+    "wind_gust_speed": "wind_speed_unit",
+    "humidity": None,
+    "uv_index": None,
+}
+"""Value of a forecast: the attribute of the entity that tells its unit."""
+PERCENT: Final = frozenset({"precipitation_probability", "humidity"})
+BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
+"""What is told where there are several entries."""
+
+
+class WeatherTool(HomeAgentTool):
+    """Reads the forecast; how it is now stands in the state of the entity."""
+
+    name = "weather"
+    title = "Weather forecast"
+    description = "Weather forecast."
+    domain = DOMAIN
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Optional("type"): probatio.In(list(KINDS)),
+            probatio.Optional("day", description="one day only"): str,
+            probatio.Optional("name"): str,
+        }
+    )
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Return the forecast. Raises ValidationError for a day or a place that is not clear."""
+        chosen = choose_one(run, records_of(run, DOMAIN, _forecasts), args.get("name"), "name")
+        state = run.hass.states.get(chosen.entity_id)
+        assert state is not None
+        day = _day(args["day"]) if (args.get("day") or "").strip() else None
+        kind = _kind(state, args.get("type"))
+        answer = await run.read(
+            ServiceCall(
+                domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
+            )
+        )
+        entries = (answer.get(chosen.entity_id) or {}).get("forecast") or []
+        shown = _of_day(entries, day, kind)
+        if not shown:
+            raise ValidationError(f"day: the forecast does not reach it; {_reach(entries)}")
+        told = shown[: LIMITS[kind]]
+        keys = [key for key in UNITS if len(told) == 1 or key in BRIEF]
+        listed: list[JsonValueType] = [_told(entry, kind, keys) for entry in told]
+        return {
+            "place": one_line(chosen.name, 80),
+            "type": kind,
+            "units": _units(state, listed),
+            "forecast": listed,
+        }
+
+
+def _forecasts(state: State) -> bool:
+    """Return whether an entity has any forecast."""
+    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0)
+    return any(features & needed for needed in KINDS.values())
+
+
+def _kind(state: State, wanted: str | None) -> str:
+    """Return the kind of forecast that is wanted, or the nearest that there is."""
+    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0)
+    there = [kind for kind, needed in KINDS.items() if features & needed]
+    return wanted if wanted in there else there[0]
+
+
+def _day(text: str) -> date:
+    """Return the day that is asked about."""
+    moment = read_moment(text, "day")
+    return moment.date() if isinstance(moment, datetime) else moment
+
+
+def _of_day(entries: Sequence[Mapping[str, Any]], day: date | None, kind: str) -> list[Mapping[str, Any]]:
+    """Return the entries of a day, all without one; what is over is left out where anything else is left."""
+    timed = [(moment, entry) for entry in entries if (moment := _moment(entry)) is not None]
+    if day is not None:
+        return [entry for moment, entry in timed if moment.date() == day]
+    now = dt_util.now()
+    begin = now - timedelta(hours=1) if kind == "hourly" else dt_util.start_of_local_day(now)
+    return [entry for moment, entry in timed if moment >= begin] or [entry for _, entry in timed]
+
+
+def _moment(entry: Mapping[str, Any]) -> datetime | None:
+    """Return the local time that an entry is about."""
+    moment = dt_util.parse_datetime(str(entry.get("datetime") or ""))
+    return dt_util.as_local(moment) if moment else None
+
+
+def _reach(entries: Sequence[Mapping[str, Any]]) -> str:
+    """Return which days a forecast is about."""
+    days = sorted({moment.date() for entry in entries if (moment := _moment(entry)) is not None})
+    return f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
+
+
+def _told(entry: Mapping[str, Any], kind: str, keys: Sequence[str]) -> dict[str, JsonValueType]:
+    """Return one entry: time, condition and numbers."""
+    moment = _moment(entry)
+    form = "%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M"
+    told: dict[str, JsonValueType] = {"at": moment.strftime(form) if moment else ""}
+    if kind == "twice_daily" and "is_daytime" in entry:
+        told["part"] = "day" if entry["is_daytime"] else "night"
+    if (condition := entry.get("condition")) in CONDITIONS:
+        told["condition"] = str(condition)
+    for key in keys:
+        value = entry.get(key)
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            told[key] = value
+    return told
+
+
+def _units(state: State, listed: Sequence[JsonValueType]) -> dict[str, JsonValueType]:
+    """Return the units of the values that are told."""
+    told = {key for entry in listed if isinstance(entry, dict) for key in entry}
+    units: dict[str, JsonValueType] = {}
+    for key, attribute in UNITS.items():
+        if key not in told:
+            continue
+        if key in PERCENT:
+            units[key] = "%"
+        elif attribute and (unit := state.attributes.get(attribute)):
+            units[key] = one_line(str(unit), 12)
+    return units

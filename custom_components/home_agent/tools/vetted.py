@@ -1,0 +1,28 @@
+"""The vetted services beside those of `ha_control`: what the everyday tools write and read."""
+
+from typing import Final
+
+from .actions import is_vetted
+
+NOTIFY: Final = "notify"
+
+WRITES: Final = frozenset(
+    {
+        ("todo", "add_item"),
+        ("todo", "update_item"),
+        ("todo", "remove_item"),
+        ("calendar", "create_event"),
+    }
+)
+"""Services that change something, called on entities like those of the actions."""
+
+READS: Final = frozenset({("todo", "get_items"), ("calendar", "get_events"), ("weather", "get_forecasts")})
+"""Services that only answer."""
+
+ANNOUNCE: Final = ("assist_satellite", "announce")
+"""The service that says words of our own where somebody has asked for them."""
+
+
+def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
+    """Return whether a service may be called on entities; `gated` lets scripts and scenes through."""
+    return (domain, service) in WRITES or is_vetted(domain, service, gated=gated)

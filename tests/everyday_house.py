@@ -1,0 +1,131 @@
+"""Lists, calendars, a weather station and a satellite that are really there."""
+
+from typing import Any, override
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    MockConfigEntry,
+    async_fire_time_changed,
+)
+
+from homeassistant.components.assist_satellite import AssistSatelliteConfiguration, AssistSatelliteEntity
+from homeassistant.components.assist_satellite.const import DATA_COMPONENT, AssistSatelliteEntityFeature
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.setup import async_setup_component
+
+NOW = "2026-06-03 10:00:00+00:00"
+"""A Wednesday."""
+
+
+async def async_add(hass: HomeAssistant, domain: str, title: str, data: dict[str, Any]) -> None:
+    """Set up an entry of an integration of Home Assistant's."""
+    entry = MockConfigEntry(domain=domain, title=title, data=data)
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done()
+
+
+async def async_add_list(hass: HomeAssistant, name: str, *, exposed: bool = True) -> str:
+    """Add a to-do list and return its entity id."""
+    key = name.lower().replace(" ", "_")
+    await async_add(hass, "local_todo", name, {"todo_list_name": name, "storage_key": key})
+    async_expose_entity(hass, "conversation", f"todo.{key}", exposed)
+    return f"todo.{key}"
+
+
+async def async_add_calendar(hass: HomeAssistant, name: str, *, exposed: bool = True) -> str:
+    """Add a calendar and return its entity id."""
+    key = name.lower().replace(" ", "_")
+    await async_add(hass, "local_calendar", name, {"calendar_name": name, "storage_key": key})
+    async_expose_entity(hass, "conversation", f"calendar.{key}", exposed)
+    return f"calendar.{key}"
+
+
+async def async_add_demo(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch, *platforms: Platform, exposed: bool = True
+) -> None:
+    """Add the demo integration's entities of these platforms."""
+    monkeypatch.setattr(
+        "homeassistant.components.demo.COMPONENTS_WITH_CONFIG_ENTRY_DEMO_PLATFORM", list(platforms)
+    )
+    await async_add(hass, "demo", "Demo", {})
+    for platform in platforms:
+        for entity_id in hass.states.async_entity_ids(platform):
+            async_expose_entity(hass, "conversation", entity_id, exposed)
+    await hass.async_block_till_done()
+
+
+async def async_items(hass: HomeAssistant, entity_id: str) -> dict[str, str]:
+    """Return the items of a list and how they stand."""
+    answer = await hass.services.async_call(
+        "todo", "get_items", {"entity_id": entity_id}, blocking=True, return_response=True
+    )
+    items: list[dict[str, Any]] = answer[entity_id]["items"]  # type: ignore[index,call-overload,assignment]
+    return {item["summary"]: item["status"] for item in items}
+
+
+class Satellite(AssistSatelliteEntity):
+    """Says what it is told to."""
+
+    _attr_name = "Satellite"
+    _attr_unique_id = "satellite"
+    _attr_supported_features = AssistSatelliteEntityFeature.ANNOUNCE
+
+    def __init__(self) -> None:
+        """Start silent."""
+        self.said: list[str] = []
+        self.broken = False
+
+    @property
+    def device(self) -> str:
+        """Return the id of the device."""
+        entry = er.async_get(self.hass).async_get(self.entity_id)
+        assert entry is not None
+        assert entry.device_id is not None
+        return entry.device_id
+
+    @override
+    def async_get_configuration(self) -> AssistSatelliteConfiguration:
+        return AssistSatelliteConfiguration([], [], 1)
+
+    @override
+    async def async_set_configuration(self, config: AssistSatelliteConfiguration) -> None:
+        """Keep the configuration that there is."""
+
+    @override
+    def on_pipeline_event(self, event: Any) -> None:
+        """Take no notice."""
+
+    @override
+    async def async_internal_announce(self, message: str | None = None, **_options: Any) -> None:
+        """Say it without a voice: none works offline."""
+        if self.broken:
+            raise HomeAssistantError("busy")
+        self.said.append(message or "")
+
+
+async def async_add_satellite(hass: HomeAssistant) -> Satellite:
+    """Add a satellite on a device of its own."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "assist_satellite", {})
+    satellite = Satellite()
+    await hass.data[DATA_COMPONENT].async_add_entities([satellite])
+    entry = MockConfigEntry(domain="speaker", title="Speaker")
+    entry.add_to_hass(hass)
+    device = dr.async_get(hass).async_get_or_create(
+        config_entry_id=entry.entry_id, identifiers={("speaker", "kitchen")}, name="Kitchen speaker"
+    )
+    er.async_get(hass).async_update_entity(satellite.entity_id, device_id=device.id)
+    return satellite
+
+
+async def async_pass(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: float) -> None:
+    """Let time pass."""
+    freezer.tick(seconds)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done()
