@@ -186,6 +186,11 @@ def _confidence(hits: Iterable[_Moment], days: Collection[int], span: Sequence[d
     return float(round((centre - margin) / (1 + z * z / total), 3))
 
 
+def habit_day(at: datetime) -> date:
+    """Return the day of habits that a local time belongs to."""
+    return _moment(at).day
+
+
 def _moment(at: datetime) -> _Moment:
     """Return when something happened, in days that begin early in the morning."""
     minute = at.hour * 60 + at.minute - DAY_BEGINS

@@ -1,0 +1,97 @@
+"""What of all recorded changes is something that somebody did."""
+
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from homeassistant.const import STATE_HOME, STATE_NOT_HOME, STATE_UNAVAILABLE, STATE_UNKNOWN
+
+ON_OFF: Final = {"on": "on", "off": "off"}
+OPEN_CLOSED: Final = {"opening": "open", "open": "open", "closing": "closed", "closed": "closed"}
+UNLOCKED: Final = dict.fromkeys(("unlocking", "unlocked", "opening", "open"), "unlocked")
+PLAYING: Final = dict.fromkeys(("on", "idle", "playing", "paused", "buffering"), "on")
+
+ACTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "light": ON_OFF,
+    "switch": ON_OFF,
+    "input_boolean": ON_OFF,
+    "fan": ON_OFF,
+    "humidifier": ON_OFF,
+    "cover": OPEN_CLOSED,
+    "valve": OPEN_CLOSED,
+    "lock": {"locking": "locked", "locked": "locked", **UNLOCKED},
+    "media_player": {"off": "off", "standby": "off", **PLAYING},
+    "vacuum": {"cleaning": "cleaning"},
+    "lawn_mower": {"mowing": "mowing"},
+    "person": {STATE_HOME: STATE_HOME},
+    "climate": {"off": "off"},
+}
+"""Per domain: a state, and what somebody did to get there. What moves counts from when it begins to."""
+OTHERS: Final[Mapping[str, str]] = {"person": STATE_NOT_HOME, "climate": "mode:{state}"}
+"""Per domain: what any other state means."""
+TARGET: Final = "temperature:{degrees:g}"
+"""What setting a target temperature is called."""
+
+UNKNOWN: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, ""})
+NOTHING: Final = "-"
+"""Noted for a state that nobody brings about on purpose, like a vacuum cleaner's way home."""
+LOST: Final = ""
+"""Noted where the state was lost: what comes next was not done, it has been so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """A state as a source tells it; each source tells those of an entity in order."""
+
+    at: datetime
+    entity_id: str
+    state: str | None = None
+    """None where only the target is told."""
+    target: float | None = None
+    """The target temperature of a thermostat."""
+    user_id: str | None = None
+    by_machine: bool = False
+    """An automation or a script did it."""
+    follows: bool = True
+    """Something else was recorded before. False where the source cannot tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """Something that somebody did."""
+
+    at: datetime
+    entity_id: str
+    value: str
+    user_id: str | None
+
+
+def acts(changes: Iterable[Change], last: MutableMapping[str, str]) -> Iterator[Act]:
+    """Yield what people did; `last` holds the last value of each entity and is brought up to date."""
+    for change in changes:
+        for track, value in _values(change):
+            before = last.get(track)
+            last[track] = value
+            if value in (before, LOST, NOTHING) or before == LOST or change.by_machine:
+                continue
+            if before is not None or change.follows:
+                yield Act(change.at, change.entity_id, value, change.user_id)
+
+
+def _values(change: Change) -> Iterator[tuple[str, str]]:
+    """Yield what a change says, each under the name it is followed by."""
+    if change.state is not None:
+        yield change.entity_id, _value(change.entity_id.partition(".")[0], change.state)
+    if change.state in UNKNOWN:
+        yield f"{change.entity_id} target", LOST
+    elif change.target is not None:
+        yield f"{change.entity_id} target", TARGET.format(degrees=change.target)
+
+
+def _value(domain: str, state: str) -> str:
+    """Return what somebody did to bring a state about."""
+    if state in UNKNOWN:
+        return LOST
+    known = ACTS[domain].get(state)
+    return known or OTHERS.get(domain, NOTHING).format(state=state)

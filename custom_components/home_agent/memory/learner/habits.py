@@ -1,0 +1,126 @@
+"""Habits of the house: with ids that stay while they grow and fade, and with names to speak of them."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from .patterns import MINUTES, Habit
+
+NEAR: Final = 90
+"""Minutes by which the time of a habit may move and it is still the same one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What makes two habits the same: what is done, on which days, and about when."""
+
+    subject: str
+    value: str
+    days: frozenset[int]
+    minute: int
+    person: str | None = field(default=None, compare=False)
+    """Whose habit it was last."""
+
+    def is_same(self, other: Kind) -> bool:
+        """Return whether this is another state of the same habit."""
+        apart = abs(self.minute - other.minute)
+        return (
+            (self.subject, self.value) == (other.subject, other.value)
+            and not self.days.isdisjoint(other.days)
+            and min(apart, MINUTES - apart) <= NEAR
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HouseHabit:
+    """A habit that was found, as it is remembered and spoken of."""
+
+    id: str
+    """Also that of its memory."""
+    habit: Habit
+    name: str
+    """Of the entity."""
+    who: str
+    """The person's name; empty where it is the household's."""
+    text: str
+    """One sentence in the language of the house."""
+
+    @property
+    def kind(self) -> Kind:
+        """Return what the habit is known by."""
+        return kind_of(self.habit)
+
+
+def kind_of(habit: Habit) -> Kind:
+    """Return what a habit is known by."""
+    return Kind(habit.subject, habit.value, habit.days, habit.minute, habit.person)
+
+
+def find_same(kind: Kind, habits: Iterable[HouseHabit]) -> HouseHabit | None:
+    """Return the habit that is the same."""
+    return next((known for known in habits if known.kind.is_same(kind)), None)
+
+
+def kind_as_dict(kind: Kind) -> dict[str, Any]:
+    """Return it as it is stored."""
+    return {
+        "subject": kind.subject,
+        "value": kind.value,
+        "days": sorted(kind.days),
+        "minute": kind.minute,
+        "person": kind.person,
+    }
+
+
+def kind_from_dict(stored: Mapping[str, Any]) -> Kind:
+    """Return what is stored. Raises KeyError, TypeError or ValueError for what is none."""
+    days = frozenset(int(day) for day in stored["days"])
+    if not days <= frozenset(range(7)):
+        raise ValueError("no weekdays")
+    person = stored.get("person")
+    return Kind(
+        str(stored["subject"]),
+        str(stored["value"]),
+        days,
+        int(stored["minute"]) % MINUTES,
+        None if person is None else str(person),
+    )
+
+
+def as_dict(known: HouseHabit) -> dict[str, Any]:
+    """Return a habit as it is stored."""
+    habit = known.habit
+    return {
+        "id": known.id,
+        **kind_as_dict(known.kind),
+        "support": habit.support,
+        "of": habit.of,
+        "confidence": habit.confidence,
+        "last_seen": habit.last_seen.isoformat(),
+        "name": known.name,
+        "who": known.who,
+        "text": known.text,
+    }
+
+
+def from_dict(stored: Mapping[str, Any]) -> HouseHabit:
+    """Return a stored habit. Raises KeyError, TypeError or ValueError for what is none."""
+    kind = kind_from_dict(stored)
+    return HouseHabit(
+        id=str(stored["id"]),
+        habit=Habit(
+            subject=kind.subject,
+            value=kind.value,
+            person=kind.person,
+            days=kind.days,
+            minute=kind.minute,
+            support=int(stored["support"]),
+            of=int(stored["of"]),
+            confidence=float(stored["confidence"]),
+            last_seen=date.fromisoformat(stored["last_seen"]),
+        ),
+        name=str(stored["name"]),
+        who=str(stored["who"]),
+        text=str(stored["text"]),
+    )

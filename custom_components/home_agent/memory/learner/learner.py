@@ -1,0 +1,341 @@
+"""Learner: once a night, out of everybody's way, habits are found and become memories."""
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import Final
+
+from homeassistant.components.automation import automations_with_entity
+from homeassistant.components.sensor import SensorDeviceClass
+from homeassistant.const import (
+    ATTR_DEVICE_CLASS,
+    ATTR_ENTITY_ID,
+    ATTR_UNIT_OF_MEASUREMENT,
+    UnitOfPower,
+)
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.util import dt as dt_util
+from homeassistant.util.ulid import ulid_now
+
+from ...const import LOGGER
+from ...knowledge.house import is_exposed
+from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
+from ..memories import Memories, make_memory
+from ..records import Memory, MemoryType, Origin, Provenance
+from .acts import ACTS, Act, Change, acts
+from .habits import HouseHabit, find_same, kind_of
+from .observations import DAYS, Observations
+from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
+from .sources import Source, SourceError
+from .usage import IN_USE, Power, read_power, starts
+from .wording import Phrase, async_sentence
+
+EVERY: Final = timedelta(hours=1)
+"""How often is looked whether a day has to be read. A night that was missed is read that soon."""
+FINE: Final = timedelta(minutes=5)
+QUIET: Final = timedelta(minutes=20)
+"""How long a day has been over before it is read; the recorder tidies up a little after four."""
+LEAST_SPAN: Final = 14
+"""Days that are looked at for something new in the house."""
+LEAST_DAYS: Final = 7
+"""Days without which nothing can be called a habit."""
+WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
+PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
+PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
+"""What tells when nobody is at home or a way in is open: not for somebody unknown, nor for the cloud."""
+
+
+class Learner:
+    """Observes one house for one agent."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        observations: Observations,
+        memories: Memories,
+        *,
+        source: Source,
+        phrase: Phrase,
+    ) -> None:
+        """Take where to read, and where to note what was found."""
+        self._hass = hass
+        self._observations = observations
+        self._memories = memories
+        self._source = source
+        self._phrase = phrase
+        self._trouble = ""
+        self._working = asyncio.Lock()
+
+    @property
+    def habits(self) -> Sequence[HouseHabit]:
+        """Return the habits that were found last."""
+        return tuple(self._observations.habits)
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Learn from now on; return how to stop that."""
+        self._memories.on_forgotten = self._observations.silence
+        unsubscribe = async_track_time_interval(
+            self._hass, self.async_learn, EVERY, cancel_on_shutdown=True, name="home_agent learner"
+        )
+
+        @callback
+        def stop() -> None:
+            unsubscribe()
+            self._memories.on_forgotten = None
+
+        return stop
+
+    async def async_learn(self, now: datetime) -> None:
+        """Read the days that are over, unless that is done; a source that fails is asked again later."""
+        if self._working.locked():
+            return
+        async with self._working:
+            until = _day_begin(now - QUIET)
+            read_until = self._observations.read_until
+            if read_until is not None and read_until >= until:
+                return
+            try:
+                await self._async_collect(read_until, until)
+            except SourceError as err:
+                self._note_trouble(str(err))
+                return
+            self._trouble = ""
+            await self._async_find(until)
+
+    async def _async_collect(self, read_until: datetime | None, until: datetime) -> None:
+        """Read day by day what has happened since the last time; if one fails, those before it are kept."""
+        kept = self._observations
+        oldest = until - timedelta(days=DAYS)
+        start = max(read_until or oldest, oldest)
+        entity_ids, powers = self._observed(), await self._async_powers(until)
+        while start < until:
+            end = min(start + timedelta(days=1), until)
+            changes = await self._source.async_changes(entity_ids, start, end)
+            last = dict(kept.last)
+            done = await self._hass.async_add_executor_job(_acts, changes, last)
+            observed = [*await self._async_attributed(done), *await self._async_used(start, end, powers)]
+            if kept.since is None and changes:
+                kept.since = habit_day(dt_util.as_local(start))
+            kept.last = last
+            kept.add(observed, end)
+            start = end
+
+    async def _async_attributed(self, done: Iterable[Act]) -> list[Observation]:
+        """Return what was done with who did it, as far as that is known."""
+        known: dict[str | None, Person | None] = {None: None}
+        observed = []
+        for act in done:
+            if act.user_id not in known:
+                known[act.user_id] = await _async_somebody(self._hass, act.user_id)
+            who = known[act.user_id]
+            if act.entity_id.startswith("person."):
+                who = _person_of(self._hass, act.entity_id)
+            at = dt_util.as_local(act.at)
+            observed.append(Observation(at, act.entity_id, act.value, who.id if who else None))
+        return observed
+
+    async def _async_powers(self, until: datetime) -> dict[str, Power]:
+        """Return how the use of machines shows in what they drew in the last weeks."""
+        start = until - timedelta(days=DAYS)
+        weeks = await self._source.async_levels(self._power_sensors(), start, until, EVERY)
+        return {key: power for key, hours in weeks.items() if (power := read_power(hours))}
+
+    async def _async_used(
+        self, start: datetime, end: datetime, powers: Mapping[str, Power]
+    ) -> list[Observation]:
+        """Return which machines began to be used."""
+        watts = self._power_sensors()
+        shown = {key: watts[key] for key in powers if key in watts}
+        levels = await self._source.async_levels(shown, start, end, FINE)
+        return [
+            Observation(dt_util.as_local(at), key, IN_USE)
+            for key, steps in levels.items()
+            for at in starts(steps, powers[key])
+        ]
+
+    async def _async_find(self, until: datetime) -> None:
+        """Find the habits of the last weeks and note them."""
+        kept = self._observations
+        people = {person.id for person in persons(self._hass)}
+        people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
+        kept.keep_only({*self._observed(), *self._power_sensors()}, people)
+        last = dt_util.as_local(until).date() - timedelta(days=1)
+        found = await self._hass.async_add_executor_job(_find, kept, last)
+        await self._async_note([habit for habit in found if not self._is_silenced(habit)], until)
+
+    async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
+        """Bring the memories in step with the habits that were found."""
+        names = {person.id: person.name for person in persons(self._hass)}
+        left = list(self._observations.habits)
+        noted = []
+        for habit in found:
+            if (known := find_same(kind_of(habit), left)) is not None:
+                left.remove(known)
+            who = names.get(habit.person or "", "")
+            name = _name(self._hass, habit.subject)
+            unit = self._hass.config.units.temperature_unit
+            text = await async_sentence(self._phrase, habit, name, who, unit)
+            house_habit = HouseHabit(
+                id=known.id if known else ulid_now(), habit=habit, name=name, who=who, text=text
+            )
+            if await self._async_remember(house_habit, now):
+                noted.append(house_habit)
+        gone = [known.id for known in left if (memory := self._memories.get(known.id)) and _is_ours(memory)]
+        await self._memories.async_drop(gone)
+        self._observations.set_habits(noted)
+
+    async def _async_remember(self, known: HouseHabit, now: datetime) -> bool:
+        """Note a habit, or how sure it is by now; return whether there was room.
+
+        Half its confidence is its importance, so that it never crowds out what somebody said. What
+        somebody has said about it meanwhile stays as it was said.
+        """
+        habit = known.habit
+        new = make_memory(
+            known.text,
+            type=MemoryType.FACT,
+            importance=round(habit.confidence / 2, 3),
+            person=habit.person,
+            origin=Origin.OBSERVED,
+            private=_is_private(self._hass, habit.subject),
+            heard=Provenance(at=now, person=habit.person),
+        )
+        if (old := self._memories.get(known.id)) is None:
+            return await self._memories.async_observe(replace(new, id=known.id))
+        if not _is_ours(old):
+            return True
+        return await self._memories.async_observe(
+            replace(
+                old,
+                content=new.content,
+                importance=new.importance,
+                person=new.person,
+                private=new.private,
+                provenance=(*old.provenance[:1], *new.provenance),
+            )
+        )
+
+    def _is_silenced(self, habit: Habit) -> bool:
+        """Return whether somebody deleted this habit."""
+        kind = kind_of(habit)
+        return any(kind.is_same(silenced) for silenced in self._observations.silenced)
+
+    @callback
+    def _observed(self) -> set[str]:
+        """Return what people act on and the agent may see.
+
+        Groups are left out, for their members count. Where the source does not tell who did something, so is
+        what automations are about.
+        """
+        return {
+            state.entity_id
+            for state in self._hass.states.async_all(ACTS)
+            if is_exposed(self._hass, state.entity_id)
+            and ATTR_ENTITY_ID not in state.attributes
+            and (self._source.knows_who or not automations_with_entity(self._hass, state.entity_id))
+        }
+
+    @callback
+    def _power_sensors(self) -> dict[str, float]:
+        """Return the sensors that show what something draws, with the watts of their units."""
+        return {
+            state.entity_id: WATTS[state.attributes.get(ATTR_UNIT_OF_MEASUREMENT)]
+            for state in self._hass.states.async_all("sensor")
+            if state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.POWER
+            and state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) in WATTS
+            and is_exposed(self._hass, state.entity_id)
+        }
+
+    @callback
+    def _note_trouble(self, trouble: str) -> None:
+        """Say once what is wrong."""
+        if trouble != self._trouble:
+            LOGGER.warning("Nothing is learned from what happens in the house: %s", trouble)
+        self._trouble = trouble
+
+
+async def async_forget_learned(observations: Observations, memories: Memories) -> None:
+    """Forget all that was observed, and the habits among the memories; what was deleted stays so."""
+    if observations.read_until is None:
+        return
+    observations.erase(keep_silenced=True)
+    observations.read_until = None
+    await memories.async_drop([memory.id for memory in memories.stored() if _is_ours(memory)])
+
+
+def _acts(changes: Iterable[Change], last: dict[str, str]) -> list[Act]:
+    """Return what people did; runs in a worker thread."""
+    return list(acts(changes, last))
+
+
+def _find(kept: Observations, last: date) -> list[Habit]:
+    """Return the habits of the last weeks; runs in a worker thread.
+
+    Something new in the house is looked at from when it was first used, two weeks at least.
+    """
+    oldest = last - timedelta(days=DAYS - 1)
+    since = max(kept.since or last, oldest)
+    by_subject: dict[str, list[Observation]] = {}
+    for item in kept.all():
+        by_subject.setdefault(item.subject, []).append(item)
+    found = []
+    for items in by_subject.values():
+        first = oldest if items[0].value == IN_USE else since  # statistics reach further back
+        begun = min(habit_day(item.at) for item in items)
+        first = max(first, min(begun, last - timedelta(days=LEAST_SPAN - 1)))
+        if (last - first).days + 1 >= LEAST_DAYS:
+            found += find_habits(items, first, last)
+    return found
+
+
+def _is_ours(memory: Memory) -> bool:
+    """Return whether a memory was observed, and nobody has said it since."""
+    return memory.origin is Origin.OBSERVED
+
+
+def _day_begin(now: datetime) -> datetime:
+    """Return when the present day of habits began."""
+    day = habit_day(dt_util.as_local(now))
+    return dt_util.start_of_local_day(day).replace(hour=DAY_BEGINS // 60)
+
+
+async def _async_somebody(hass: HomeAssistant, user_id: str | None) -> Person | None:
+    """Return the person behind a user; None for what belongs to Home Assistant itself."""
+    user = await hass.auth.async_get_user(user_id) if user_id else None
+    if user is None or user.system_generated:
+        return None
+    return await async_person_of_user(hass, user_id)
+
+
+@callback
+def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
+    """Return the person of an entity."""
+    state = hass.states.get(entity_id)
+    if state is None:
+        return None
+    wanted = str(state.attributes.get("id") or state.object_id)
+    return next((person for person in persons(hass) if person.id == wanted), None)
+
+
+@callback
+def _name(hass: HomeAssistant, entity_id: str) -> str:
+    """Return what people call an entity; a sensor is called like the machine that it belongs to."""
+    state = hass.states.get(entity_id)
+    entry = er.async_get(hass).async_get(entity_id)
+    if entity_id.startswith("sensor.") and entry and entry.device_id:
+        device = dr.async_get(hass).async_get(entry.device_id)
+        if device and (name := device.name_by_user or device.name):
+            return name
+    return state.name if state else entity_id
+
+
+@callback
+def _is_private(hass: HomeAssistant, entity_id: str) -> bool:
+    """Return whether a habit tells when nobody is at home, or a way in is open."""
+    state = hass.states.get(entity_id)
+    kind = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
+    return entity_id.partition(".")[0] in PRIVATE_DOMAINS or kind in PRIVATE_CLASSES

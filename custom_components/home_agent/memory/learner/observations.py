@@ -1,0 +1,181 @@
+"""What was observed in the last weeks: the recorder forgets it sooner. Bounded, and deleted when asked."""
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Final
+
+from homeassistant.core import callback
+from homeassistant.util import dt as dt_util
+
+from ...store import read_moment
+from .habits import HouseHabit, Kind, as_dict, from_dict, kind_as_dict, kind_from_dict
+from .patterns import Observation, habit_day
+
+DAYS: Final = 42
+"""Days that are kept and looked at: enough for what happens once a week, and short enough to forget."""
+MOST_A_DAY: Final = 6
+"""Times kept of one action on one day."""
+MOST: Final = 20_000
+"""Times kept of all."""
+MOST_SILENCED: Final = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something was done, in seconds since 1970, and by whom."""
+
+    at: int
+    person: str | None = None
+
+
+type Action = tuple[str, str]
+"""An entity, and what was done with it."""
+
+
+class Observations:
+    """What one entry has observed. The store of all entries is told of every change."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        """Start with nothing."""
+        self._changed = changed
+        self.read_until: datetime | None = None
+        self.since: date | None = None
+        """The first day of which it is known what people did."""
+        self.last: dict[str, str] = {}
+        """The last known value of each entity, for the reading that follows."""
+        self.habits: list[HouseHabit] = []
+        self.silenced: list[Kind] = []
+        """Habits that somebody deleted: they do not come back."""
+        self._seen: dict[Action, list[Moment]] = {}
+
+    def __len__(self) -> int:
+        """Return how many times are kept."""
+        return sum(len(moments) for moments in self._seen.values())
+
+    @callback
+    def add(self, observed: Iterable[Observation], until: datetime) -> None:
+        """Keep what was observed on one day, up to its end, and forget what is too old."""
+        today: dict[Action, set[Moment]] = {}
+        for item in observed:
+            moment = Moment(int(item.at.timestamp()), item.person)
+            today.setdefault((item.subject, item.value), set()).add(moment)
+        for action, moments in today.items():
+            few = sorted(moments, key=_by_time)[:MOST_A_DAY]
+            self._seen[action] = [*self._seen.get(action, ()), *few]
+        self.read_until = until
+        self._forget_before(until - timedelta(days=DAYS))
+        self._changed()
+
+    def all(self) -> list[Observation]:
+        """Return what is kept, in local time; called in a worker thread."""
+        return [
+            Observation(dt_util.as_local(dt_util.utc_from_timestamp(moment.at)), *action, moment.person)
+            for action, moments in list(self._seen.items())
+            for moment in moments
+        ]
+
+    @callback
+    def set_habits(self, habits: Iterable[HouseHabit]) -> None:
+        """Take the habits that were found last."""
+        self.habits = list(habits)
+        self._changed()
+
+    @callback
+    def silence(self, ids: Collection[str]) -> None:
+        """Have habits never found again; those of other ids stay."""
+        gone = [known.kind for known in self.habits if known.id in ids]
+        if gone:
+            self.habits = [known for known in self.habits if known.id not in ids]
+            self.silenced = [*self.silenced, *gone][-MOST_SILENCED:]
+            self._changed()
+
+    @callback
+    def keep_only(self, entity_ids: Collection[str], persons: Collection[str]) -> None:
+        """Forget what is not seen any more, and people who are gone."""
+        self._seen = {
+            action: [moment for moment in moments if moment.person is None or moment.person in persons]
+            for action, moments in self._seen.items()
+            if action[0] in entity_ids
+        }
+        self._tidy()
+
+    @callback
+    def erase_person(self, person_id: str) -> int:
+        """Forget what a person did, and that person's habits; return how much it was."""
+        before = len(self)
+        others = {
+            action: [moment for moment in moments if moment.person != person_id]
+            for action, moments in self._seen.items()
+        }
+        self._seen = others
+        self.habits = [known for known in self.habits if known.habit.person != person_id]
+        self.silenced = [kind for kind in self.silenced if kind.person != person_id]
+        self._tidy()
+        return before - len(self)
+
+    @callback
+    def erase(self, *, keep_silenced: bool = False) -> None:
+        """Forget everything, but for what must not be found again if that is wanted.
+
+        The next reading begins with what happens from now on.
+        """
+        self._seen, self.last, self.habits, self.since = {}, {}, [], None
+        self.read_until = dt_util.utcnow() if self.read_until else None
+        if not keep_silenced:
+            self.silenced = []
+        self._changed()
+
+    def stored(self) -> dict[str, Any]:
+        """Return all that is to be written; called in a worker thread."""
+        return {
+            "read_until": self.read_until.isoformat() if self.read_until else None,
+            "since": self.since.isoformat() if self.since else None,
+            "last": dict(self.last),
+            "seen": [
+                [*action, [[moment.at, moment.person] for moment in list(moments)]]
+                for action, moments in list(self._seen.items())
+            ],
+            "habits": [as_dict(known) for known in self.habits],
+            "silenced": [kind_as_dict(kind) for kind in self.silenced],
+        }
+
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Take what is stored. Raises KeyError, TypeError or ValueError for what is none."""
+        until, since = stored.get("read_until"), stored.get("since")
+        self.read_until = read_moment(until) if until else None
+        self.since = date.fromisoformat(since) if since else None
+        self.last = {str(track): str(value) for track, value in dict(stored["last"]).items()}
+        self._seen = {
+            (str(subject), str(value)): [Moment(int(at), person) for at, person in moments]
+            for subject, value, moments in stored["seen"]
+        }
+        self.habits = [from_dict(item) for item in stored["habits"]]
+        self.silenced = [kind_from_dict(item) for item in stored["silenced"]]
+
+    def _forget_before(self, moment: datetime) -> None:
+        """Forget what is older, and the oldest of what is too much."""
+        oldest = moment.timestamp()
+        if (more := len(self) - MOST) > 0:
+            ordered = sorted(item.at for moments in self._seen.values() for item in moments)
+            oldest = max(oldest, ordered[more])
+            self.since = max(self.since, _day(int(oldest))) if self.since else None
+        self._seen = {
+            action: [item for item in moments if item.at >= oldest] for action, moments in self._seen.items()
+        }
+        self._tidy()
+
+    def _tidy(self) -> None:
+        """Drop actions of which nothing is left."""
+        self._seen = {action: moments for action, moments in self._seen.items() if moments}
+        self._changed()
+
+
+def _by_time(moment: Moment) -> int:
+    """Return what moments are sorted by."""
+    return moment.at
+
+
+def _day(at: int) -> date:
+    """Return the day of habits to which a moment belongs."""
+    return habit_day(dt_util.as_local(dt_util.utc_from_timestamp(at)))

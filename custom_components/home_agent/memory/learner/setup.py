@@ -1,0 +1,60 @@
+"""What the options say about learning from the house."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+
+from ...const import (
+    CONF_INFLUX_DATABASE,
+    CONF_INFLUX_ORG,
+    CONF_INFLUX_PASSWORD,
+    CONF_INFLUX_TOKEN,
+    CONF_INFLUX_URL,
+    CONF_INFLUX_USERNAME,
+    CONF_INFLUX_VERSION,
+    CONF_LEARNING,
+    CONF_LEARNING_SOURCE,
+    CONF_MEMORY,
+    INFLUX_1,
+    SOURCE_INFLUXDB,
+)
+from ..memories import Memories
+from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
+from .learner import Learner
+from .observations import Observations
+from .recorder import RecorderSource
+from .sources import Source
+from .wording import Phrase
+
+
+def build_learner(
+    hass: HomeAssistant,
+    settings: Mapping[str, Any],
+    observations: Observations,
+    memories: Memories,
+    phrase: Phrase,
+) -> Learner | None:
+    """Return the learner where the options want one."""
+    if not (settings[CONF_MEMORY] and settings[CONF_LEARNING]):
+        return None
+    from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
+    source: Source = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
+    return Learner(hass, observations, memories, source=source, phrase=phrase)
+
+
+def influx_source(hass: HomeAssistant, settings: Mapping[str, Any]) -> InfluxSource:
+    """Return the InfluxDB that the options name."""
+    kind = InfluxQLSource if settings[CONF_INFLUX_VERSION] == INFLUX_1 else FluxSource
+    return kind(
+        async_get_clientsession(hass),
+        InfluxAddress(
+            url=settings[CONF_INFLUX_URL],
+            database=settings[CONF_INFLUX_DATABASE],
+            org=settings[CONF_INFLUX_ORG],
+            username=settings[CONF_INFLUX_USERNAME],
+            password=settings[CONF_INFLUX_PASSWORD],
+            token=settings[CONF_INFLUX_TOKEN],
+        ),
+    )
