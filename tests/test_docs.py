@@ -186,7 +186,8 @@ def test_limits(page: str, sentence: str, number: float) -> None:
 def test_services() -> None:
     """Each action has a section with each field that its form and its schema have."""
     forms = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
-    assert set(forms) == set(services.SERVICES)
+    assert set(forms) == {*services.SERVICES, *services.COMMON}
+    assert all(section("docs/services.md", f"{DOMAIN}.{name}") for name in services.COMMON)
     for name, service in services.SERVICES.items():
         written = section("docs/services.md", f"{DOMAIN}.{name}")
         table = {code(cells[0])[0]: cells[1] == "yes" for cells in rows(written, 3)}

@@ -19,6 +19,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_agent
+from .custom_tools import async_reload, async_write, reported
 from .documents import PAGES, code, examples, rows, section
 from .indexed import equipped
 from .servers.loopback import Captured
@@ -65,7 +66,30 @@ async def stir(agent: Agent) -> None:
     await agent.say("Tell me a story")
 
 
-@pytest.mark.parametrize("example", examples("yaml"))
+def is_tools(example: Any) -> bool:
+    """Return whether an example is about custom tools."""
+    return str(example.values[0]).startswith(f"{DOMAIN}:")
+
+
+@pytest.mark.parametrize("example", [found for found in examples("yaml") if is_tools(found)])
+async def test_tool_examples(
+    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path, example: str
+) -> None:
+    """Every tool is right and reaches the model."""
+    agent = await async_agent(hass, model_server)
+    secrets = "".join(f"{name}: sesame\n" for name in re.findall(r"!secret (\w+)", example))
+    await async_write(hass, tmp_path, "", secrets)
+    await hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, example)
+    said = await async_reload(hass)
+    assert reported(hass) == {}
+    assert said["tools"] == re.findall(r"- name: (\w+)", example)
+    model_server.clear()
+    await agent.say("Hello")
+    offered = {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
+    assert offered >= set(said["tools"])
+
+
+@pytest.mark.parametrize("example", [found for found in examples("yaml") if not is_tools(found)])
 async def test_automation_examples(
     hass: HomeAssistant,
     model_server: ModelServer,
