@@ -1,13 +1,18 @@
 """What leaves the house is held against the house: names, numbers, addresses, plans."""
 
-import asyncio
 from pathlib import Path
 
+from hypothesis import assume, given, settings, strategies as st
 import pytest
 
+from custom_components.home_agent.safety.private_names import Names, build_finder, ordinary_words
+from custom_components.home_agent.safety.private_patterns import Kind, find_patterns
 from custom_components.home_agent.safety.sanitizer import Sanitized, Sanitizer
+from custom_components.home_agent.vector.text import fold
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
+
+from .homes import LANGUAGES, build_home
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -130,8 +135,139 @@ async def test_replaced(sanitizer: Sanitizer, text: str, language: str, expected
 
 
 async def test_harmless(sanitizer: Sanitizer) -> None:
+    """Ordinary questions pass as they are, in several languages."""
     queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
     assert len(queries) >= 200
     changed = [query for query in queries if await sanitizer.async_clean(query) != Sanitized(query)]
-    print(changed)
     assert len(changed) / len(queries) < 0.03, changed
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_furnished_house_hides_nothing_ordinary(house: HomeAssistant, language: str) -> None:
+    """Rooms and devices that are called what everybody calls them stand in nobody's way."""
+    build_home(house, 100, language=language)
+    sanitizer = Sanitizer(house)
+    queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
+    changed = [query for query in queries if await sanitizer.async_clean(query) != Sanitized(query)]
+    assert len(changed) / len(queries) < 0.03, changed
+
+
+async def test_names_are_read_anew(home: HomeAssistant, sanitizer: Sanitizer) -> None:
+    query = "gift ideas for Theodora"
+    assert await sanitizer.async_clean(query) == Sanitized(query)
+    home.states.async_set("person.theo", "home", {"friendly_name": "Theodora"})
+    assert (await sanitizer.async_clean(query)).found == ("person",)
+
+
+async def test_what_is_remembered_in_private(sanitizer: Sanitizer) -> None:
+    """It leaves only in words that the person has just said, and never in a tainted turn."""
+    query = "ritalin side effects"
+    assert (await sanitizer.async_clean(query)).found == ("memory",)
+    said = "look up the side effects of Ritalin"
+    assert await sanitizer.async_clean(query, said=said) == Sanitized(query)
+    assert (await sanitizer.async_clean(query, said=said, strict=True)).blocked
+
+
+async def test_a_long_text_is_held_back(sanitizer: Sanitizer) -> None:
+    assert (await sanitizer.async_clean("word " * 10_000)).blocked
+
+
+DISGUISED = (
+    "gift for \u0410nn\u0430",  # two letters of the Cyrillic alphabet
+    "gift for A.n.n.a B r i n k m a n n",
+    "nnamknirB",
+    "QnJpbmttYW5u",
+    "4272696e6b6d616e6e",
+    "brinkmannbrinkmann",
+    "gift for will",
+    "Front door Kitchen Light",
+    "light.kitchen_ceiling",
+    "the number is 4711",
+    "4-7-1-1",
+    "NDcxMTQ3MTE=",
+    "when nobody is home",
+)
+
+
+@pytest.mark.parametrize("query", DISGUISED)
+async def test_strict(sanitizer: Sanitizer, query: str) -> None:
+    """A turn that has read text from outside lets no private word out, however it is written."""
+    assert (await sanitizer.async_clean(query, strict=True)).blocked
+
+
+async def test_strict_lets_ordinary_words_out(sanitizer: Sanitizer) -> None:
+    queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
+    held = [
+        query for query in queries if (await sanitizer.async_clean(query, strict=True, said=query)).blocked
+    ]
+    assert len(held) / len(queries) < 0.1, held
+
+
+# Any home
+
+LETTERS = st.sampled_from("bdfgklmnprstvz")
+VOWELS = st.sampled_from("aeiou\u00e4\u00e9")
+SYLLABLE = st.tuples(LETTERS, VOWELS).map("".join)
+INVENTED = st.lists(SYLLABLE, min_size=3, max_size=5).map("".join)
+FRAMES = st.sampled_from(
+    (
+        "birthday gift ideas for {}",
+        "{}'s favourite pizza recipe",
+        "Geschenke f\u00fcr {} zum Geburtstag",
+        "weather at {} tomorrow morning",
+        "{}",
+        "how to repair {} at home",
+        "what does ({}) cost",
+        "\u201e{}\u201c Bedeutung des Namens",
+    )
+)
+
+
+@given(
+    name=INVENTED,
+    kind=st.sampled_from(("person", "room", "device", "place")),
+    frame=FRAMES,
+    upper=st.booleans(),
+)
+@settings(max_examples=300, deadline=None)
+def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
+    """Whatever somebody or something is called, it is found in any sentence and in any case."""
+    assume(fold(name) not in ordinary_words())
+    finder = build_finder(
+        Names(frozenset({(Kind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
+    )
+    query = frame.format(name.upper() if upper else name.title())
+    found = list(finder.find(query, "en", strict=False))
+    assert found
+    start = query.casefold().index(name.casefold())
+    assert any(item.start <= start and item.end >= start + len(name) for item in found)
+
+
+PHONE = st.builds(
+    "{}{} {}{}".format,
+    st.sampled_from(("+49 ", "+1 ", "0044 ", "+7 ", "+86 ", "0")),
+    st.integers(100, 999),
+    st.integers(100, 999),
+    st.integers(1000, 9999),
+)
+EMAIL = st.builds("{}@{}.{}".format, INVENTED, INVENTED, st.sampled_from(("de", "com", "co.uk")))
+ADDRESS = st.one_of(
+    st.builds("{}stra\u00dfe {}".format, INVENTED.map(str.title), st.integers(1, 200)),
+    st.builds("{} {} Street".format, st.integers(1, 999), INVENTED.map(str.title)),
+    st.builds("{} rue de {}".format, st.integers(1, 99), INVENTED.map(str.title)),
+    st.builds("Calle {} {}".format, INVENTED.map(str.title), st.integers(1, 99)),
+)
+ACCOUNT = st.integers(10**17, 10**18 - 1).map(lambda number: f"DE12{number}")
+
+
+@given(
+    private=st.one_of(PHONE, EMAIL, ADDRESS, ACCOUNT, st.ip_addresses(v=4, network="192.168.0.0/16").map(str))
+)
+@settings(max_examples=400, deadline=None)
+def test_no_number_passes(private: str) -> None:
+    """Numbers and addresses of many forms are found wherever they stand."""
+    for frame in ("{}", "who is {} calling", "info about {} please"):
+        query = frame.format(private)
+        found = list(find_patterns(query, (), lambda _entity_id: False))
+        start = query.index(private)
+        assert any(item.start <= start + 3 and item.end >= start + len(private) - 1 for item in found), query

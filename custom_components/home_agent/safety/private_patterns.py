@@ -135,12 +135,12 @@ _STREETS: Final = (
     # 12 Baker Street
     re.compile(
         rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+"
-        r"(?:(?!best|hour|top|mile|km|day|new|year|great)[a-zA-Z.'\u2019]+\s+){1,3}?"
+        r"(?:(?!best|hour|top|mile|km|day|new|year|great)(?:[^\W\d_]|[.'\u2019])+\s+){1,3}?"
         rf"(?:{_STRONG})\b(?=\.|,|$|\s+(?:in|near|at|to|from|apt|(?-i:{_CAPITAL})|\d)|\s*[;:?!])",
         re.IGNORECASE,
     ),
     re.compile(
-        rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+(?:{_CAPITAL}[a-zA-Z.'\u2019]+\s+){{1,3}}?(?:(?i:{_WEAK}))\b"
+        rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+(?:{_CAPITAL}(?:[^\W\d_]|[.'\u2019])+\s+){{1,3}}?(?i:{_WEAK}|{_STRONG})\b"
     ),
     # 12 rue de la Paix
     re.compile(

@@ -1,0 +1,1 @@
+"""Search services of the web, behind one interface."""

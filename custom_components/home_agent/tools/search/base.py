@@ -1,0 +1,184 @@
+"""What every search service is: a query goes out, a few results with title, text and address come back."""
+
+from abc import ABC, abstractmethod
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
+from typing import Any, Final
+
+import orjson
+import yarl
+
+from ...errors import ToolExecutionError
+from ...inference.errors import shorten
+from ...vector.text import clean
+from .web import Answer, Web, WebProblem, WebTrouble
+
+MAX_RESULTS: Final = 5
+MAX_TITLE: Final = 150
+MAX_SNIPPET: Final = 500
+MAX_URL: Final = 300
+MAX_PAUSE: Final = 3
+"""Seconds that are waited where a service asks for patience, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One thing that was found, in plain text."""
+
+    title: str
+    snippet: str
+    url: str
+
+
+class Trouble(StrEnum):
+    """Why a search gave nothing."""
+
+    REFUSED = "refused"
+    RATE_LIMIT = "rate_limit"
+    BLOCKED = "blocked"
+    """The service takes us for a robot and wants a person to solve a riddle."""
+    UNREACHABLE = "unreachable"
+    TIMEOUT = "timeout"
+    FAILED = "failed"
+
+
+SENTENCES: Final[Mapping[Trouble, str]] = {
+    Trouble.REFUSED: "The search service refused the key: it has to be checked in the options, page Tools",
+    Trouble.RATE_LIMIT: "The search service asks for patience, or the account is used up. Try again later",
+    Trouble.BLOCKED: "The search service takes this house for a robot and answers nothing. Try again later",
+    Trouble.UNREACHABLE: "The search service cannot be reached",
+    Trouble.TIMEOUT: "The search service did not answer in time",
+    Trouble.FAILED: "The search failed",
+}
+
+
+class SearchError(ToolExecutionError):
+    """A search gave nothing. `reason` is short, in English, and holds no key."""
+
+    def __init__(self, trouble: Trouble, reason: str = "") -> None:
+        """Store what is wrong."""
+        super().__init__(f"{SENTENCES[trouble]}{f' ({reason})' if reason else ''}.")
+        self.trouble = trouble
+        self.reason = reason
+
+
+class SearchProvider(ABC):
+    """One service at one address."""
+
+    default_url: str = ""
+    needs_key: bool = False
+
+    def __init__(self, web: Web, url: str = "", key: str = "") -> None:
+        """Take an address that a person typed, or the service's own."""
+        self._web = web
+        self._url = yarl.URL((url or self.default_url).rstrip("/"))
+        self._typed = bool(url)
+        self._key = key.strip()
+
+    @property
+    def address(self) -> str:
+        """Return where it is asked."""
+        return str(self._url)
+
+    @property
+    def key_can_be_sent(self) -> bool:
+        """Return whether the key holds nothing but what a header can carry."""
+        return self._key.isascii() and (not self._key or self._key.isprintable())
+
+    @abstractmethod
+    async def async_search(self, query: str, language: str) -> Sequence[SearchResult]:
+        """Return what was found, the best first, at most MAX_RESULTS. Raises SearchError."""
+
+    async def _async_ask(
+        self,
+        url: yarl.URL,
+        *,
+        headers: Mapping[str, str] | None = None,
+        form: Mapping[str, str] | None = None,
+        body: Mapping[str, Any] | None = None,
+    ) -> Answer:
+        """Return the answer of the service, once more where it names a short pause. Raises SearchError."""
+        answer = await self._async_ask_once(url, headers, form, body)
+        pause = answer.retry_after
+        if (
+            answer.status in (HTTPStatus.TOO_MANY_REQUESTS, HTTPStatus.SERVICE_UNAVAILABLE)
+            and pause is not None
+        ):
+            if pause > MAX_PAUSE:
+                raise SearchError(Trouble.RATE_LIMIT, f"in {pause:g} seconds")
+            await asyncio.sleep(pause)
+            answer = await self._async_ask_once(url, headers, form, body)
+        return answer
+
+    async def _async_ask_once(
+        self,
+        url: yarl.URL,
+        headers: Mapping[str, str] | None,
+        form: Mapping[str, str] | None,
+        body: Mapping[str, Any] | None,
+    ) -> Answer:
+        """Ask, and turn what went wrong on the way into SearchError."""
+        data = orjson.dumps(body) if body is not None else form
+        sent = {**({"Content-Type": "application/json"} if body is not None else {}), **(headers or {})}
+        try:
+            return await self._web.async_ask(url, headers=sent, data=data, may_be_private=self._typed)
+        except WebProblem as err:
+            raise SearchError(_TROUBLES.get(err.trouble, Trouble.FAILED), self._shown(err.detail)) from None
+
+    def _shown(self, detail: str) -> str:
+        """Return a detail without the key."""
+        return shorten(detail, (self._key,) if self._key else ())
+
+    def _bearer(self) -> dict[str, str]:
+        """Return the header that carries the key, where there is one."""
+        return {"Authorization": f"Bearer {self._key}"} if self._key else {}
+
+
+_TROUBLES: Final[Mapping[WebTrouble, Trouble]] = {
+    WebTrouble.UNREACHABLE: Trouble.UNREACHABLE,
+    WebTrouble.TIMEOUT: Trouble.TIMEOUT,
+}
+
+
+def check_status(answer: Answer, detail: str = "") -> None:
+    """Raise SearchError for an answer that is a refusal."""
+    status = answer.status
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        raise SearchError(Trouble.REFUSED, detail)
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
+        raise SearchError(Trouble.RATE_LIMIT, detail)
+    if status >= HTTPStatus.BAD_REQUEST:
+        raise SearchError(Trouble.FAILED, detail or f"answer {status}")
+
+
+async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
+    """Return what a parser makes of a body, in a worker thread. Raises SearchError."""
+    try:
+        return await asyncio.get_running_loop().run_in_executor(None, parse, content)
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:
+        raise SearchError(
+            Trouble.FAILED, "the answer cannot be read; is it the address of this service?"
+        ) from err
+
+
+def make_result(title: object, snippet: object, url: object) -> SearchResult | None:
+    """Return a result as one-line texts; None for one without a title or a web address."""
+    address = str(url or "").strip()
+    if not address.startswith(("http://", "https://")) or len(address) > MAX_URL * 4:
+        return None
+    shown = clean(str(title or ""), MAX_TITLE)
+    if not shown:
+        return None
+    return SearchResult(shown, clean(str(snippet or ""), MAX_SNIPPET), clean(address, MAX_URL))
+
+
+def best(results: Sequence[SearchResult | None]) -> list[SearchResult]:
+    """Return the first few results, each address once."""
+    found: dict[str, SearchResult] = {}
+    for result in results:
+        if result and len(found) < MAX_RESULTS:
+            found.setdefault(result.url, result)
+    return list(found.values())

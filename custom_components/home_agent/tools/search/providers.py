@@ -1,0 +1,50 @@
+"""Which search service the options mean."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+
+from ...config.validators import render_key
+from ...const import (
+    CONF_SEARCH_KEY,
+    CONF_SEARCH_PROVIDER,
+    CONF_SEARCH_URL,
+    SEARCH_DUCKDUCKGO,
+    SEARCH_SEARXNG,
+    SEARCH_TAVILY,
+)
+from .base import SearchProvider
+from .duckduckgo import DuckDuckGo
+from .searxng import SearXNG
+from .tavily import Tavily
+from .web import Web
+
+PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
+    SEARCH_TAVILY: Tavily,
+    SEARCH_DUCKDUCKGO: DuckDuckGo,
+    SEARCH_SEARXNG: SearXNG,
+}
+
+
+def search_provider(hass: HomeAssistant, settings: Mapping[str, Any]) -> SearchProvider | None:
+    """Return the chosen service; None where none is chosen, or one without what it needs.
+
+    Raises AuthenticationError for a key whose template cannot be rendered.
+    """
+    if not is_set_up(settings):
+        return None
+    key = render_key(hass, settings[CONF_SEARCH_KEY])
+    made = PROVIDERS[settings[CONF_SEARCH_PROVIDER]]
+    return made(Web(async_get_clientsession(hass)), settings[CONF_SEARCH_URL], key)
+
+
+def is_set_up(settings: Mapping[str, Any]) -> bool:
+    """Return whether a service is chosen, and has the address and the key that it needs."""
+    made = PROVIDERS.get(settings[CONF_SEARCH_PROVIDER])
+    return (
+        made is not None
+        and bool(settings[CONF_SEARCH_URL] or made.default_url)
+        and (bool(settings[CONF_SEARCH_KEY]) or not made.needs_key)
+    )

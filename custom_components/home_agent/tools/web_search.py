@@ -1,0 +1,128 @@
+"""search_web: the web by a search service. The query is sanitised before it leaves, and audited."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+
+from ..const import CONF_SANITIZER_KEYWORDS
+from ..errors import HomeAgentError, ToolExecutionError, ValidationError
+from ..memory.memories import Memories
+from ..memory.profile import Profile
+from ..memory.profile_records import Sensitivity
+from ..safety.audit import AuditKind
+from ..safety.sanitizer import Sanitized, Sanitizer
+from .base import HomeAgentTool, ToolRun
+from .search.base import SearchError, SearchProvider, SearchResult, Trouble
+from .search.providers import is_set_up, search_provider
+
+MAX_QUERY: Final = 400
+KEPT_SECONDS: Final = 600
+MAX_KEPT: Final = 32
+
+
+class SearchTool(HomeAgentTool):
+    """Asks a search service what the sanitiser lets through."""
+
+    name = "search_web"
+    title = "Web search"
+    description = "Search the web. General words only: no names, addresses or plans of the household."
+    parameters = probatio.Schema({probatio.Required("query"): str})
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=True)
+    untrusted = True
+
+    def __init__(
+        self, hass: HomeAssistant, provider: Callable[[], SearchProvider | None], sanitizer: Sanitizer
+    ) -> None:
+        """Take the service; `provider` is asked at the first search and raises HomeAgentError."""
+        self._hass = hass
+        self._make = provider
+        self._provider: SearchProvider | None = None
+        self._sanitizer = sanitizer
+        self._kept: OrderedDict[tuple[str, str], tuple[float, Sequence[SearchResult]]] = OrderedDict()
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Sanitise, search and quote what was found."""
+        query: str = " ".join(args["query"].split())
+        if not query:
+            raise ValidationError("query: write what to look for")
+        language = run.speaker.language
+        sent = await self._sanitizer.async_clean(
+            query[:MAX_QUERY], language=language, strict=run.tainted, said=run.sentence
+        )
+        if sent.blocked:
+            _note(run, query, sent)
+            raise ToolExecutionError(sent.advice)
+        problem: str | None = "interrupted"
+        try:
+            results = await self._async_results(sent.text, language)
+            problem = None
+        except HomeAgentError as err:
+            problem = str(err)
+            raise
+        finally:
+            _note(run, query, sent, problem)
+        answer: dict[str, JsonValueType] = {"searched": sent.text} if sent.found else {}
+        if not results:
+            return {**answer, "results": [], "hint": "nothing was found; try other words"}
+        return {
+            **answer,
+            "results": [
+                {"title": result.title, "text": result.snippet, "source": result.url} for result in results
+            ],
+        }
+
+    async def _async_results(self, query: str, language: str) -> Sequence[SearchResult]:
+        """Return what the service finds, or found some minutes ago. Raises SearchError."""
+        key, now = (query.casefold(), language), self._hass.loop.time()
+        if (kept := self._kept.get(key)) and kept[0] > now:
+            return kept[1]
+        self._provider = self._provider or self._make()
+        if self._provider is None:
+            raise SearchError(Trouble.FAILED, "no search service is set up in the options, page Tools")
+        results = await self._provider.async_search(query, language)
+        self._kept[key] = (now + KEPT_SECONDS, results)
+        self._kept.move_to_end(key)
+        while len(self._kept) > MAX_KEPT:
+            self._kept.popitem(last=False)
+        return results
+
+
+def _note(run: ToolRun, query: str, sent: Sanitized, problem: str | None = None) -> None:
+    """Keep a search, sent or held back, in the audit log."""
+    speaker = run.speaker
+    run.handler.journal.note(
+        AuditKind.SEARCH,
+        query=query,
+        sent=sent.text or None,
+        blocked=sent.blocked,
+        reason=", ".join(sent.found) or problem,
+        error=problem if sent.found else None,
+        tainted=run.tainted or None,
+        user_id=speaker.context.user_id,
+        device_id=speaker.device_id,
+        conversation_id=speaker.conversation_id,
+    )
+
+
+def search_tools(
+    hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
+) -> Iterator[SearchTool]:
+    """Yield the tool where a search service is set up."""
+    if not is_set_up(settings):
+        return
+
+    def private_texts() -> Iterator[str]:
+        yield from (memory.content for memory in memories.all() if memory.private)
+        hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
+        yield from (entry.value for entry in hidden)
+
+    sanitizer = Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts)
+    yield SearchTool(hass, partial(search_provider, hass, settings), sanitizer)
