@@ -26,3 +26,5 @@ class Speaker:
     """What belongs together: the calls of one turn are put back together."""
     undoes: bool = False
     """Whether what is called now puts something back."""
+    tainted: bool = False
+    """Whether what is called now may have been asked for by text that somebody outside wrote."""

@@ -20,6 +20,7 @@ class AuditKind(StrEnum):
     DENIAL = "denial"
     CONFIRMATION = "confirmation"
     SEARCH = "search"
+    INJECTION = "injection"
 
 
 class AuditLog:
@@ -41,6 +42,19 @@ class AuditLog:
         """Return the last entries, the newest first."""
         found = (entry for entry in reversed(self._entries) if kind in (None, entry.get("kind")))
         return [dict(entry) for _, entry in zip(range(limit), found, strict=False)]
+
+    @callback
+    def of_user(self, user_id: str) -> list[dict[str, Any]]:
+        """Return the entries of a user, the newest first."""
+        return [dict(entry) for entry in reversed(self._entries) if entry.get("user_id") == user_id]
+
+    @callback
+    def forget_user(self, user_id: str) -> int:
+        """Forget the entries of a user; return how many."""
+        kept = [entry for entry in self._entries if entry.get("user_id") != user_id]
+        gone = len(self._entries) - len(kept)
+        self._entries = deque(kept, self._entries.maxlen)
+        return gone
 
     def __len__(self) -> int:
         """Return how many entries there are."""

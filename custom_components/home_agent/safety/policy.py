@@ -25,6 +25,8 @@ class Policy:
 
     In this order: blocked by the household or by what is shipped, then what the speaker's profiles say,
     then restricted by the household, allowed by the household, restricted by what is shipped.
+    Where the speaker's turn is tainted, nothing lifts what is shipped as restricted, and what runs scripts,
+    scenes, automations and other people's tools needs a word too.
     """
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
@@ -41,6 +43,8 @@ class Policy:
         profiles = [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
         found = effects(self._hass, domain, service, entity_ids)
         verdict = max((self._of(effect, profiles) for effect in found), default=Verdict.ALLOW)
+        if speaker.tainted:
+            return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
         if verdict is Verdict.CONFIRM and domain in CONTAINERS:
             # Whoever allows a script by name has seen what is in it.
             outer = [effect for effect in found if effect.entity_id in set(entity_ids) and effect.known]
@@ -57,6 +61,8 @@ class Policy:
         votes = (
             [] if read_only else [vote for item in profiles if (vote := item.tool_verdict(name)) is not None]
         )
+        if speaker.tainted and not read_only:
+            return max(*votes, Verdict.CONFIRM) if votes else Verdict.CONFIRM
         if votes:
             return max(votes)
         if self._restricted.fits_tool(name):
@@ -74,8 +80,7 @@ class Policy:
             return Verdict.CONFIRM
         if self._allowed.fits(effect):
             return Verdict.ALLOW
-        shipped = _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
-        return Verdict.CONFIRM if shipped else Verdict.ALLOW
+        return Verdict.CONFIRM if _is_shipped_restricted(effect) else Verdict.ALLOW
 
     def _is_allowed(self, effect: Effect, profiles: Iterable[Profile]) -> bool:
         """Return whether somebody allowed exactly this, and nobody restricted it."""
@@ -83,3 +88,13 @@ class Policy:
         if votes:
             return max(votes) is Verdict.ALLOW
         return self._allowed.fits(effect) and not self._restricted.fits(effect)
+
+
+def _is_shipped_restricted(effect: Effect) -> bool:
+    """Return whether an effect needs a word as shipped."""
+    return _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
+
+
+def _is_serious(effect: Effect) -> bool:
+    """Return whether an effect needs a word from a person in a turn that has read text from outside."""
+    return not effect.known or effect.domain in CONTAINERS or _is_shipped_restricted(effect)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any, Final, override
@@ -20,6 +20,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
+from ..safety.taint import outside_reports
 from .base import HomeAgentTool, ToolRun, as_list
 from .durations import format_local, parse_period
 from .entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
@@ -85,6 +86,12 @@ class QueryTool(HomeAgentTool):
         if history := args.get("history"):
             return await _async_history(run, found, asked, history)
         return _current(run, found, asked)
+
+    @override
+    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+        """Return titles, messages and other free text of the entities."""
+        reports = result.get("entities") if isinstance(result, dict) else None
+        return outside_reports(reports if isinstance(reports, list) else ())
 
 
 async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[EntityRecord, State]]:

@@ -103,7 +103,7 @@ class TurnCalls:
 
     @property
     def tainted(self) -> bool:
-        """Return whether the model reads text in this turn that somebody outside wrote; see `safety/taint.py`."""
+        """Return whether the model reads text that somebody outside wrote; see `safety/taint.py`."""
         return self._tainted_in is not None
 
     def taint(self) -> None:

@@ -1,0 +1,84 @@
+"""OutsideMixin: what the model reads beside the sentence, as far as somebody outside wrote it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from homeassistant.components import conversation
+
+from ..context.manager import AssembledContext
+from ..context.providers.base import Slot
+from ..entity import HomeAgentBaseEntity
+from ..safety import firewall
+from ..safety.taint import OWN_DOMAINS, is_suspicious, outside_states
+from ..tools.base import HomeAgentTool
+from ..vector.text import quoted
+from .turn import Turn
+
+
+class OutsideMixin(HomeAgentBaseEntity):
+    """Cleans texts from outside before they stand in a request, and marks the turn that reads them."""
+
+    def _let_in(self, turn: Turn, context: AssembledContext) -> AssembledContext:
+        """Return the context cleaned.
+
+        Passages of the household's texts mark the turn: a manual was written by somebody else. Of
+        entities those do whose titles or messages may be meant for the model.
+        """
+        return replace(context, slots=tuple(self._let_in_slot(turn, slot) for slot in context.slots))
+
+    def _let_in_slot(self, turn: Turn, slot: Slot) -> Slot:
+        """Return one slot cleaned."""
+        if slot.reference and slot.lines:
+            turn.calls.taint()
+            outside = None if slot.outside is None else self._cleaned(turn, slot.outside)
+            return replace(slot, lines=self._cleaned(turn, slot.lines), outside=outside)
+        if len(slot.entity_ids) != len(slot.lines):
+            return slot
+        lines = [
+            self._line(turn, entity_id, line)
+            for entity_id, line in zip(slot.entity_ids, slot.lines, strict=True)
+        ]
+        return replace(slot, lines=tuple(lines))
+
+    def _line(self, turn: Turn, entity_id: str, line: str) -> str:
+        """Return the line of an entity, cleaned where it can hold text from outside."""
+        if entity_id.partition(".")[0] in OWN_DOMAINS or not (state := self.hass.states.get(entity_id)):
+            return line
+        shown = (text for text in outside_states(state) if quoted(text, SHOWN)[1 : SHOWN - 1] in line)
+        if any(map(is_suspicious, shown)):
+            turn.calls.taint()
+        return self._cleaned(turn, (line,))[0]
+
+    def _cleaned(self, turn: Turn, lines: Sequence[str]) -> tuple[str, ...]:
+        """Return lines without what is written to steer the model."""
+        cleaned = firewall.clean(list(lines))
+        if cleaned.found:
+            turn.calls.taint()
+            self.data.handler.report_injection(cleaned.found, turn.calls, "context")
+        return tuple(cleaned.value)
+
+    def _inherit(self, turn: Turn, earlier: Sequence[conversation.Content]) -> None:
+        """Mark a turn that goes on from one that has read text from outside.
+
+        `earlier` is what the chat log has of the conversation beyond the stored history.
+        """
+        if earlier and (
+            turn.calls.conversation_id in self.data.memory.tainted or any(map(self._is_outside, earlier))
+        ):
+            turn.calls.taint()
+        if turn.history_id is not None and self.data.shared.history.reads_outside(
+            self.entry.entry_id, turn.history_id
+        ):
+            turn.calls.taint()
+
+    def _is_outside(self, content: conversation.Content) -> bool:
+        """Return whether this is the result of a tool that is not our own, or of one that reads outside."""
+        if not isinstance(content, conversation.ToolResultContent):
+            return False
+        tool = self.data.handler.tools.get(content.tool_name)
+        return not isinstance(tool, HomeAgentTool) or tool.untrusted
+
+
+SHOWN: Final = 20
+"""Characters by which a title is found again in a line that may have cut it."""
