@@ -117,21 +117,26 @@ class Memories:
     ) -> list[Found]:
         """Return what fits a query, best first."""
         now = dt_util.utcnow()
-        allowed = {
-            memory.id: memory
-            for memory in self._kept.values()
-            if memory.importance >= min_importance and not has_expired(memory, now) and may_see(memory)
-        }
-        by_words = self._words.search(query, allowed)[: limit * SEMANTIC_HITS]
+
+        def allows(memory_id: str) -> bool:
+            memory = self._kept.get(memory_id)
+            return (
+                memory is not None
+                and memory.importance >= min_importance
+                and not has_expired(memory, now)
+                and may_see(memory)
+            )
+
+        by_words = self._words.search(query, limit * SEMANTIC_HITS, allows)
         by_meaning: list[tuple[str, float]] = []
         if self.index is not None:
             hits = await self.index.async_search(self.settings.collection, query, limit * SEMANTIC_HITS)
-            by_meaning = [(hit.id, hit.similarity) for hit in hits if hit.id in allowed]
+            by_meaning = [(hit.id, hit.similarity) for hit in hits if allows(hit.id)]
         relevance: dict[str, float] = {}
         for memory_id, score in (*by_words, *by_meaning):
             relevance[memory_id] = max(score, relevance.get(memory_id, 0.0))
         ranked = fuse([([key for key, _ in hits], 1.0) for hits in (by_words, by_meaning)])
-        return [Found(allowed[key], relevance[key]) for key in ranked[:limit]]
+        return [Found(self._kept[key], relevance[key]) for key in ranked[:limit]]
 
     @callback
     def standing(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:

@@ -135,7 +135,8 @@ class Profile:
         if not allowed:
             return []
         said = " ".join(word for word in words(query) if len(word) >= LEAST_LETTERS or not word.isascii())
-        by_words = [key for key, _ in self._words.search(said, allowed)]
+        ranked = self._words.search(said, limit * SEMANTIC_HITS, allowed.__contains__)
+        by_words = [key for key, _ in ranked]
         by_meaning: list[str] = []
         if self._index is not None:
             hits = await self._index.async_search(

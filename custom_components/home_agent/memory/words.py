@@ -1,6 +1,7 @@
 """Finds sentences by their words, one added or removed at a time."""
 
-from collections.abc import Collection
+from collections.abc import Callable
+from heapq import nlargest
 from math import ceil, log
 from typing import Final
 
@@ -42,10 +43,10 @@ class WordIndex:
                     if not keys:
                         del table[entry]
 
-    def search(self, query: str, allowed: Collection[str] | None = None) -> list[tuple[str, float]]:
+    def search(self, query: str, limit: int, allows: Callable[[str], bool]) -> list[tuple[str, float]]:
         """Return keys with the share of the query that they cover, from 0 to 1, best first.
 
-        Rare words weigh more than common ones. `allowed` limits the answer to these keys.
+        Rare words weigh more than common ones. `allows` says which keys may be among the answers.
         """
         scores: dict[str, float] = {}
         whole = 0.0
@@ -54,11 +55,16 @@ class WordIndex:
             alike = self._by_stem.get(word[:STEM], set()) if len(word) > STEM else exact
             weight = self._weight(len(alike))
             whole += weight
+            inflected = weight * STEM_SHARE
             for key in alike:
-                share = 1.0 if key in exact else STEM_SHARE
-                scores[key] = scores.get(key, 0.0) + weight * share
-        found = [(key, score / whole) for key, score in scores.items() if allowed is None or key in allowed]
-        return sorted(found, key=lambda item: (-item[1], item[0]))
+                scores[key] = scores.get(key, 0.0) + (weight if key in exact else inflected)
+        wanted = limit
+        while True:
+            best = nlargest(wanted, scores.items(), key=lambda item: item[1])
+            found = [(key, score / whole) for key, score in best if allows(key)]
+            if len(found) >= limit or len(best) == len(scores):
+                return sorted(found[:limit], key=lambda item: (-item[1], item[0]))
+            wanted *= 8
 
     def alike(self, text: str, least: float) -> list[tuple[str, float]]:
         """Return the sentences that share at least such a part of their words with a text, the best first.
