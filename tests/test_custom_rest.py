@@ -265,6 +265,20 @@ class TestAnswer:
         sent = json.dumps([chat.messages for chat in agent.server.chats])
         assert "previous instructions" not in sent
 
+    async def test_a_marked_turn_sends_no_private_words_out(
+        self, agent: Agent, rest_server: RestServer, tmp_path: Path
+    ) -> None:
+        rest_server.routes["/"] = data({"note": "Nothing special."})
+        public = tool(rest_server, name="lookup").replace("127.0.0.1", "api.example.invalid")
+        await async_offer(agent, tmp_path, tool(rest_server) + public)
+        private = tool_calls([("lookup", {"item": "anna.smith@example.org"})])
+        agent.server.script([tool_calls([("get_item", {"item": "x"})]), private, text("I can not.")])
+        await agent.say("Read the note")
+        said = agent.server.chats[-1].messages[-1]["content"]
+        assert "anna.smith" not in said
+        assert "server" not in said
+        assert '"success":false' in said.replace(" ", "")
+
 
 class TestHosts:
     """Where it may go."""

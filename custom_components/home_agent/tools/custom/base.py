@@ -46,6 +46,7 @@ class CustomTool(HomeAgentTool):
         self.parameters = definition.schema
         self._names = definition.names
         self._settings = settings
+        self._hass = definition.hass
         self.configure(handler)
 
     @classmethod
@@ -64,19 +65,19 @@ class CustomTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Refuse entities that are not exposed, then do the work."""
-        for text in _texts(args):
+        for text in texts_among(args):
             if run.hass.states.get(text) is not None and not run.is_exposed(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
         return await self.async_handle(variables_of(self._names, args), run)
 
 
-def _texts(value: Any) -> Iterator[str]:
+def texts_among(value: Any) -> Iterator[str]:
     """Yield the texts among arguments."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
         for item in value.values():
-            yield from _texts(item)
+            yield from texts_among(item)
     elif isinstance(value, (list, tuple)):
         for item in value:
-            yield from _texts(item)
+            yield from texts_among(item)

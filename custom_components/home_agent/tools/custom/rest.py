@@ -14,12 +14,13 @@ from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.redact import REDACTED
 from homeassistant.util.json import JsonValueType
 
-from ...const import CONF_REST_ALLOWED_HOSTS
+from ...const import CONF_REST_ALLOWED_HOSTS, CONF_SANITIZER_KEYWORDS
 from ...errors import PermissionDenied, ToolExecutionError
+from ...safety.sanitizer import Sanitizer
 from ..base import ToolRun
 from ..redaction import is_secret
 from .auth import Auth, OAuth2, read_auth
-from .base import CustomTool
+from .base import CustomTool, texts_among
 from .checks import Section
 from .hosts import async_session, is_allowed, is_local_name
 from .http import Answer, Request, async_send
@@ -108,6 +109,7 @@ class RestTool(CustomTool):
     def configure(self, handler: RestHandler) -> None:
         """Take the request."""
         self._handler = handler
+        self._sanitizer = Sanitizer(self._hass, self._settings.get(CONF_SANITIZER_KEYWORDS) or ())
         self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
         self.annotations = llm.ToolAnnotations(
             read_only=handler.read_only,
@@ -121,6 +123,7 @@ class RestTool(CustomTool):
         """Send the request and return what of the answer is wanted."""
         handler = self._handler
         secrets = set(_secrets(handler))
+        await self._async_check_words(variables, run)
         try:
             async with asyncio.timeout(handler.seconds) as limit:
                 answer = await self._async_answer(run.hass, variables, secrets)
@@ -134,6 +137,17 @@ class RestTool(CustomTool):
             )
         result: JsonValueType = without_keys(handler.response.read(answer, variables), secrets)
         return result
+
+    async def _async_check_words(self, variables: Variables, run: ToolRun) -> None:
+        """Raise PermissionDenied for private words that text from outside may have asked to be sent out."""
+        if not run.tainted or is_local_name(self._handler.url.host):
+            return
+        for text in texts_among(variables):
+            checked = await self._sanitizer.async_clean(
+                text, language=run.speaker.language, strict=True, said=run.sentence
+            )
+            if checked.blocked:
+                raise PermissionDenied(checked.advice)
 
     async def _async_answer(self, hass: HomeAssistant, variables: Variables, secrets: set[str]) -> Answer:
         """Return the answer; credentials that can be renewed get a second try."""
