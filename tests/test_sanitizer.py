@@ -50,7 +50,11 @@ async def home(house: HomeAssistant) -> HomeAssistant:
 @pytest.fixture
 def sanitizer(home: HomeAssistant) -> Sanitizer:
     """Return the sanitiser of that house."""
-    return Sanitizer(home, ["bunker*", "project x"], lambda: ["Anna takes Ritalin"])
+    return Sanitizer(
+        home,
+        ["bunker*", "project x"],
+        lambda: ["Anna takes Ritalin", "strawberries make the younger girl scratch"],
+    )
 
 
 PRIVATE = (
@@ -166,6 +170,19 @@ async def test_what_is_remembered_in_private(sanitizer: Sanitizer) -> None:
     said = "look up the side effects of Ritalin"
     assert await sanitizer.async_clean(query, said=said) == Sanitized(query)
     assert (await sanitizer.async_clean(query, said=said, strict=True)).blocked
+
+
+async def test_a_private_memory_in_other_words(sanitizer: Sanitizer) -> None:
+    """One everyday word of it is sent, several are not."""
+    for query in ("strawberries season", "younger brother"):
+        assert await sanitizer.async_clean(query) == Sanitized(query)
+    assert (await sanitizer.async_clean("strawberries scratch skin child")).blocked
+
+
+@pytest.mark.parametrize("text", ["a" * 19_000, "1 " * 9_000, "Calle a " * 2_400, "we a@" * 3_900])
+async def test_no_text_takes_long(sanitizer: Sanitizer, text: str) -> None:
+    """Time grows with the length alone, so the largest texts there may be are answered."""
+    assert isinstance((await sanitizer.async_clean(text, strict=True)).blocked, bool)
 
 
 async def test_a_long_text_is_held_back(sanitizer: Sanitizer) -> None:

@@ -21,6 +21,8 @@ SUFFIXES: Final = ("s", "es", "ns", "x", "z")
 DECLINING: Final = frozenset({"pl", "cs", "sk", "ru", "uk", "bg", "hr", "sr", "sl", "lt", "lv"})
 MIN_LONE: Final = 3
 """Letters of a word that counts on its own."""
+TELLING: Final = 2
+"""Words of one memory that tell it together."""
 
 _TOKEN: Final = re.compile(r"[^\W_]+")
 _UNSPACED: Final = re.compile(f"[{UNSPACED}]")
@@ -56,6 +58,8 @@ class NameFinder:
     unspaced: list[tuple[Kind, str]] = field(default_factory=list)
     letters: list[tuple[Kind, str]] = field(default_factory=list)
     """Names without their gaps, for texts that hide them."""
+    remembered: list[frozenset[str]] = field(default_factory=list)
+    """Per text that is remembered in private, the words that say something."""
 
     def find(self, text: str, language: str, *, strict: bool, said: str = "") -> Iterator[Finding]:
         """Yield where names stand in a text.
@@ -74,6 +78,10 @@ class NameFinder:
                     if pattern.doubtful and not strict and not _written_as_name(text, start, end):
                         continue
                     yield Finding(start, end, pattern.kind)
+        for says in self.remembered:
+            told = [token for token in tokens if token[0] in says]
+            if len({word for word, _, _ in told}) >= TELLING:
+                yield from (Finding(start, end, Kind.MEMORY) for _, start, end in told)
         folded = fold(text) if self.unspaced and _UNSPACED.search(text) else ""
         for kind, name in self.unspaced if folded else ():
             for found in re.finditer(re.escape(name), text):
@@ -89,18 +97,24 @@ class NameFinder:
         return None
 
 
-def build_finder(names: Names, private: Mapping[str, Iterable[str]] | None = None) -> NameFinder:
-    """Return what finds these names. Reads the ordinary words from the disk the first time."""
+def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
+    """Return what finds these names, and what is named in texts that are remembered in private.
+
+    Reads the ordinary words from the disk the first time.
+    """
     finder = NameFinder()
     ordinary = ordinary_words() | names.public
     seen: set[tuple[str, ...]] = set()
     # Persons first: a name that a person has is no device's.
     for kind, name in sorted(names.named, key=lambda item: (item[0] is not Kind.PERSON, item)):
         _add(finder, kind, name, ordinary, seen)
-    for words in (private or {}).values():
-        for word in words:
-            if word not in ordinary and word not in word_table("home") and len(word) > MIN_LONE:
-                _add_words(finder, _Pattern(Kind.MEMORY, (word,)), seen)
+    for text in sorted(remembered):
+        told = [found[0] for found in _TOKEN.finditer(text)]
+        says = {fold(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
+        for word in told[1:]:
+            if fold(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
+                _add_words(finder, _Pattern(Kind.MEMORY, (fold(word),)), seen)
+        finder.remembered.append(frozenset(says))
     return finder
 
 

@@ -50,7 +50,9 @@ PUBLIC_ADDRESSES: Final = frozenset(
 """Addresses that are the same for everybody."""
 
 _GROUP: Final = r"[ \u00a0./\-\u2010-\u2013]"
-_EMAIL: Final = re.compile(r"[\w.+%'\-]+\s?(?:@|\(at\)|\[at\]|\uff20)\s?[\w\-]+(?:\.[\w\-]+)+")
+_EMAIL: Final = re.compile(
+    r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}\s?(?:@|\(at\)|\[at\]|\uff20)\s?[\w\-]+(?:\.[\w\-]+)+"
+)
 _MAC: Final = re.compile(
     r"(?<![\w:])(?:[0-9a-fA-F]{2}([:\-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:])"
     r"|(?<![\w.])(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}(?![\w.])"

@@ -223,8 +223,7 @@ class Sanitizer:
             remembered = frozenset(self._remembered())
             current = (await async_names(self._hass), remembered)
             if current != self._names:
-                private = {"memories": sorted({word for text in remembered for word in words(text)})}
-                self._finder = await self._hass.async_add_executor_job(build_finder, current[0], private)
+                self._finder = await self._hass.async_add_executor_job(build_finder, *current)
                 self._names = current
             return self._finder
 
