@@ -39,6 +39,7 @@ from .const import (
     CONF_MODEL,
     CONF_NOTIFY_TARGETS,
     CONF_PROFILE,
+    CONF_SANITIZER_KEYWORDS,
     CONF_TOOLS_DISABLED,
     CONF_TOOLS_NATIVE,
     CONF_TOOLS_TIMEOUT,
@@ -80,6 +81,7 @@ from .safety.confirmation_store import ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy
+from .safety.sanitizer import Sanitizer
 from .safety.throttle import Throttle
 from .sessions import ConversationSessionManager
 from .timers.timers import Timers, TimerStore
@@ -244,7 +246,15 @@ def native_tools(
         GetEntitiesTool(),
         *(memory_tools(memories) if settings[CONF_MEMORY] else ()),
         *(profile_tools(profile) if settings[CONF_PROFILE] else ()),
-        *(external_tools(external, Outgoing(memories, profile), settings) if external else ()),
+        *(
+            external_tools(
+                external,
+                Outgoing(memories, profile, Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS])),
+                settings,
+            )
+            if external
+            else ()
+        ),
         *search_tools(hass, settings, memories, profile),
         *everyday,
     )

@@ -147,7 +147,8 @@ class ExternalModelTool(HomeAgentTool):
             if not prompt.replace(LEFT_OUT, "").strip():
                 kept = ", ".join(left_out)
                 raise ValidationError(f"prompt: the external model is outside the house and not told {kept}")
-        question = f"{prompt}\n\n{json_dumps(context)}" if context else prompt
+        data = context if isinstance(context, str) else json_dumps(context)
+        question = f"{prompt}\n\n{data}" if context else prompt
         if len(question) > MAX_CHARS:
             raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
         return question, left_out

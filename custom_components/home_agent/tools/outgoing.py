@@ -5,11 +5,14 @@ from dataclasses import dataclass, field
 import re
 from typing import Any, Final
 
+from homeassistant.helpers.json import json_dumps
+
 from ..memory.memories import Memories
 from ..memory.profile import Profile
 from ..memory.visibility import is_entry_visible, is_visible
 from ..memory.words import STEM
 from ..safety.disclosure import Disclosure
+from ..safety.sanitizer import Sanitizer
 from ..vector.text import fold, words
 from .base import ToolRun
 
@@ -21,6 +24,7 @@ MAX_DEPTH: Final = 10
 
 MEMORIES: Final = "what is remembered"
 STATES: Final = "states of the house"
+PRIVATE: Final = "private words"
 
 _SENTENCE: Final = re.compile(r".+?(?:[.!?;]+(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
 
@@ -37,8 +41,9 @@ class Remaining:
 class Outgoing:
     """Takes out of a question what a model outside the house is not told."""
 
-    def __init__(self, memories: Memories, profile: Profile) -> None:
-        """Take what is remembered, and what is known of persons."""
+    def __init__(self, memories: Memories, profile: Profile, sanitizer: Sanitizer) -> None:
+        """Take what is remembered, what is known of persons, and what finds private words."""
+        self._sanitizer = sanitizer
         self._memories = memories
         self._profile = profile
 
@@ -67,7 +72,28 @@ class Outgoing:
                 filter_.found.add(STATES)
             return Remaining(shorter, inside, tuple(sorted(filter_.found)))
 
-        return await run.hass.async_add_executor_job(cut)
+        remaining = await run.hass.async_add_executor_job(cut)
+        if model.states and not run.tainted:
+            return remaining
+        return await self._async_sanitized(remaining, run)
+
+    async def _async_sanitized(self, remaining: Remaining, run: ToolRun) -> Remaining:
+        """Return a question without names of the house and other private words."""
+        texts = [remaining.prompt, *([json_dumps(remaining.context)] if remaining.context else [])]
+        cleaned = [
+            await self._sanitizer.async_clean(
+                text, language=run.speaker.language, strict=run.tainted, said=run.sentence
+            )
+            for text in texts
+        ]
+        if not any(found.found or found.blocked for found in cleaned):
+            return remaining
+        left_out = tuple(sorted({*remaining.left_out, PRIVATE}))
+        prompt = "" if cleaned[0].blocked else cleaned[0].text
+        context = None
+        if len(cleaned) > 1 and not cleaned[1].blocked:
+            context = remaining.context if not cleaned[1].found else cleaned[1].text
+        return Remaining(prompt, context, left_out)
 
     def _kept(self, person_id: str | None, model: Disclosure) -> list[str]:
         """Return the texts that a model outside is not told."""
