@@ -62,7 +62,7 @@ class TestOneWay:
         assert calling == {GUARD}
 
     def test_services_are_called_with_a_context(self) -> None:
-        """Two may be any service that was let through, to act and to read; the others name what they are for."""
+        """Two may be any service that was let through; the others name what they are for."""
         source = (INTEGRATION / GUARD).read_text(encoding="utf-8")
         calls = [
             node

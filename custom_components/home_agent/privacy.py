@@ -30,6 +30,12 @@ def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
         "profile": [profile_dict(item) for item in data.profile.stored() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [item.as_dict() for item in data.proactive.suggestions.of_person(person.id)],
+        "observations": [
+            {"at": seen.at.isoformat(), "entity_id": seen.subject, "state": seen.value}
+            for seen in data.shared.observations.of(data.entry_id).all()
+            if seen.person == person.id
+        ],
+        "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
         "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
     }
 
@@ -42,11 +48,14 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     profile = [item.id for item in data.profile.stored() if item.person == person.id]
     counts["profile"] = len(await data.profile.async_forget(profile))
     counts["suggestions"] = data.proactive.suggestions.forget(person=person.id)
+    # After the memories: a habit that is forgotten is noted, so that it is not learned again.
+    counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
     counts["conversations"] = history.forget_person(data.entry_id, person.id)
-    counts["sessions"] = counts["audit"] = 0
+    counts["sessions"] = counts["audit"] = counts["timers"] = 0
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
         counts["audit"] = _journal(data).forget_user(person.user_id)
+        counts["timers"] = data.timers.forget_user(person.user_id)
     _forget_recent(data.memory)
     await _async_flush(data)
     return counts

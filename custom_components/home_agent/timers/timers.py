@@ -59,6 +59,10 @@ class Timers:
         self._note()
         await self._store.async_flush()
 
+    def of_user(self, user_id: str | None) -> list[Timer]:
+        """Return the timers of a user; none of nobody."""
+        return [timer for timer in self.all() if user_id and timer.user_id == user_id]
+
     @callback
     def forget_user(self, user_id: str) -> int:
         """Drop the timers of a user; return how many."""
@@ -165,11 +169,6 @@ class TimerStore:
         """Drop the timers of an agent that is removed."""
         if self._timers.pop(entry_id, None) is not None:
             self._store.schedule()
-
-    @callback
-    def forget_user(self, user_id: str) -> int:
-        """Drop the timers of a user; return how many."""
-        return sum(timers.forget_user(user_id) for timers in self._timers.values())
 
     def _content(self) -> Content:
         """Return what is written."""

@@ -1,0 +1,187 @@
+"""Messages to persons and looks through cameras: whom they reach, what they wait for, what is sent."""
+
+import base64
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
+
+from homeassistant.components import ai_task
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.setup import async_setup_component
+
+from .agent import Agent, async_agent, speech
+from .everyday_house import async_add_demo
+from .phones import Phones, push_service
+from .servers.model_server import ModelServer
+from .servers.replies import status, text, tool_calls
+from .test_turn import tool_results
+
+TARGETS = [
+    {"person": "person.anna", "targets": ["notify.mobile_app_anna_phone"]},
+    {"person": "person.ben", "targets": ["notify.mobile_app_ben_phone"]},
+]
+CAMERA = "camera.demo_camera"
+
+
+@pytest.fixture
+async def phones(hass: HomeAssistant, hass_client_no_auth: ClientSessionGenerator) -> AsyncIterator[Phones]:
+    """Return two phones of two persons."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    async with push_service(hass, hass_client_no_auth) as service:
+        for name in ("Anna", "Ben"):
+            await service.async_register(f"{name.lower()}_phone", MockUser(name=name).add_to_hass(hass))
+        yield service
+
+
+async def call(agent: Agent, name: str, /, sentence: str = "Do it", **args: Any) -> dict[str, Any]:
+    """Let a turn make one call and return what the model was told."""
+    agent.server.script([tool_calls([(name, args)]), text("Okay.")])
+    await agent.say(sentence)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+def said(phones: Phones, name: str) -> list[str]:
+    """Return the messages on a phone."""
+    return [push["message"] for push in phones.of(name)]
+
+
+async def test_a_message_reaches_the_person(
+    hass: HomeAssistant, model_server: ModelServer, phones: Phones
+) -> None:
+    agent = await async_agent(hass, model_server, {"notify_targets": TARGETS})
+    sent = await call(agent, "notify_person", person="Anna", message="Dinner is ready")
+    assert sent["result"] == {"sent_to": ["anna"], "message": "Dinner is ready"}
+    assert said(phones, "anna_phone") == ["Dinner is ready"]
+    assert said(phones, "ben_phone") == []
+    await call(agent, "notify_person", person="everybody", message="Come down")
+    assert said(phones, "ben_phone") == ["Come down"]
+    unknown = await call(agent, "notify_person", person="the neighbour", message="Hi")
+    assert "anna" in unknown["error"]
+
+
+async def test_nobody_can_be_reached(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Without targets there is no such tool."""
+    agent = await async_agent(hass, model_server)
+    answer = await call(agent, "notify_person", person="Anna", message="Hi")
+    assert "There is no tool" in answer["error"]
+
+
+async def test_messages_can_be_restricted(
+    hass: HomeAssistant, model_server: ModelServer, phones: Phones
+) -> None:
+    """The household may want to be asked, with the words that are going to be sent."""
+    options = {"notify_targets": TARGETS, "policy_restricted": ["notify"]}
+    agent = await async_agent(hass, model_server, options)
+    model_server.script([tool_calls([("notify_person", {"person": "Ben", "message": "Dinner is ready"})])])
+    asked = await agent.say("Tell Ben that dinner is ready")
+    assert speech(asked) == "Shall I send this to ben phone: Dinner is ready"
+    assert said(phones, "ben_phone") == []
+    done = await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert speech(done) == "I sent the message to ben phone."
+    assert said(phones, "ben_phone") == ["Dinner is ready"]
+
+
+async def async_agent_with_camera(
+    hass: HomeAssistant, server: ModelServer, monkeypatch: pytest.MonkeyPatch, **options: Any
+) -> Agent:
+    """Return an agent and a camera that really gives pictures."""
+    agent = await async_agent(hass, server, options)
+    await async_add_demo(hass, monkeypatch, Platform.CAMERA)
+    return agent
+
+
+def picture(request: Any) -> bytes:
+    """Return the picture in a request."""
+    (content,) = [item["content"] for item in request.messages if isinstance(item["content"], list)]
+    url = next(part["image_url"]["url"] for part in content if part["type"] == "image_url")
+    assert url.startswith("data:image/")
+    return base64.b64decode(url.partition(",")[2])
+
+
+async def test_a_camera_waits_for_a_word(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a yes one picture goes to the model, and what it sees is said."""
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch)
+    args = {"camera": CAMERA, "question": "Who is at the door?"}
+    model_server.script([tool_calls([("look_at_camera", args)])])
+    asked = await agent.say("Who is at the door?")
+    assert speech(asked) == "Shall I look through the camera Demo camera?"
+    assert not any(isinstance(item["content"], list) for chat in model_server.chats for item in chat.messages)
+    model_server.script([text("A postman with a **parcel**.")])
+    seen = await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert speech(seen) == "A postman with a parcel."
+    assert picture(model_server.chats[-1]).startswith((b"\xff\xd8", b"\x89PNG"))
+    assert "Who is at the door?" in str(model_server.chats[-1].messages[0]["content"][0])
+
+
+async def test_a_camera_that_the_household_allows(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_allowed=["camera.snapshot"])
+    model_server.script(
+        [tool_calls([("look_at_camera", {"camera": CAMERA})]), text("A cat."), text("There is a cat.")]
+    )
+    assert speech(await agent.say("What is in the garden?")) == "There is a cat."
+    result = tool_results(model_server.chats[-1])[-1]["result"]
+    assert result == {"camera": "Demo camera", "seen": "A cat."}
+    audit = agent.entry.runtime_data.handler.journal.audit.stored()
+    assert any(item.get("service") == "camera.snapshot" for item in audit)
+
+
+async def test_a_model_that_cannot_see(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_allowed=["camera.snapshot"])
+    model_server.script(
+        [
+            tool_calls([("look_at_camera", {"camera": CAMERA})]),
+            status(400, "image input is not supported"),
+            text("I cannot see pictures."),
+        ]
+    )
+    await agent.say("What is in the garden?")
+    assert "takes no pictures" in tool_results(model_server.chats[-1])[-1]["error"]
+
+
+async def test_a_blocked_camera_is_not_looked_through(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_blocked=["camera"])
+    answer = await call(agent, "look_at_camera", camera=CAMERA)
+    assert "does not allow" in answer["error"]
+
+
+async def test_attachments_of_a_task(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> None:
+    """Pictures of an AI task reach the model beside its instructions; other files are refused."""
+    assert await async_setup_component(hass, "media_source", {})
+    agent = await async_agent(hass, model_server)
+    hass.config.media_dirs["local"] = str(tmp_path)
+    shown, note = tmp_path / "door.png", tmp_path / "note.txt"
+    shown.write_bytes(b"\x89PNG pixels")
+    note.write_text("hello")
+    model_server.script([text("A red door.")])
+
+    async def ask(name: str, kind: str) -> Any:
+        attachment = {
+            "media_content_id": f"media-source://media_source/local/{name}",
+            "media_content_type": kind,
+        }
+        return await ai_task.async_generate_data(
+            hass,
+            task_name="door",
+            entity_id="ai_task.home_agent_tasks",
+            instructions="What is this?",
+            attachments=[attachment],
+        )
+
+    assert (await ask(shown.name, "image/png")).data == "A red door."
+    assert picture(agent.server.chats[-1]) == b"\x89PNG pixels"
+    with pytest.raises(HomeAssistantError, match="cannot be used"):
+        await ask(note.name, "text/plain")
