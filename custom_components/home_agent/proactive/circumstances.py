@@ -68,13 +68,17 @@ class Circumstances:
             return True
         return _tells_rain(state) and is_exposed(self._hass, state.entity_id)
 
+    @callback
+    def states(self, circumstance: str | None) -> list[State]:
+        """Return the states on which a circumstance depends."""
+        if circumstance is None or not DOMAINS[circumstance]:
+            return []
+        found = self._hass.states.async_all(DOMAINS[circumstance])
+        return [state for state in found if self.matters(circumstance, state)]
+
     def _rains(self) -> bool | None:
         """Return whether it rains, by whatever exposed entity knows; one that says so is enough."""
-        told = [
-            _is_wet(state)
-            for state in self._hass.states.async_all(DOMAINS[RAIN])
-            if state.state not in UNKNOWN and self.matters(RAIN, state)
-        ]
+        told = [_is_wet(state) for state in self.states(RAIN) if state.state not in UNKNOWN]
         return any(told) if told else None
 
     def _nobody_home(self) -> bool | None:

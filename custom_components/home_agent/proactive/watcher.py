@@ -1,10 +1,12 @@
 """RuleWatcher: follows the entities that the rules are about, and tells what has been so for long enough."""
 
-from collections.abc import Iterable, Sequence
+import asyncio
+from collections.abc import Coroutine, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from hashlib import sha256
-from typing import Final
+from itertools import batched
+from typing import Any, Final
 
 from homeassistant.core import (
     CALLBACK_TYPE,
@@ -36,6 +38,8 @@ GATHER_SECONDS: Final = 3
 """How long is waited for more that belongs into the same message."""
 CALM_SECONDS: Final = 10
 """How long after a change of the house it is looked at anew what there is to watch."""
+SLICE: Final = 50
+"""Entities that are looked at before others get their turn."""
 MOST_NAMED: Final = 6
 MOST_WATCHED: Final = 2_000
 """Entities that one rule may be about."""
@@ -64,6 +68,8 @@ class RuleWatcher:
         self._calming: CALLBACK_TYPE | None = None
         self._untrack: CALLBACK_TYPE | None = None
         self._stopped: list[CALLBACK_TYPE] = []
+        self._walks: set[asyncio.Task[None]] = set()
+        self._dirty = False
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
@@ -77,7 +83,7 @@ class RuleWatcher:
                     self._hass, self._hour_strikes, hour=at.hour, minute=at.minute, second=at.second
                 )
             )
-        self._look_around()
+        self._start(self._async_look_around())
         return self._stop
 
     @callback
@@ -87,8 +93,17 @@ class RuleWatcher:
         for end in ends:
             if end is not None:
                 end()
+        for walk in self._walks:
+            walk.cancel()
         self._stopped, self._timers = [], {}
         self._gathering = self._calming = self._untrack = None
+
+    @callback
+    def _start(self, walk: Coroutine[Any, Any, None]) -> None:
+        """Walk through the house in the background."""
+        task = self._hass.async_create_background_task(walk, "home_agent rules")
+        self._walks.add(task)
+        task.add_done_callback(self._walks.discard)
 
     @callback
     def _house_changed(self) -> None:
@@ -98,26 +113,35 @@ class RuleWatcher:
             self._calming = async_call_later(self._hass, CALM_SECONDS, job)
 
     @callback
-    def _look_around(self, _now: datetime | None = None) -> None:
-        """Find what the rules are about now, and follow that."""
+    def _look_around(self, _now: datetime) -> None:
+        """Begin to look around."""
         self._calming = None
-        states = [state for state in self._hass.states.async_all() if is_exposed(self._hass, state.entity_id)]
-        self._watched = {
-            key: frozenset([state.entity_id for state in states if rule.concerns(state)][:MOST_WATCHED])
-            for key, rule in self._rules.items()
-        }
-        asked = {rule.template.meanwhile for rule in self._rules.values()} - {None}
+        self._start(self._async_look_around())
+
+    async def _async_look_around(self) -> None:
+        """Find what the rules are about now, and follow that."""
+        self._watched = {key: await self._async_concerned(rule) for key, rule in self._rules.items()}
         around = {
             state.entity_id
-            for state in self._hass.states.async_all()
-            for circumstance in asked
-            if circumstance and self._circumstances.matters(circumstance, state)
+            for circumstance in {rule.template.meanwhile for rule in self._rules.values()} - {None}
+            for state in self._circumstances.states(circumstance)
         }
         followed = around.union(*self._watched.values())
         if self._untrack is not None:
             self._untrack()
         self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
-        self._look_at_all()
+        await self._async_look_at_all()
+
+    async def _async_concerned(self, rule: Rule) -> frozenset[str]:
+        """Return the exposed entities that a rule is about."""
+        named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
+        states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
+        concerned = [state.entity_id for state in states if state is not None and rule.concerns(state)]
+        found: list[str] = []
+        for some in batched(concerned[:MOST_WATCHED], SLICE, strict=False):
+            found += (entity_id for entity_id in some if is_exposed(self._hass, entity_id))
+            await asyncio.sleep(0)
+        return frozenset(found)
 
     @callback
     def _hour_strikes(self, _now: datetime) -> None:
@@ -125,13 +149,18 @@ class RuleWatcher:
         gone = [key for key in self._book.watches if self._hass.states.get(key[1]) is None]
         for key in gone:
             del self._book.watches[key]
-        self._look_at_all()
+        self._start(self._async_look_at_all())
 
-    @callback
-    def _look_at_all(self) -> None:
+    async def _async_look_at_all(self) -> None:
         """Look at every rule."""
         for key, rule in self._rules.items():
-            self._look_at(rule, self._watched.get(key, ()))
+            await self._async_look_at(rule, self._watched.get(key, frozenset()))
+
+    async def _async_look_at(self, rule: Rule, entity_ids: frozenset[str]) -> None:
+        """Look at many entities of one rule."""
+        for some in batched(entity_ids, SLICE, strict=False):
+            self._look_at(rule, some)
+            await asyncio.sleep(0)
 
     @callback
     def _changed(self, event: Event[EventStateChangedData]) -> None:
@@ -143,7 +172,7 @@ class RuleWatcher:
         for key, rule in self._rules.items():
             watched, meanwhile = self._watched.get(key, frozenset()), rule.template.meanwhile
             if state is not None and meanwhile and self._circumstances.matters(meanwhile, state):
-                self._look_at(rule, watched)
+                self._start(self._async_look_at(rule, watched))
             elif entity_id in watched:
                 self._look_at(rule, (entity_id,))
 
@@ -153,6 +182,9 @@ class RuleWatcher:
         now, meanwhile = dt_util.utcnow(), self._circumstances.holds(rule.template.meanwhile)
         for entity_id in entity_ids:
             self._look(rule, entity_id, now, meanwhile=meanwhile)
+        if self._dirty:
+            self._dirty = False
+            self._book.changed()
 
     @callback
     def _look(self, rule: Rule, entity_id: str, now: datetime, *, meanwhile: bool | None) -> None:
@@ -174,7 +206,7 @@ class RuleWatcher:
             watch = self._book.watches[key] = Watch()
         if watch.since is None:
             watch.since = self._since(rule, entity_id, now)
-            self._book.changed()
+            self._dirty = True
         if watch.told:
             return
         if (at := watch.since + rule.duration) > now:
@@ -199,10 +231,10 @@ class RuleWatcher:
         if rule.template.ends and runs:
             begun = watch.begun if watch is not None and watch.begun and not watch.told else now
             self._book.watches[key] = Watch(begun=begun)
-            self._book.changed()
+            self._dirty = True
         elif watch is not None:
             del self._book.watches[key]
-            self._book.changed()
+            self._dirty = True
         if watch is None or not watch.told:
             return
         if not any(other.told for other_key, other in self._book.watches.items() if other_key[0] == rule.key):
