@@ -26,6 +26,7 @@ from homeassistant.helpers.selector import (
 
 from .. import const
 from .lists import notify_selector, owners_selector, proactive_selector, profiles_selector
+from .proactive import clean_proactive
 from .validators import (
     InvalidInput,
     clean_attributes,
@@ -37,7 +38,6 @@ from .validators import (
     clean_names,
     clean_owners,
     clean_patterns,
-    clean_proactive,
     clean_profiles,
     clean_rules,
     clean_span,

@@ -1,7 +1,6 @@
 """Checks and normal forms of what a person types into a form."""
 
 from collections.abc import Iterable, Mapping
-from datetime import timedelta
 import ipaddress
 import json
 import re
@@ -17,7 +16,6 @@ from ..channels.notify_targets import NO_PERSONS, TARGETS
 from ..errors import AuthenticationError
 from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
-from ..proactive import rules as proactive
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
 
@@ -27,8 +25,6 @@ KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is n
 MAX_HEADERS: Final = 32
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
-MAX_WATCHED: Final = 50
-MAX_WATCHED_DAYS: Final = 30
 MAX_COLLECTIONS: Final = 10
 MIN_KEYWORD: Final = 2
 """Letters."""
@@ -343,45 +339,6 @@ def clean_targets(value: object) -> list[dict[str, object]]:
                     raise InvalidInput("invalid_notify_target", target=target[:60])
             found[person] = clean_names([*found.get(person, []), *targets])[:MAX_TARGETS]
     return [{PERSON: person, TARGETS: targets} for person, targets in found.items() if targets]
-
-
-def clean_proactive(value: object) -> list[dict[str, object]]:
-    """Return the rules of what is told unasked, without what was left empty.
-
-    Raises InvalidInput for one that could never be told.
-    """
-    items = value if isinstance(value, list) else [value]
-    if len(items) > MAX_WATCHED:
-        raise InvalidInput("too_many_rules", limit=str(MAX_WATCHED))
-    return [_clean_watched(item) for item in items if isinstance(item, Mapping)]
-
-
-def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
-    """Return one rule of what is told unasked."""
-    name = str(item[proactive.RULE])
-    template = proactive.TEMPLATES[name]
-    entities = clean_names(as_texts(item.get(proactive.ENTITIES)))[:MAX_PATTERNS]
-    state = str(item.get(proactive.STATE) or "").strip()
-    if name == proactive.OWN and not (entities and state):
-        raise InvalidInput("proactive_state_missing")
-    if not template.kinds and not entities:
-        raise InvalidInput("proactive_entities_missing")
-    duration = "".join(str(item.get(proactive.DURATION) or "").split()).lower()
-    if duration:
-        try:
-            too_long = (read_span(duration) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS)
-        except (ValueError, OverflowError) as err:
-            raise InvalidInput("proactive_duration") from err
-        if too_long:
-            raise InvalidInput("proactive_duration")
-    found: dict[str, object] = {
-        proactive.ENTITIES: entities,
-        proactive.STATE: state if name == proactive.OWN else "",
-        proactive.DURATION: duration,
-        proactive.PERSONS: clean_names(as_texts(item.get(proactive.PERSONS))),
-        proactive.URGENT: bool(item.get(proactive.URGENT)),
-    }
-    return {proactive.RULE: name, **{key: kept for key, kept in found.items() if kept}}
 
 
 def clean_names(values: Iterable[str]) -> list[str]:
