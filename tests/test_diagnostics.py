@@ -24,6 +24,18 @@ PRIVATE_OPTIONS = {
     "prompt_custom_additions": "private addition",
     "persona": "private persona",
     "direct_entities": ["light.private_room"],
+    "web_search_url": "http://private-search:8080",
+    "web_search_api_key": "tvly-private",
+    "sanitizer_keywords": ["private word"],
+    "external_llm_base_url": "http://private-model:8000/v1",
+    "external_llm_api_key": "sk-private",
+    "influxdb_url": "http://private-influx:8086",
+    "influxdb_username": "private",
+    "influxdb_password": "private",
+    "influxdb_token": "private",
+    "notify_targets": [{"person": "person.private", "targets": ["notify.private"]}],
+    "device_persons": [{"device": "1", "person": "person.private"}],
+    "rest_allowed_hosts": ["private.example"],
 }
 
 

@@ -108,6 +108,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "automation_turns_per_minute": 60.0,
         "cloud_send_profile": True,
         "cloud_send_ha_state": False,
+        "sanitizer_keywords": ["project x", "bunker*"],
     },
     "memory": {
         "memory_enabled": False,
