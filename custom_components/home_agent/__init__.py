@@ -11,6 +11,7 @@ from homeassistant.helpers.event import async_call_later, async_track_time_inter
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
+from .building import build
 from .channels.notify import NotificationChannel
 from .channels.phones import PhoneChannel
 from .const import (
@@ -46,7 +47,7 @@ from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .pipelines import async_watch_pipelines
 from .proactive.book import ProactiveStore
-from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData, build
+from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
 from .services import async_setup_services
