@@ -20,6 +20,7 @@ import yaml
 from benchmarks.__main__ import SUITES
 from custom_components.home_agent import const, services
 from custom_components.home_agent.config import probe, schemas, validators
+from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
 from custom_components.home_agent.inference.errors import ErrorKind
@@ -90,7 +91,7 @@ def shown_default(key: str) -> str:
     return EMPTY if value in (None, "", []) else f"`{value}`"
 
 
-def shown_values(field: schemas.Field) -> str:
+def shown_values(field: Field) -> str:
     """Return what a field takes as the tables show it."""
     config: dict[str, Any] = dict(field.selector.config)
     several = "texts" if config.get("multiple") else "text"

@@ -12,6 +12,7 @@ import yaml
 
 from custom_components.home_agent import errors
 from custom_components.home_agent.config import probe, schemas, validators
+from custom_components.home_agent.config.fields import Field
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 
@@ -99,7 +100,7 @@ async def test_home_assistant_loads_them(hass: HomeAssistant, language: str) -> 
         *((f"options.step.{page}", fields) for page, fields in schemas.PAGES.items()),
     ],
 )
-def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[schemas.Field, ...]) -> None:
+def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[Field, ...]) -> None:
     named = {key.removeprefix(f"{step}.data.") for key in ENGLISH if key.startswith(f"{step}.data.")}
     described = {
         key.removeprefix(f"{step}.data_description.")
@@ -170,7 +171,7 @@ def test_services_have_names_descriptions_and_icons() -> None:
     expected = set()
     for name, service in services.items():
         expected |= {f"services.{name}.name", f"services.{name}.description"}
-        for field in service["fields"]:
+        for field in (service or {}).get("fields", ()):
             expected |= {f"services.{name}.fields.{field}.{part}" for part in ("name", "description")}
     assert told == expected
     assert set(icons) == set(services)

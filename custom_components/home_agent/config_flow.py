@@ -15,9 +15,10 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import callback
 
+from .config.fields import Checked, check, form, stored_values
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import async_find_server, async_probe_model, typed_endpoint
-from .config.schemas import CONNECTION, EXAMPLES, REAUTH, Checked, check, form, model_field, stored_values
+from .config.schemas import CONNECTION, EXAMPLES, REAUTH, model_field
 from .config.validators import InvalidInput, azure_version, is_cloud
 from .const import (
     CONF_API_KEY,

@@ -275,8 +275,8 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_EXTERNAL_MAX_TOKENS: 1000,
     CONF_EXTERNAL_KEEP_ALIVE: "5m",
     CONF_EXTERNAL_DESCRIPTION: (
-        "Ask a stronger model that knows a lot but nothing of this house or conversation. For hard questions, "
-        "plans and long texts. The prompt says all it needs."
+        "Ask a stronger model that knows a lot but nothing of this house or conversation. "
+        "For hard questions, plans and long texts. The prompt says all it needs."
     ),
     CONF_PROMPT_USE_DEFAULT: True,
     CONF_PROMPT_CUSTOM: "",

@@ -9,7 +9,7 @@ from homeassistant.helpers.selector import SelectOptionDict
 from ..channels.notify_targets import APP, NOTIFY, TARGETS, route_to, user_id_of
 from ..const import CONF_NOTIFY_TARGETS
 from ..knowledge.persons import PERSON
-from .schemas import Checked
+from .fields import Checked
 from .validators import InvalidInput
 
 

@@ -22,7 +22,7 @@ from ..const import (
 )
 from ..memory.learner.influxdb import InfluxError, Trouble
 from ..memory.learner.setup import influx_source
-from .schemas import Checked
+from .fields import Checked
 from .validators import InvalidInput
 
 INFLUX_KEYS: Final = (

@@ -25,9 +25,10 @@ from ..const import (
 )
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from .channels import async_check_targets, notify_options
+from .fields import Checked, Field, check, form, stored_values
 from .learning import async_check_learning
 from .lists import notify_selector
-from .schemas import EXAMPLES, PAGES, Checked, Field, check, form, stored_values
+from .schemas import EXAMPLES, PAGES
 from .search import async_check_search
 from .servers import async_check_external, async_check_fallback
 from .validators import InvalidInput

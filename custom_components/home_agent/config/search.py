@@ -15,7 +15,7 @@ from ..const import (
 from ..errors import AuthenticationError
 from ..tools.search.base import SearchError, Trouble
 from ..tools.search.providers import PROVIDERS, search_provider
-from .schemas import Checked, Values
+from .fields import Checked, Values
 from .validators import InvalidInput
 
 KEYS: Final = (CONF_SEARCH_PROVIDER, CONF_SEARCH_URL, CONF_SEARCH_KEY)

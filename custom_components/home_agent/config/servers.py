@@ -20,8 +20,8 @@ from ..const import (
     CONF_FALLBACK_MODEL,
     CONF_MODEL,
 )
+from .fields import Checked
 from .probe import async_find_server, async_probe_model, typed_endpoint
-from .schemas import Checked
 from .validators import InvalidInput, is_cloud
 
 

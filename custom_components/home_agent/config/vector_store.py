@@ -41,8 +41,8 @@ from ..vector.chroma_api import ChromaAddress, ChromaAPI
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .connection import embedding_endpoint
+from .fields import Checked, Values
 from .probe import EMBEDDING_ERROR_KEYS, candidates, failure_of
-from .schemas import Checked, Values
 from .validators import InvalidInput, normalise_url
 
 EMBEDDING_KEYS: Final = (

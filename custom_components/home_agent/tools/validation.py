@@ -55,9 +55,7 @@ def view_of(tool: llm.Tool) -> View:
         return tool.parameters
     if (view := _VIEWS.get(tool)) is None:
         try:
-            view = probatio.to_openapi(
-                tool.parameters, custom_serializer=serialize, openapi_version="3.1.0"
-            )
+            view = probatio.to_openapi(tool.parameters, custom_serializer=serialize, openapi_version="3.1.0")
         except probatio.Error, TypeError, ValueError:
             view = {}
         _VIEWS[tool] = view

@@ -1,0 +1,179 @@
+"""Fields of forms: with which selector, kept how; and forms made and checked of them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.helpers.selector import (
+    BooleanSelector,
+    NumberSelector,
+    NumberSelectorConfig,
+    NumberSelectorMode,
+    Selector,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+    TextSelector,
+    TextSelectorConfig,
+    TextSelectorType,
+)
+
+from .. import const
+from .validators import (
+    InvalidInput,
+    clean_names,
+    clean_rules,
+    is_pattern,
+    shown_secret,
+    typed_secret,
+)
+
+type Values = dict[str, Any]
+
+FIELD_PATTERNS: Final = "direct_patterns"
+"""Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Field:
+    """One field of a form.
+
+    `clean` turns what the form gives into what is stored and raises InvalidInput.
+    """
+
+    key: str
+    selector: Selector[Any]
+    clean: Callable[[Any], Any] = lambda value: value
+    required: bool = False
+    secret: bool = False
+
+
+@dataclass(slots=True)
+class Checked:
+    """A form after its checks: the values to store, or what is wrong with them."""
+
+    values: Values
+    errors: dict[str, str]
+    placeholders: dict[str, str]
+    report: str = ""
+    """The step that tells what was found out before the values are stored; empty where there is nothing."""
+
+    def fail(self, field: str, error: InvalidInput) -> None:
+        """Note what is wrong with a field."""
+        self.errors[field] = error.key
+        self.placeholders |= error.placeholders
+
+
+def stripped(value: str) -> str:
+    """Return text without surrounding space."""
+    return value.strip()
+
+
+def text(kind: TextSelectorType = TextSelectorType.TEXT, *, multiline: bool = False) -> TextSelector:
+    """Return a selector of one line, or of several."""
+    if multiline:
+        return TextSelector(TextSelectorConfig(multiline=True))
+    return TextSelector(TextSelectorConfig(type=kind))
+
+
+def key() -> TextSelector:
+    """Return a selector that hides what is typed."""
+    return TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
+
+
+def number(low: float, high: float, step: float, unit: str | None = None) -> NumberSelector:
+    """Return a box for a number within limits."""
+    config = NumberSelectorConfig(min=low, max=high, step=step, mode=NumberSelectorMode.BOX)
+    if unit:
+        config["unit_of_measurement"] = unit
+    return NumberSelector(config)
+
+
+def choice(
+    name: str, options: Iterable[str], *, free: bool = False, multiple: bool = False
+) -> SelectSelector:
+    """Return a dropdown whose labels stand in the translations."""
+    return SelectSelector(
+        SelectSelectorConfig(
+            options=list(options),
+            mode=SelectSelectorMode.DROPDOWN,
+            translation_key=name,
+            custom_value=free,
+            multiple=multiple,
+        )
+    )
+
+
+def switch(key: str) -> Field:
+    """Return a field that is on or off."""
+    return Field(key=key, selector=BooleanSelector())
+
+
+def whole(key: str, low: int, high: int, unit: str | None = None) -> Field:
+    """Return a field for a whole number."""
+    return Field(key=key, selector=number(low, high, 1, unit), clean=int)
+
+
+def share(key: str, high: float) -> Field:
+    """Return a field for a number from 0 to `high` in steps of 0.05."""
+    return Field(key=key, selector=number(0, high, 0.05), clean=lambda value: round(value, 3))
+
+
+def rules(key: str) -> Field:
+    """Return a field for rules of the policy."""
+    return Field(key=key, selector=TextSelector(TextSelectorConfig(multiple=True)), clean=clean_rules)
+
+
+def form(fields: Iterable[Field], shown: Mapping[str, Any]) -> probatio.Schema:
+    """Return the schema of a form that shows values.
+
+    They are suggestions, no defaults: a field that is emptied comes back empty.
+    """
+    return probatio.Schema(
+        {
+            (probatio.Required if field.required else probatio.Optional)(
+                field.key, description={"suggested_value": shown.get(field.key)}
+            ): field.selector
+            for field in fields
+        }
+    )
+
+
+def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
+    """Return what a form shows: the stored values, the defaults and stand-ins for secrets."""
+    shown = {field.key: stored.get(field.key, const.DEFAULTS.get(field.key)) for field in fields}
+    for field in fields:
+        if field.secret:
+            shown[field.key] = shown_secret(shown[field.key])
+    if FIELD_PATTERNS in shown:
+        chosen = shown[const.CONF_DIRECT_ENTITIES]
+        shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
+        shown[const.CONF_DIRECT_ENTITIES] = [value for value in chosen if not is_pattern(value)]
+    return {key: value for key, value in shown.items() if value is not None}
+
+
+def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Checked:
+    """Return a form's values as they are stored, without those that were left or made empty."""
+    checked = Checked({}, {}, {})
+    for field in fields:
+        value = typed.get(field.key)
+        if field.secret:
+            value = typed_secret(value, stored.get(field.key))
+        if not _is_filled(value):
+            continue
+        try:
+            checked.values[field.key] = field.clean(value)
+        except InvalidInput as err:
+            checked.fail(field.key, err)
+    if patterns := checked.values.pop(FIELD_PATTERNS, None):
+        entities = checked.values.get(const.CONF_DIRECT_ENTITIES, [])
+        checked.values[const.CONF_DIRECT_ENTITIES] = clean_names([*entities, *patterns])
+    checked.values = {key: value for key, value in checked.values.items() if _is_filled(value)}
+    return checked
+
+
+def _is_filled(value: Any) -> bool:
+    """Return whether a field holds something."""
+    return value is not None and value != [] and not (isinstance(value, str) and not value.strip())
