@@ -202,7 +202,7 @@ def test_services_file() -> None:
     services = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
     for name, service in services.items():
         assert set(service) <= {"fields", "target"}, name
-        for field, config in service["fields"].items():
+        for field, config in service.get("fields", {}).items():
             assert set(config) <= {"required", "example", "default", "selector", "advanced"}, (
                 f"{name}.{field}"
             )
@@ -219,7 +219,7 @@ async def test_services_file_and_code_agree(hass: HomeAssistant, house: HomeAssi
     assert set(registered) == set(described)
     for name, service in registered.items():
         taken = {str(key) for key in service.schema.schema}
-        assert taken - {"entry_id"} == set(described[name]["fields"]), name
+        assert taken - {"entry_id"} == set(described[name].get("fields", {})), name
 
 
 def test_icons_file() -> None:

@@ -50,7 +50,7 @@ _HEADER_VALUE = re.compile(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
 _DURATION = re.compile(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _TARGET = re.compile(r"^notify\.[a-z0-9_]+$")
-_HOST = re.compile(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
+_ALLOWED_HOST = re.compile(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
 _ATTRIBUTE = re.compile(r"^[a-z0-9_*?]+$")
 _PATTERN = re.compile(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
 _COLLECTION = re.compile(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
@@ -294,7 +294,7 @@ def clean_hosts(values: Iterable[str]) -> list[str]:
     names = clean_names(value.lower().partition("://")[2] or value.lower() for value in values)
     if len(names) > MAX_PATTERNS:
         raise InvalidInput("too_many_rules", limit=str(MAX_PATTERNS))
-    hosts = [_HOST.match(name) for name in names]
+    hosts = [_ALLOWED_HOST.match(name) for name in names]
     if None in hosts:
         raise InvalidInput("invalid_host", host=names[hosts.index(None)][:60])
     return list(dict.fromkeys(found[1] for found in hosts if found))

@@ -63,6 +63,18 @@ def cut_middle(text: str, tokens: int) -> str:
     """Return the beginning and the end of a text of at most so many tokens."""
     if estimate_tokens(text) <= tokens:
         return text
+    wanted = tokens
+    while True:
+        ends = _ends(text, wanted)
+        found = estimate_tokens(ends)
+        if found <= tokens or wanted <= 1:
+            return ends
+        # Of a long text only a part is counted, and its ends may be unlike.
+        wanted = min(wanted - 1, int(wanted * tokens / found * CAUTION))
+
+
+def _ends(text: str, tokens: int) -> str:
+    """Return the beginning and the end of a text, together about so many tokens."""
     head = text[: _fitting(text, int(tokens * HEAD_SHARE), GAP)]
     back = text[::-1]
     end = back[: _fitting(back, tokens - estimate_tokens(head), GAP)][::-1]
