@@ -45,7 +45,9 @@ class OutsideMixin(HomeAgentBaseEntity):
         """Return the line of an entity, cleaned where it can hold text from outside."""
         if entity_id.partition(".")[0] in OWN_DOMAINS or not (state := self.hass.states.get(entity_id)):
             return line
-        shown = (text for text in outside_states(state) if quoted(text, SHOWN)[1 : SHOWN - 1] in line)
+        shown = [text for text in outside_states(state) if quoted(text, SHOWN)[1 : SHOWN - 1] in line]
+        if not shown:
+            return line
         if any(map(is_suspicious, shown)):
             turn.calls.taint()
         return self._cleaned(turn, (line,))[0]

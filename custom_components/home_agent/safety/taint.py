@@ -26,7 +26,10 @@ OWN_DOMAINS: Final = frozenset(
 """Domains whose states and attributes hold numbers and words of Home Assistant's own."""
 
 NAMING: Final = frozenset(
-    {"entity_id", "name", "friendly_name", "area", "unit", "unit_of_measurement", "means", "changed", "icon"}
+    {
+        *("entity_id", "name", "friendly_name", "area", "unit", "unit_of_measurement", "means", "changed"),
+        *("icon", "device_class", "state_class"),
+    }
 )
 """What the household names itself, or Home Assistant does."""
 
@@ -53,7 +56,7 @@ def outside_states(state: State) -> Iterator[str]:
     """Yield what somebody outside may have written in a state and its attributes."""
     if state.domain in OWN_DOMAINS:
         return
-    yield state.state
+    yield from _texts(state.state)
     for name, value in state.attributes.items():
         if name not in NAMING:
             yield from _texts(value)
