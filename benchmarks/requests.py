@@ -133,9 +133,7 @@ async def _tools() -> Table:
     for name, tokens in costs.items():
         table.add(name, tokens, "yes" if name in offered else "no")
     table.add("all of these", sum(costs.values()), sum(costs[name] for name in offered))
-    table.notes.append(
-        "the others where the house has something for them, or an option asks for them"
-    )
+    table.notes.append("the others where the house has something for them, or an option asks for them")
     return table
 
 
