@@ -140,7 +140,10 @@ class CachedEmbedder:
     async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
         """Return the checked vectors of a batch, and keep them."""
         answer = await self._model.async_embed(batch)
-        vectors = await asyncio.get_running_loop().run_in_executor(None, _checked, answer, len(batch))
+        if len(batch) == len(answer) == 1 and self._dimension == _length(answer[0]):
+            vectors = _checked(answer, 1)  # a sentence of a turn; a worker thread would take longer than this
+        else:
+            vectors = await asyncio.get_running_loop().run_in_executor(None, _checked, answer, len(batch))
         dimension = len(vectors[0])
         if self._dimension not in (None, dimension):
             before, self._dimension = self._dimension, None
@@ -179,6 +182,11 @@ def _batches(texts: Sequence[str]) -> Iterable[Sequence[str]]:
         size += len(text)
     if batch:
         yield batch
+
+
+def _length(vector: Any) -> int | None:
+    """Return how many numbers a vector has, None for what is none."""
+    return len(vector) if hasattr(vector, "__len__") else None
 
 
 def _checked(vectors: Sequence[Any], count: int) -> list[Vector]:
