@@ -141,7 +141,7 @@ async def test_a_restart(
     await hass.async_block_till_done(wait_background_tasks=True)
     assert STORE_KEY in hass_storage
     journals = agent.entry.runtime_data.shared.journals
-    journals._journals.clear()
+    journals._entries.clear()
     await journals.async_load()
     assert await hass.config_entries.async_reload(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)

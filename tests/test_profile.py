@@ -67,7 +67,7 @@ async def test_repetition_makes_surer(profile: Profile) -> None:
     second = await profile.async_note(entry("Vegetarian", origin=Origin.EXTRACTED, last_seen=later))
     assert second.confidence > first.confidence
     assert (second.count, second.first_seen, second.last_seen) == (2, NOW, later)
-    assert len(profile.stored()) == 1
+    assert len(profile.records()) == 1
 
 
 async def test_contradiction_makes_less_sure(profile: Profile) -> None:
@@ -92,7 +92,7 @@ async def test_codes_are_refused(profile: Profile, key: str, value: str) -> None
     """Whoever says them."""
     with pytest.raises(PermissionDenied):
         await profile.async_note(entry(value, key=key))
-    assert not profile.stored()
+    assert not profile.records()
 
 
 async def test_it_is_bounded(profile: Profile) -> None:
@@ -101,7 +101,7 @@ async def test_it_is_bounded(profile: Profile) -> None:
         origin = Origin.OBSERVED if number == 7 else Origin.TOLD
         await profile.async_note(entry(f"tea {number}", key=f"k{number}", origin=origin))
     await profile.async_note(entry("one more", key="more"))
-    assert len(profile.stored()) == MAX_ENTRIES
+    assert len(profile.records()) == MAX_ENTRIES
     assert profile.get("profile:anna:food:k7") is None
     with pytest.raises(ValidationError):
         await profile.async_note(entry("too much", key="last"))
@@ -175,7 +175,7 @@ async def test_the_store_keeps_what_can_be_read(hass: HomeAssistant, hass_storag
     hass_storage["home_agent.profile"] = {"version": 1, "minor_version": 1, "data": stored}
     manager = ProfileManager(hass)
     await manager.async_load()
-    assert [item.value for item in manager.of("one").stored()] == ["vegetarian"]
+    assert [item.value for item in manager.of("one").records()] == ["vegetarian"]
     manager.of("two")
     manager.forget("one")
     await manager.async_flush()

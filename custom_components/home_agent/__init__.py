@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from homeassistant.const import EVENT_HOMEASSISTANT_STOP, Platform
+from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
 from homeassistant.helpers import issue_registry as ir
@@ -47,12 +47,14 @@ from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .pipelines import async_watch_pipelines
 from .proactive.book import ProactiveStore
+from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
 from .services import async_setup_services
 from .services.reload import async_load_custom_tools
 from .sessions import ConversationSessionManager
+from .store import EntryStore
 from .timers.timers import TimerStore
 from .tools.custom.loader import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 
@@ -69,6 +71,7 @@ LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     """Set up what all entries share, and the services."""
+    hass.async_add_executor_job(compile_all)
 
     @callback
     def saved(data: dict[str, Any]) -> None:
@@ -159,6 +162,13 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
     entry.async_on_unload(async_at_started(hass, warm))
     entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
+
+    async def write_vectors(*_: object) -> None:
+        """Write what is not written yet: entries are not unloaded when Home Assistant stops."""
+        await data.indexer.async_stop()
+        await data.semantic.async_close()
+
+    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_vectors))
     entry.async_on_unload(data.extractor.stop)
     entry.async_on_unload(data.summarizer.queue.stop)
     entry.async_on_unload(async_watch_pipelines(hass, entry))
@@ -285,13 +295,9 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     if shared := hass.data.get(DATA_SHARED):
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
-        shared.journals.forget(entry.entry_id)
-        shared.memories.forget(entry.entry_id)
-        shared.proactive.forget(entry.entry_id)
-        shared.profiles.forget(entry.entry_id)
-        shared.observations.forget(entry.entry_id)
-        shared.timers.forget(entry.entry_id)
         for store in shared.stores:
+            if isinstance(store, EntryStore):
+                store.forget(entry.entry_id)
             await store.async_flush()
 
 

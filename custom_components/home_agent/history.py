@@ -3,14 +3,14 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN
 from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation, summary_messages
-from .store import Content, KeptStore
+from .store import UNREADABLE, Content, KeptStore, StoredFile
 from .vector.text import fold
 
 STORE_KEY = f"{DOMAIN}.history"
@@ -37,7 +37,7 @@ class ConversationInfo:
     tokens: int
 
 
-class ConversationHistoryManager:
+class ConversationHistoryManager(StoredFile):
     """Keeps conversations by entry and history id, in memory and on disk.
 
     There is one manager for the whole integration, so that no two entries write one file.
@@ -58,6 +58,7 @@ class ConversationHistoryManager:
             on_written=self._written,
         )
 
+    @override
     async def async_load(self) -> None:
         """Read the store; conversations that cannot be read are kept aside and left out."""
         data = await self._store.async_read()
@@ -69,14 +70,6 @@ class ConversationHistoryManager:
         for entry_id, conversations in entries.items():
             self._entries[entry_id] = conversations | self._entries.get(entry_id, {})
             self._bound(self._entries[entry_id])
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
 
     @callback
     def get_window(
@@ -336,6 +329,6 @@ def _parse(data: Content) -> tuple[dict[str, Conversations], Exception | None]:
         for history_id, content in conversations.items():
             try:
                 entries.setdefault(entry_id, {})[history_id] = parse_conversation(content)
-            except (LookupError, TypeError, ValueError, AttributeError) as err:
+            except UNREADABLE as err:
                 problem = err
     return entries, problem

@@ -26,8 +26,8 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
 def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
     """Return everything that is held about a person."""
     return {
-        "memories": [as_dict(memory) for memory in data.memories.stored() if memory.person == person.id],
-        "profile": [profile_dict(item) for item in data.profile.stored() if item.person == person.id],
+        "memories": [as_dict(memory) for memory in data.memories.records() if memory.person == person.id],
+        "profile": [profile_dict(item) for item in data.profile.records() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [item.as_dict() for item in data.proactive.suggestions.of_person(person.id)],
         "observations": [
@@ -43,9 +43,9 @@ def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
 async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     """Erase everything that is held about a person, on disk as well; return how much of each."""
     history, sessions = data.shared.history, data.shared.sessions
-    mine = [memory.id for memory in data.memories.stored() if memory.person == person.id]
+    mine = [memory.id for memory in data.memories.records() if memory.person == person.id]
     counts = {"memories": len(await async_forget(data, mine))}
-    profile = [item.id for item in data.profile.stored() if item.person == person.id]
+    profile = [item.id for item in data.profile.records() if item.person == person.id]
     counts["profile"] = len(await data.profile.async_forget(profile))
     counts["suggestions"] = data.proactive.suggestions.forget(person=person.id)
     # After the memories: a habit that is forgotten is noted, so that it is not learned again.

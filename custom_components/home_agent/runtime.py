@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
@@ -46,6 +46,7 @@ from .safety.journal import JournalStore
 from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .sessions import ConversationSessionManager
+from .store import StoredFile
 from .timers.timers import Timers, TimerStore
 from .tools.base import HomeAgentTool
 from .tools.custom.loader import CustomTools
@@ -53,22 +54,6 @@ from .tools.handler import ToolHandler
 from .tools.quality import Quality, Verdict
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
-
-
-class EntryStore(Protocol):
-    """Keeps something for all entries in one file."""
-
-    async def async_load(self) -> None:
-        """Read the file."""
-        ...
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        ...
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        ...
 
 
 @dataclass(slots=True, kw_only=True)
@@ -88,7 +73,7 @@ class SharedData:
     timers: TimerStore
 
     @property
-    def stores(self) -> tuple[EntryStore, ...]:
+    def stores(self) -> tuple[StoredFile, ...]:
         """Return what is read at the start and written at the end."""
         return (
             self.history,

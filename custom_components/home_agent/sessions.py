@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, override
 
 from homeassistant.core import HomeAssistant, callback
 
 from .const import DOMAIN
-from .store import Content, KeptStore, read_moment
+from .store import UNREADABLE, Content, KeptStore, StoredFile, read_moment
 
 STORE_KEY = f"{DOMAIN}.conversation_sessions"
 STORE_VERSION = 1
@@ -36,7 +36,7 @@ class _Open:
     """Whether nobody has spoken in it since the last start."""
 
 
-class ConversationSessionManager:
+class ConversationSessionManager(StoredFile):
     """Keeps the open conversation of every device and person, for all entries, in one store."""
 
     def __init__(self, hass: HomeAssistant, has_history: Callable[[str, str], bool]) -> None:
@@ -47,6 +47,7 @@ class ConversationSessionManager:
         self._forgetful: set[str] = set()
         self._store = KeptStore(hass, STORE_KEY, self._content, version=STORE_VERSION)
 
+    @override
     async def async_load(self) -> None:
         """Read the store; sessions that cannot be read are kept aside and left out."""
         data = await self._store.async_read()
@@ -58,14 +59,6 @@ class ConversationSessionManager:
         for entry_id, sessions in entries.items():
             if entry_id not in self._forgetful:
                 self._entries[entry_id] = sessions | self._entries.get(entry_id, {})
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
 
     @callback
     def set_persistence(self, entry_id: str, enabled: bool) -> None:
@@ -190,6 +183,6 @@ def _parse(data: Content) -> tuple[dict[str, dict[str, _Open]], Exception | None
                 str(key): _Open(str(session["history_id"]), read_moment(session["last"]), restored=True)
                 for key, session in sessions.items()
             }
-        except (LookupError, TypeError, ValueError, AttributeError) as err:
+        except UNREADABLE as err:
             problem = err
     return entries, problem

@@ -1,13 +1,14 @@
 """Stores that lose nothing: what cannot be read is set aside and reported, a failed write is tried again."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime
 from glob import escape
 import os
 from pathlib import Path
 import shutil
-from typing import Any, override
+from typing import Any, Final, Protocol, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, UnsupportedStorageVersionError
@@ -22,6 +23,8 @@ SAVE_DELAY = 10
 """Seconds from a change to its write, so that a conversation is one write and not ten."""
 RETRY_SECONDS = 60
 MAX_RETRY_SECONDS = 3600
+UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError)
+"""What reading content of another shape raises."""
 
 type Content = dict[str, Any]
 
@@ -68,14 +71,7 @@ class KeptStore(Store[Content]):
         """
         try:
             data: Any = await self.async_load()
-        except (
-            HomeAssistantError,
-            NotImplementedError,
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-        ) as err:
+        except (HomeAssistantError, NotImplementedError, *UNREADABLE) as err:
             await self.async_set_aside(err)
             return {}
         if data is None:
@@ -178,6 +174,111 @@ class KeptStore(Store[Content]):
     def _issue(self, kind: str) -> str:
         """Return the id of a repair issue."""
         return f"store_{kind}_{self.key}"
+
+
+class StoredFile(ABC):
+    """Keeps something for all agents in one file, which is `_store`."""
+
+    _store: KeptStore
+
+    @abstractmethod
+    async def async_load(self) -> None:
+        """Read the file; what cannot be read is kept aside and left out."""
+
+    async def async_flush(self) -> None:
+        """Write what has not been written yet."""
+        await self._store.async_flush()
+
+    async def async_forget_set_aside(self) -> None:
+        """Delete files that could not be read, for people who want everything gone."""
+        await self._store.async_forget_set_aside()
+
+
+class Kept(Protocol):
+    """What one agent keeps. Both are called in a worker thread."""
+
+    def stored(self) -> Any:
+        """Return what is to be written."""
+
+    def restore(self, stored: Any) -> Exception | None:
+        """Take what is stored into an empty one; return what was wrong with what is left out.
+
+        Raises one of UNREADABLE where all of it has to be left out.
+        """
+
+
+class EntryStore[T: Kept](StoredFile):
+    """What each agent keeps of one kind, in memory and in one file.
+
+    `make` returns one that is empty; it gets what has a change written.
+    """
+
+    def __init__(self, hass: HomeAssistant, key: str, make: Callable[[Callable[[], None]], T]) -> None:
+        """Start empty."""
+        self._make = make
+        self._entries: dict[str, T] = {}
+        self._store = KeptStore(hass, key, self._content)
+
+    @override
+    async def async_load(self) -> None:
+        """Read the file; what cannot be read is kept aside and left out."""
+        if not (data := await self._store.async_read()):
+            return
+        found, problem = await self._store.hass.async_add_executor_job(self._read, data)
+        if problem is not None:
+            await self._store.async_set_aside(problem, keep_in_place=True)
+        self._entries |= found
+
+    @callback
+    def of(self, entry_id: str) -> T:
+        """Return what an agent keeps."""
+        if entry_id not in self._entries:
+            self._entries[entry_id] = self._make(self._store.schedule)
+        return self._entries[entry_id]
+
+    @callback
+    def forget(self, entry_id: str) -> None:
+        """Drop what an agent kept that is removed."""
+        if self._entries.pop(entry_id, None) is not None:
+            self._store.schedule()
+
+    def _read(self, data: Content) -> tuple[dict[str, T], Exception | None]:
+        """Return what can be read, and what is wrong with the rest."""
+        found: dict[str, T] = {}
+        problem: Exception | None = None
+        entries = data.get("entries")
+        if not isinstance(entries, Mapping):
+            return found, TypeError("no entries")
+        for entry_id, stored in entries.items():
+            kept = self._make(self._store.schedule)
+            try:
+                problem = kept.restore(stored) or problem
+            except UNREADABLE as err:
+                problem = err
+            else:
+                found[entry_id] = kept
+        return found, problem
+
+    def _content(self) -> Content:
+        """Return what is written."""
+        return {"entries": {entry_id: kept.stored() for entry_id, kept in list(self._entries.items())}}
+
+
+def read_list[T](stored: object, read: Callable[[Any], T]) -> tuple[list[T], Exception | None]:
+    """Return what can be read of a stored list, and what is wrong with the rest.
+
+    Raises TypeError for what is no list.
+    """
+    if not isinstance(stored, list):
+        raise TypeError("not a list")
+    found: list[T] = []
+    problem: Exception | None = None
+    for item in stored:
+        try:
+            found.append(read(item))
+        except UNREADABLE as err:
+            problem = err
+    return found, problem
 
 
 def read_moment(text: object) -> datetime:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.core import callback
 from homeassistant.util import dt as dt_util
@@ -13,10 +13,11 @@ from homeassistant.util.ulid import ulid_now
 from ..errors import ValidationError
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
+from ..store import read_list
 from ..vector.fusion import fuse
 from ..vector.text import clean
 from .likeness import differ
-from .records import Memory, MemoryType, Origin, Provenance
+from .records import Memory, MemoryType, Origin, Provenance, as_dict, from_dict
 from .settings import MemorySettings
 from .strength import has_expired, strength
 from .words import WordIndex
@@ -51,8 +52,8 @@ class Found:
 class Memories:
     """The memories of one entry. The store of all entries is told of every change."""
 
-    def __init__(self, changed: Callable[[], None], kept: Iterable[Memory] = ()) -> None:
-        """Take what is stored."""
+    def __init__(self, changed: Callable[[], None]) -> None:
+        """Start with none."""
         self._changed = changed
         self._kept: dict[str, Memory] = {}
         self._words = WordIndex()
@@ -60,8 +61,6 @@ class Memories:
         self.index: SemanticIndex | None = None
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
         """Told the ids of what somebody wanted forgotten."""
-        for memory in kept:
-            self._put(memory)
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -82,9 +81,20 @@ class Memories:
         kept = [memory for memory in self._kept.values() if not has_expired(memory, now)]
         return sorted(kept, key=lambda memory: memory.created_at, reverse=True)
 
-    def stored(self) -> list[Memory]:
-        """Return all that is to be written; called in a worker thread."""
+    def records(self) -> list[Memory]:
+        """Return all that is kept, what has expired as well."""
         return list(self._kept.values())
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Return all that is to be written; called in a worker thread."""
+        return [as_dict(memory) for memory in self.records()]
+
+    def restore(self, stored: object) -> Exception | None:
+        """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
+        found, problem = read_list(stored, from_dict)
+        for memory in found:
+            self._put(memory)
+        return problem
 
     @callback
     def get(self, memory_id: str) -> Memory | None:

@@ -12,7 +12,7 @@ from ..errors import PermissionDenied, ValidationError
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..safety.disclosure import Disclosure
-from ..store import Content, KeptStore
+from ..store import EntryStore, read_list
 from ..vector.fusion import fuse
 from ..vector.text import clean, fold, words
 from .profile_records import ProfileEntry, Sensitivity, as_dict, from_dict
@@ -62,15 +62,13 @@ SEMANTIC_HITS: Final = 4
 class Profile:
     """The profile entries of one agent. The store of all agents is told of every change."""
 
-    def __init__(self, changed: Callable[[], None], kept: Iterable[ProfileEntry] = ()) -> None:
-        """Take what is stored."""
+    def __init__(self, changed: Callable[[], None]) -> None:
+        """Start with none."""
         self._changed = changed
         self._kept: dict[str, ProfileEntry] = {}
         self._words = WordIndex()
         self._index: SemanticIndex | None = None
         self._collection = ""
-        for entry in kept:
-            self._put(entry)
 
     @callback
     def configure(self, index: SemanticIndex | None, collection: str) -> None:
@@ -79,9 +77,20 @@ class Profile:
         if index is not None:
             index.owners[collection] = self.async_sync
 
-    def stored(self) -> list[ProfileEntry]:
-        """Return all that is to be written; called in a worker thread."""
+    def records(self) -> list[ProfileEntry]:
+        """Return all that is kept."""
         return list(self._kept.values())
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Return all that is to be written; called in a worker thread."""
+        return [as_dict(entry) for entry in self.records()]
+
+    def restore(self, stored: object) -> Exception | None:
+        """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
+        found, problem = read_list(stored, from_dict)
+        for entry in found:
+            self._put(entry)
+        return problem
 
     @callback
     def entries(self, may_see: Callable[[ProfileEntry], bool], category: str = "") -> list[ProfileEntry]:
@@ -195,55 +204,12 @@ class Profile:
         await self.async_forget([weakest.id])
 
 
-class ProfileManager:
-    """Keeps the profiles by entry, in memory and on disk."""
+class ProfileManager(EntryStore[Profile]):
+    """Keeps the profiles by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        self._hass = hass
-        self._entries: dict[str, Profile] = {}
-        self._store = KeptStore(hass, STORE_KEY, self._content)
-
-    async def async_load(self) -> None:
-        """Read the store; entries that cannot be read are kept aside and left out."""
-        data = await self._store.async_read()
-        if not data:
-            return
-        entries, problem = await self._hass.async_add_executor_job(_parse, data)
-        if problem is not None:
-            await self._store.async_set_aside(problem, keep_in_place=True)
-        for entry_id, kept in entries.items():
-            self._entries[entry_id] = Profile(self._store.schedule, kept)
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
-
-    @callback
-    def of(self, entry_id: str) -> Profile:
-        """Return the profile of an agent."""
-        if entry_id not in self._entries:
-            self._entries[entry_id] = Profile(self._store.schedule)
-        return self._entries[entry_id]
-
-    @callback
-    def forget(self, entry_id: str) -> None:
-        """Drop the profile of an agent that is removed."""
-        if self._entries.pop(entry_id, None) is not None:
-            self._store.schedule()
-
-    def _content(self) -> Content:
-        """Return what is written."""
-        return {
-            "entries": {
-                entry_id: [as_dict(entry) for entry in profile.stored()]
-                for entry_id, profile in list(self._entries.items())
-            }
-        }
+        super().__init__(hass, STORE_KEY, Profile)
 
 
 def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
@@ -286,19 +252,3 @@ def documents(entries: Iterable[ProfileEntry]) -> list[KnowledgeDocument]:
         for entry in entries
         if entry.sensitivity is not Sensitivity.SENSITIVE
     ]
-
-
-def _parse(data: Mapping[str, Any]) -> tuple[dict[str, list[ProfileEntry]], Exception | None]:
-    """Return what can be read, and what was wrong with the rest."""
-    found: dict[str, list[ProfileEntry]] = {}
-    problem: Exception | None = None
-    entries = data.get("entries")
-    if not isinstance(entries, dict):
-        return found, TypeError("no entries")
-    for entry_id, stored in entries.items():
-        for item in stored if isinstance(stored, list) else ():
-            try:
-                found.setdefault(entry_id, []).append(from_dict(item))
-            except (LookupError, TypeError, ValueError, AttributeError) as err:
-                problem = err
-    return found, problem

@@ -8,7 +8,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
-from ..store import Content, KeptStore, read_moment
+from ..store import EntryStore, read_moment
 from .suggestion import Suggestion, from_dict
 
 STORE_KEY: Final = f"{DOMAIN}.proactive"
@@ -95,50 +95,12 @@ class Book:
         self._count = int(stored["count"])
 
 
-class ProactiveStore:
-    """Keeps the books by entry, in memory and on disk."""
+class ProactiveStore(EntryStore[Book]):
+    """Keeps the books by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        self._entries: dict[str, Book] = {}
-        self._store = KeptStore(hass, STORE_KEY, self._content)
-
-    async def async_load(self) -> None:
-        """Read the store; an entry that cannot be read begins anew, and the file is kept aside."""
-        entries = (await self._store.async_read()).get("entries", {})
-        for entry_id, stored in entries.items() if isinstance(entries, Mapping) else ():
-            book = Book(self._store.schedule)
-            try:
-                book.restore(stored)
-            except (KeyError, TypeError, ValueError, AttributeError) as err:
-                await self._store.async_set_aside(err, keep_in_place=True)
-                continue
-            self._entries[entry_id] = book
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
-
-    @callback
-    def of(self, entry_id: str) -> Book:
-        """Return the book of an entry."""
-        if entry_id not in self._entries:
-            self._entries[entry_id] = Book(self._store.schedule)
-        return self._entries[entry_id]
-
-    @callback
-    def forget(self, entry_id: str) -> None:
-        """Drop the book of an entry that is removed."""
-        if self._entries.pop(entry_id, None) is not None:
-            self._store.schedule()
-
-    def _content(self) -> Content:
-        """Return what is written."""
-        return {"entries": {entry_id: book.stored() for entry_id, book in list(self._entries.items())}}
+        super().__init__(hass, STORE_KEY, Book)
 
 
 def _text(moment: datetime | None) -> str | None:

@@ -26,9 +26,9 @@ class AuditKind(StrEnum):
 class AuditLog:
     """The last entries of one agent."""
 
-    def __init__(self, stored: Iterable[Mapping[str, Any]] = (), limit: int = MAX_ENTRIES) -> None:
-        """Start with what was stored; raises TypeError or ValueError for what is no entry."""
-        self._entries: deque[dict[str, Any]] = deque((dict(entry) for entry in stored), limit)
+    def __init__(self) -> None:
+        """Start with none."""
+        self._entries: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
 
     @callback
     def note(self, kind: AuditKind, **details: Any) -> None:
@@ -64,6 +64,10 @@ class AuditLog:
     def stored(self) -> list[dict[str, Any]]:
         """Return what survives a restart."""
         return list(self._entries)
+
+    def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
+        """Take what was stored; raises TypeError or ValueError for what is no entry."""
+        self._entries.extend(dict(entry) for entry in stored)
 
 
 def _short(value: Any) -> Any:

@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
-from ..store import KeptStore, read_moment
+from ..store import KeptStore, StoredFile, read_moment
 
 STORE_KEY = f"{DOMAIN}.confirmations"
 RECENT = timedelta(minutes=10)
@@ -47,7 +47,7 @@ class Lost:
         }
 
 
-class ConfirmationStore:
+class ConfirmationStore(StoredFile):
     """The file of all entries."""
 
     def __init__(self, hass: HomeAssistant) -> None:
@@ -56,20 +56,13 @@ class ConfirmationStore:
         self._lost: dict[str, list[Lost]] = {}
         self._store = KeptStore(hass, STORE_KEY, self._content)
 
+    @override
     async def async_load(self) -> None:
         """Read what waited when Home Assistant stopped."""
         content = await self._store.async_read()
         for entry_id, items in content.items():
             if isinstance(items, list):
                 self._lost[entry_id] = [lost for item in items[:MAX_LOST] if (lost := _read(item))]
-
-    async def async_flush(self) -> None:
-        """Write what has not been written."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
 
     @callback
     def take_lost(self, entry_id: str) -> list[Lost]:

@@ -10,13 +10,12 @@ from homeassistant.exceptions import HomeAssistantError
 from ..const import DOMAIN
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
-from ..store import Content, KeptStore
+from ..store import EntryStore
 from ..tools.redaction import without_secrets
 from .audit import AuditKind, AuditLog
 from .ledger import Deed, Ledger, clean_data, now
 
 STORE_KEY: Final = f"{DOMAIN}.journal"
-STORE_VERSION: Final = 1
 
 
 class Call(Protocol):
@@ -161,62 +160,22 @@ class Journal:
                 deed.undone = True
         self._on_change()
 
+    def stored(self) -> dict[str, Any]:
+        """Return all that is to be written; called in a worker thread."""
+        return {"ledger": self.ledger.stored(), "audit": self.audit.stored()}
 
-class JournalStore:
+    def restore(self, stored: Mapping[str, Any]) -> None:
+        """Take what is stored. Raises what reading it raises."""
+        self.ledger.restore(stored["ledger"])
+        self.audit.restore(stored["audit"])
+
+
+class JournalStore(EntryStore[Journal]):
     """The journals of all entries in one file with one writer."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        self._hass = hass
-        self._journals: dict[str, Journal] = {}
-        self._store = KeptStore(hass, STORE_KEY, self._content, version=STORE_VERSION)
-
-    async def async_load(self) -> None:
-        """Read the store; what cannot be read is kept aside and left out."""
-        data = await self._store.async_read()
-        entries = data.get("entries", {})
-        problem: Exception | None = None
-        for entry_id, stored in entries.items() if isinstance(entries, dict) else ():
-            try:
-                self._journals[entry_id] = Journal(
-                    Ledger(self._hass, stored["ledger"]), AuditLog(stored["audit"]), self._store.schedule
-                )
-            except (LookupError, TypeError, ValueError, AttributeError) as err:
-                problem = err
-        if data and not isinstance(entries, dict):
-            problem = TypeError("no entries")
-        if problem is not None:
-            await self._store.async_set_aside(problem, keep_in_place=True)
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
-
-    @callback
-    def of(self, entry_id: str) -> Journal:
-        """Return the journal of an entry."""
-        if entry_id not in self._journals:
-            self._journals[entry_id] = Journal(Ledger(self._hass), AuditLog(), self._store.schedule)
-        return self._journals[entry_id]
-
-    @callback
-    def forget(self, entry_id: str) -> None:
-        """Drop the journal of an entry that is removed."""
-        if self._journals.pop(entry_id, None) is not None:
-            self._store.schedule()
-
-    def _content(self) -> Content:
-        """Return what is written."""
-        return {
-            "entries": {
-                entry_id: {"ledger": journal.ledger.stored(), "audit": journal.audit.stored()}
-                for entry_id, journal in list(self._journals.items())
-            }
-        }
+        super().__init__(hass, STORE_KEY, lambda changed: Journal(Ledger(hass), AuditLog(), changed))
 
 
 def _origin(user_id: str | None, device_id: str | None, conversation_id: str) -> dict[str, str | None]:

@@ -143,10 +143,10 @@ _TEXTS: Final = (
 class Ledger:
     """The last calls of one agent, bounded in calls and in states."""
 
-    def __init__(self, hass: HomeAssistant, stored: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Start with what was stored; raises what `Deed.from_dict` raises."""
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start with none."""
         self._hass = hass
-        self._deeds: deque[Deed] = deque((Deed.from_dict(item) for item in stored), MAX_DEEDS)
+        self._deeds: deque[Deed] = deque(maxlen=MAX_DEEDS)
 
     @callback
     def show(self, entity_ids: Iterable[str]) -> dict[str, Shown]:
@@ -211,6 +211,10 @@ class Ledger:
     def stored(self) -> list[dict[str, Any]]:
         """Return what survives a restart."""
         return [deed.as_dict() for deed in tuple(self._deeds)[-MAX_STORED:]]
+
+    def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
+        """Take what was stored; raises what `Deed.from_dict` raises."""
+        self._deeds.extend(map(Deed.from_dict, stored))
 
 
 def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:

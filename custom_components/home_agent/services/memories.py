@@ -99,7 +99,7 @@ async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servic
     if person is None or person.user_id is None or person.user_id != call.context.user_id:
         await async_require_admin(call)
     memories = entry.runtime_data.memories
-    whose = [memory.id for memory in memories.stored() if person is None or memory.person == person.id]
+    whose = [memory.id for memory in memories.records() if person is None or memory.person == person.id]
     gone = await async_forget(entry.runtime_data, whose)
     return {"deleted_count": len(gone)}
 

@@ -1,6 +1,6 @@
 """Timers of all agents in one store; each agent tells its own when they are due."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
@@ -10,7 +10,7 @@ from homeassistant.helpers.event import async_track_point_in_utc_time
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
-from ..store import Content, KeptStore
+from ..store import EntryStore, read_list
 from .records import Timer
 
 STORE_KEY: Final = f"{DOMAIN}.timers"
@@ -24,10 +24,13 @@ type Tell = Callable[[Timer, datetime], Awaitable[None]]
 class Timers:
     """The timers of one agent."""
 
-    def __init__(self, hass: HomeAssistant, store: KeptStore) -> None:
-        """Start with none."""
+    def __init__(
+        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Start with none; `changed` has a change written soon, `flush` at once."""
         self._hass = hass
-        self._store = store
+        self._changed = changed
+        self._flush = flush
         self._timers: dict[str, Timer] = {}
         self._tell: Tell | None = None
         self._cancel: CALLBACK_TYPE | None = None
@@ -41,23 +44,28 @@ class Timers:
         """Return all timers, the next one first."""
         return sorted(self._timers.values(), key=lambda timer: (timer.due, timer.id))
 
-    @callback
-    def load(self, timer: Timer) -> None:
-        """Take a stored timer."""
-        self._timers[timer.id] = timer
+    def stored(self) -> list[dict[str, Any]]:
+        """Return all that is to be written; called in a worker thread."""
+        return [timer.as_dict() for timer in list(self._timers.values())]
+
+    def restore(self, stored: object) -> Exception | None:
+        """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
+        found, problem = read_list(stored, Timer.from_dict)
+        self._timers = {timer.id: timer for timer in found}
+        return problem
 
     async def async_set(self, timer: Timer) -> None:
         """Keep a timer, or one that was changed, and write it at once: a restart may be near."""
         self._timers[timer.id] = timer
         self._note()
-        await self._store.async_flush()
+        await self._flush()
 
     async def async_cancel(self, timer_ids: list[str]) -> None:
         """Drop timers."""
         for timer_id in timer_ids:
             self._timers.pop(timer_id, None)
         self._note()
-        await self._store.async_flush()
+        await self._flush()
 
     def of_user(self, user_id: str | None) -> list[Timer]:
         """Return the timers of a user; none of nobody."""
@@ -89,7 +97,7 @@ class Timers:
     @callback
     def _note(self) -> None:
         """Have a change written, and wait for what is the next one now."""
-        self._store.schedule()
+        self._changed()
         self._wait()
 
     @callback
@@ -115,7 +123,7 @@ class Timers:
             if self._tell is not None:
                 self._hass.async_create_task(_told(self._tell, timer), "home_agent timer")
         if due:
-            self._store.schedule()
+            self._changed()
         self._wait()
 
 
@@ -124,57 +132,9 @@ async def _told(tell: Tell, timer: Timer) -> None:
     await tell(timer, timer.due)
 
 
-class TimerStore:
+class TimerStore(EntryStore[Timers]):
     """The file of all agents."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        self._hass = hass
-        self._timers: dict[str, Timers] = {}
-        self._store = KeptStore(hass, STORE_KEY, self._content)
-
-    async def async_load(self) -> None:
-        """Read the store; what cannot be read is kept aside and left out."""
-        data = await self._store.async_read()
-        entries: Any = data.get("entries", {})
-        problem: Exception | None = None
-        for entry_id, stored in entries.items() if isinstance(entries, Mapping) else ():
-            for item in stored if isinstance(stored, list) else ():
-                try:
-                    self.of(entry_id).load(Timer.from_dict(item))
-                except (LookupError, TypeError, ValueError) as err:
-                    problem = err
-        if data and not isinstance(entries, Mapping):
-            problem = TypeError("no entries")
-        if problem is not None:
-            await self._store.async_set_aside(problem, keep_in_place=True)
-
-    async def async_flush(self) -> None:
-        """Write what has not been written yet."""
-        await self._store.async_flush()
-
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
-
-    @callback
-    def of(self, entry_id: str) -> Timers:
-        """Return the timers of an agent."""
-        if entry_id not in self._timers:
-            self._timers[entry_id] = Timers(self._hass, self._store)
-        return self._timers[entry_id]
-
-    @callback
-    def forget(self, entry_id: str) -> None:
-        """Drop the timers of an agent that is removed."""
-        if self._timers.pop(entry_id, None) is not None:
-            self._store.schedule()
-
-    def _content(self) -> Content:
-        """Return what is written."""
-        return {
-            "entries": {
-                entry_id: [timer.as_dict() for timer in timers.all()]
-                for entry_id, timers in list(self._timers.items())
-            }
-        }
+        super().__init__(hass, STORE_KEY, lambda changed: Timers(hass, changed, self.async_flush))

@@ -264,7 +264,7 @@ async def async_forget_learned(observations: Observations, memories: Memories) -
         return
     observations.erase(keep_silenced=True)
     observations.read_until = None
-    await memories.async_drop([memory.id for memory in memories.stored() if _is_ours(memory)])
+    await memories.async_drop([memory.id for memory in memories.records() if _is_ours(memory)])
 
 
 def _acts(changes: Iterable[Change], last: dict[str, str]) -> list[Act]:

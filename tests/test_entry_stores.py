@@ -1,0 +1,165 @@
+"""What each agent keeps of one kind, in one file of all agents: the same for memories, timers and others."""
+
+from collections.abc import Callable
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.memory.learner.observation_store import ObservationStore
+from custom_components.home_agent.memory.manager import MemoryManager
+from custom_components.home_agent.memory.profile import ProfileManager
+from custom_components.home_agent.proactive.book import ProactiveStore
+from custom_components.home_agent.safety.journal import JournalStore
+from custom_components.home_agent.store import EntryStore
+from custom_components.home_agent.timers.timers import TimerStore
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+
+AT = "2026-06-03T10:00:00+00:00"
+MEMORY = {
+    "id": "m1",
+    "content": "Bello is a dog",
+    "type": "fact",
+    "importance": 0.5,
+    "person": None,
+    "origin": "told",
+    "private": False,
+    "created_at": AT,
+    "accessed_at": AT,
+    "access_count": 0,
+    "expires_at": None,
+    "provenance": [],
+}
+PROFILE = {
+    "category": "diet",
+    "key": "style",
+    "value": "vegetarian",
+    "person": None,
+    "sensitivity": "public",
+    "confidence": 0.9,
+    "origin": "told",
+    "first_seen": AT,
+    "last_seen": AT,
+    "count": 1,
+    "previous": "",
+}
+TIMER = {
+    "due": AT,
+    "name": "tea",
+    "repeat": None,
+    "language": "en",
+    "user_id": None,
+    "device_id": None,
+    "id": "t1",
+}
+SEEN = {
+    "read_until": AT,
+    "since": "2026-06-01",
+    "last": {"light.desk": "on"},
+    "seen": [["light.desk", "on", [[1780000000, None]]]],
+    "habits": [],
+    "silenced": [],
+}
+BOOK = {
+    "watches": [["rule", "light.desk", AT, True, None]],
+    "suggestions": [],
+    "day": "2026-06-03",
+    "count": 2,
+}
+JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
+
+type Make = Callable[[HomeAssistant], EntryStore[Any]]
+
+STORES: dict[str, tuple[Make, Any, Any]] = {
+    "memories": (MemoryManager, [MEMORY], [MEMORY, {"id": "x"}]),
+    "profile": (ProfileManager, [PROFILE], [PROFILE, 5]),
+    "timers": (TimerStore, [TIMER], [TIMER, {"due": "soon"}]),
+    "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
+    "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
+    "journal": (JournalStore, JOURNAL, {"ledger": []}),
+}
+"""Per file: who keeps it, content of one agent, and content of which a part cannot be read."""
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test files of its own."""
+    return str(tmp_path)
+
+
+def path_of(hass: HomeAssistant, name: str) -> Path:
+    """Return the file of a store."""
+    return Path(hass.config.path(".storage", f"home_agent.{name}"))
+
+
+def write(hass: HomeAssistant, name: str, data: Any) -> None:
+    """Put content into the file of a store."""
+    path = path_of(hass, name)
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps({"version": 1, "minor_version": 1, "key": path.name, "data": data}))
+
+
+def on_disk(hass: HomeAssistant, name: str) -> Any:
+    """Return the content of the file of a store."""
+    return json.loads(path_of(hass, name).read_text())["data"]
+
+
+def kept_aside(hass: HomeAssistant, name: str) -> list[Path]:
+    """Return the files that were set aside for a store."""
+    return list(path_of(hass, name).parent.glob(f"home_agent.{name}.corrupt-*"))
+
+
+def is_reported(hass: HomeAssistant, name: str) -> bool:
+    """Return whether the household was told that a store cannot be read."""
+    return bool(ir.async_get(hass).async_get_issue("home_agent", f"store_unreadable_home_agent.{name}"))
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_content_comes_back_and_one_agent_leaves(hass: HomeAssistant, name: str) -> None:
+    """What is read is written as it was; an agent that is removed takes only its own."""
+    make, good, _ = STORES[name]
+    write(hass, name, {"entries": {"one": good, "two": good}})
+    store = make(hass)
+    await store.async_load()
+    store.forget("two")
+    await store.async_flush()
+    assert on_disk(hass, name) == {"entries": {"one": good}}
+    assert not kept_aside(hass, name)
+    assert not is_reported(hass, name)
+
+
+@pytest.mark.parametrize("name", STORES)
+async def test_what_cannot_be_read_costs_itself(hass: HomeAssistant, name: str) -> None:
+    """The other agents keep theirs, and of a list the rest of it; the file is kept and reported."""
+    make, good, broken = STORES[name]
+    write(hass, name, {"entries": {"one": broken, "two": good, "three": "text"}})
+    before = path_of(hass, name).read_text()
+    store = make(hass)
+    await store.async_load()
+    assert [path.read_text() for path in kept_aside(hass, name)] == [before]
+    assert is_reported(hass, name)
+    assert store.of("two").stored() == good
+    assert store.of("one").stored() == (good if isinstance(good, list) else make(hass).of("new").stored())
+    await store.async_forget_set_aside()
+    assert not kept_aside(hass, name)
+    assert not is_reported(hass, name)
+
+
+@pytest.mark.parametrize("name", STORES)
+@pytest.mark.parametrize("data", [{"entries": []}, {"something": 1}])
+async def test_content_of_another_shape(hass: HomeAssistant, name: str, data: Any) -> None:
+    """It is kept aside, and the agents begin anew."""
+    write(hass, name, data)
+    store = STORES[name][0](hass)
+    await store.async_load()
+    assert len(kept_aside(hass, name)) == 1
+    assert is_reported(hass, name)
+    assert store.of("one").stored() == STORES[name][0](hass).of("one").stored()
