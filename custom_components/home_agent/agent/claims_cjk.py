@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import re
 from typing import Final
 
+from ..regex import lazy
+
 
 @dataclass(frozen=True, slots=True)
 class Script:
@@ -22,7 +24,7 @@ class Script:
 
 def _script(claims: str, results: str, never: str, questions: str, stories: str) -> Script:
     """Return one language; white space in the patterns is only for reading."""
-    return Script(*(re.compile(text, re.VERBOSE) for text in (claims, results, never, questions, stories)))
+    return Script(*(lazy(text, re.VERBOSE) for text in (claims, results, never, questions, stories)))
 
 
 SCRIPTS: Final[dict[str, Script]] = {

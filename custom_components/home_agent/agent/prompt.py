@@ -7,7 +7,6 @@ stands beside the newest user message.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-import re
 from typing import Any
 
 from homeassistant.core import HomeAssistant
@@ -29,6 +28,7 @@ from ..context.compression import Prompt, System
 from ..context.manager import AssembledContext
 from ..context.trimming import cut_fairly
 from ..knowledge.speaker import Speaker
+from ..regex import lazy
 
 ROLE = "You are {persona}, the assistant of the household {home}. You run in Home Assistant."
 
@@ -51,7 +51,7 @@ STYLES: Mapping[str, str] = {
     "detailed": "- Answer in full and explain where it helps.",
 }
 
-VARIABLES_OF_THE_HOUSE = re.compile(r"\b(entity_context|exposed_entities)\b")
+VARIABLES_OF_THE_HOUSE = lazy(r"\b(entity_context|exposed_entities)\b")
 
 
 class PromptBuilder:

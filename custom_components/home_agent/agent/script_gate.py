@@ -2,18 +2,18 @@
 
 # ruff: noqa: RUF001 - marks of many languages
 from collections.abc import Callable
-import re
 from typing import Final, override
 
+from ..regex import lazy
 from .claims_cjk import ALIASES, SCRIPTS, Script
 from .sentence_kind import Kind
 from .truth import CHECKED_CHARS, MAX_HELD, ClaimGate
 
 ENDS: Final = frozenset("。．！？!?\n")
 _LETTERS: Final = (
-    ("ja", re.compile(r"[\u3041-\u30ff]")),
-    ("ko", re.compile(r"[\uac00-\ud7a3]")),
-    ("zh", re.compile(r"[\u4e00-\u9fff]")),
+    ("ja", lazy(r"[\u3041-\u30ff]")),
+    ("ko", lazy(r"[\uac00-\ud7a3]")),
+    ("zh", lazy(r"[\u4e00-\u9fff]")),
 )
 _AROUND: Final = " \t\"'”’」』）)]…~〜,，、"
 """What may stand around a sentence and belongs to none."""

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache
-import re
 from typing import Final
 from unicodedata import combining, normalize
 
+from ..regex import lazy
 from .claims import ALIASES, TONGUES
 from .tongue import Tongue
 
@@ -16,9 +16,9 @@ FIRST_PERSONS: Final = frozenset(
     ("i", "i'm", "i've", "ich", "je", "j'ai", "ik", "jag", "jeg", "yo", "io", "eu", "я")
 )
 """Who begins so tells something of themselves, whatever verbs follow."""
-WORDS: Final = re.compile(r"[^\W_]+(?:['’-][^\W_]+)*")
+WORDS: Final = lazy(r"[^\W_]+(?:['’-][^\W_]+)*")
 _LETTERS: Final = str.maketrans({"ł": "l", "ß": "ss", "ø": "o", "æ": "ae", "å": "a", "’": "'", "đ": "d"})
-_PARTS: Final = re.compile(r"[^.?!;\n]+[.?!;\n]*")
+_PARTS: Final = lazy(r"[^.?!;\n]+[.?!;\n]*")
 
 
 class Kind(Enum):

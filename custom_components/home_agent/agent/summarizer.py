@@ -13,6 +13,7 @@ from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.errors import ModelServerError
 from ..inference.router import Router
+from ..regex import lazy
 from ..safety.disclosure import DataPolicy
 from .afterthought import afterthought
 
@@ -21,7 +22,7 @@ Now do something else. Do not answer the person. Sum up what was said in this co
 person's language and in at most 120 words: what the person wanted, what was found out and done, what is \
 still open. Only what was said; no states, no lists of devices. Write the summary and nothing else."""
 MAX_TOKENS: Final = 300
-_THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-import re
 from typing import Any, Final
 
 import yarl
@@ -19,13 +18,14 @@ from ..inference.dialects import address
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Dialect, Endpoint, Probe
 from ..inference.probing import probe
+from ..regex import lazy
 from .connection import endpoint
 from .validators import InvalidInput
 
 LIST_SECONDS: Final = 20
 PROBE_SECONDS: Final = 90
 
-_VERSIONED = re.compile(r"/v\d+[a-z0-9]*(/|$)")
+_VERSIONED = lazy(r"/v\d+[a-z0-9]*(/|$)")
 _NO_LIST = frozenset({501, 505})
 
 _ERROR_KEYS: Final[dict[ErrorKind, str]] = {

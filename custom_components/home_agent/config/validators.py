@@ -16,6 +16,7 @@ from ..channels.notify_targets import NO_PERSONS, TARGETS
 from ..errors import AuthenticationError
 from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
+from ..regex import lazy
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
 
@@ -29,9 +30,9 @@ MAX_COLLECTIONS: Final = 10
 MIN_KEYWORD: Final = 2
 """Letters."""
 
-_SCHEME = re.compile(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
-_HOST = re.compile(r"^[\w.:%-]*\w[\w.:%-]*$")
-_KNOWN_ENDINGS = re.compile(
+_SCHEME = lazy(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
+_HOST = lazy(r"^[\w.:%-]*\w[\w.:%-]*$")
+_KNOWN_ENDINGS = lazy(
     r"(/chat/completions|/completions|/embeddings|/models|/responses|/api/(chat|generate|tags|version))$"
 )
 _LOCAL_SUFFIXES = (
@@ -45,15 +46,15 @@ _LOCAL_SUFFIXES = (
     ".home.arpa",
     ".ts.net",
 )
-_HEADER_NAME = re.compile(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-_HEADER_VALUE = re.compile(r"^[\t\x20-\x7e\x80-\xff]*$")
+_HEADER_NAME = lazy(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+_HEADER_VALUE = lazy(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
-_DURATION = re.compile(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
-_TARGET = re.compile(r"^notify\.[a-z0-9_]+$")
-_ALLOWED_HOST = re.compile(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
-_ATTRIBUTE = re.compile(r"^[a-z0-9_*?]+$")
-_PATTERN = re.compile(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
-_COLLECTION = re.compile(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
+_DURATION = lazy(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
+_TARGET = lazy(r"^notify\.[a-z0-9_]+$")
+_ALLOWED_HOST = lazy(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
+_ATTRIBUTE = lazy(r"^[a-z0-9_*?]+$")
+_PATTERN = lazy(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
+_COLLECTION = lazy(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
 """What Chroma takes, in each of its versions, as a name."""
 
 

@@ -3,12 +3,12 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-import re
 from typing import Final
 
 from homeassistant.util import slugify
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..regex import lazy
 from ..vector.text import clean, quoted, words
 from .tokens import estimate_tokens
 
@@ -34,7 +34,7 @@ CLASS_DOMAINS: Final = frozenset({"binary_sensor", "sensor"})
 READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
 """Domains that a summary leaves out first."""
 
-_PLAIN = re.compile(r"[^\W_][\w .'/&()+-]*")
+_PLAIN = lazy(r"[^\W_][\w .'/&()+-]*")
 """Names that may stand without quotes."""
 
 type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]

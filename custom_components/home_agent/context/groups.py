@@ -2,11 +2,11 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-import re
 from typing import Final
 
 from ..knowledge.house import EntityRecord
 from ..knowledge.spoken_words import DOMAIN_WORDS, EVERYTHING_WORDS, asks_for_all
+from ..regex import lazy
 from ..vector.text import fold
 from .house_index import PLACE_NAMED, HouseIndex, Kind, Meaning
 
@@ -35,7 +35,7 @@ SWITCHABLE: Final = frozenset(
 )
 """Domains that "everything" covers."""
 
-_NO_WORD: Final = re.compile(r"[^\w]+")
+_NO_WORD: Final = lazy(r"[^\w]+")
 
 
 @dataclass(frozen=True, slots=True)

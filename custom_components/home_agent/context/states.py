@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-import re
 from typing import Final
 
 from homeassistant.core import State
@@ -11,6 +10,7 @@ from homeassistant.util import dt as dt_util
 from ..knowledge.abilities import COLOR_MODES
 from ..knowledge.binary_words import BINARY_WORDS
 from ..knowledge.house import EntityRecord
+from ..regex import lazy
 from ..vector.text import quoted
 
 TEXT_CHARS: Final = 60
@@ -27,7 +27,7 @@ MOMENTS: Final = frozenset({"button", "event", "input_button", "scene"})
 PLACES: Final = {"not_home": "away"}
 
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"))
-_SIMPLE: Final = re.compile(r"[\w+./:-]{1,40}")
+_SIMPLE: Final = lazy(r"[\w+./:-]{1,40}")
 """States that are one word."""
 
 type Details = Callable[[State], Iterator[str]]

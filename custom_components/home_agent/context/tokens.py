@@ -6,6 +6,8 @@ from math import ceil
 import re
 from typing import Final
 
+from ..regex import lazy
+
 
 @dataclass(frozen=True, slots=True)
 class Pieces:
@@ -28,7 +30,7 @@ class Pieces:
 
 def _pieces(pattern: str, each: float, further: float = 0.0, free: int = 0) -> Pieces:
     """Return a class of pieces."""
-    return Pieces(re.compile(pattern), each, further, free)
+    return Pieces(lazy(pattern), each, further, free)
 
 
 # The figures are a least-squares fit to what o200k_base makes of English prose, tool schemas, recorded

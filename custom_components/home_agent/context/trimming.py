@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-import re
 from typing import Any, Final
 
 import orjson
 
+from ..regex import lazy
 from .tokens import estimate_tokens
 
 CUT: Final = " … (cut)"
@@ -18,7 +18,7 @@ HEAD_SHARE: Final = 0.6
 CAUTION: Final = 0.97
 DESCRIPTION_CHARS: Final = 160
 
-_SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
+_SENTENCE_END = lazy(r"[.!?](?=\s|$)")
 
 
 def message_tokens(message: Mapping[str, Any]) -> int:

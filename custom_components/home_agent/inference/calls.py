@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-import re
 import secrets
 import string
 from typing import Any, Final
 
 import orjson
 
+from ..regex import lazy
 from .models import ToolCall
 
 MAX_CALLS: Final = 64
@@ -17,7 +17,7 @@ ARGUMENTS_CHARS: Final = 256 * 1024
 # Mistral's templates insist on nine letters and digits; everybody else takes them too.
 _ID_CHARS: Final = 9
 _ALPHABET: Final = string.ascii_letters + string.digits
-_COUNTED: Final = re.compile(r"(?:call)?[-_]?\d{0,6}")
+_COUNTED: Final = lazy(r"(?:call)?[-_]?\d{0,6}")
 
 
 @dataclass(slots=True)

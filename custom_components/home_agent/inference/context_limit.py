@@ -4,26 +4,26 @@ from collections.abc import Mapping, Sequence
 import re
 from typing import Any, Final
 
+from ..regex import lazy
+
 SMALLEST: Final = 256
 _LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
 _COUNTED_FIELDS: Final = ("n_prompt_tokens",)
 # The first that fits wins. Between the words and the number stand "is", "of only", brackets and the like.
 _LIMITS: Final = (
-    re.compile(r"maximum number of tokens allowed\D{0,20}(\d+)"),
-    re.compile(r"> (\d+) maximum"),
-    re.compile(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d+)"),
-    re.compile(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d+)"),
-    re.compile(r"(?:limit|maximum)(?: is| of|:)? (\d+)"),
+    lazy(r"maximum number of tokens allowed\D{0,20}(\d+)"),
+    lazy(r"> (\d+) maximum"),
+    lazy(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d+)"),
+    lazy(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d+)"),
+    lazy(r"(?:limit|maximum)(?: is| of|:)? (\d+)"),
 )
 _COUNTED: Final = (
-    re.compile(r"(\d+) (?:tokens )?in the messages"),
-    re.compile(r"resulted in (\d+)"),
-    re.compile(
-        r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d+)"
-    ),
-    re.compile(r"requested (\d+)"),
+    lazy(r"(\d+) (?:tokens )?in the messages"),
+    lazy(r"resulted in (\d+)"),
+    lazy(r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d+)"),
+    lazy(r"requested (\d+)"),
 )
-_THOUSANDS: Final = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_THOUSANDS: Final = lazy(r"(?<=\d),(?=\d{3}\b)")
 
 
 def numbers(words: str, body: Any) -> tuple[int | None, int | None]:

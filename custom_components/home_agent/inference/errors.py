@@ -8,13 +8,14 @@ from http import HTTPStatus
 import re
 from typing import Any, Final
 
+from ..regex import lazy
 from .context_limit import numbers
 
 DETAIL_CHARS: Final = 200
 _HIDDEN: Final = "***"
 _SHORTEST_SECRET: Final = 4
 _STATUSES: Final = frozenset(str(code) for code in range(400, 600))
-_KEY_LIKE: Final = re.compile(
+_KEY_LIKE: Final = lazy(
     r"\b(?:sk|pk|gsk|xai|hf)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w.-]{20,}"
     r"|(?i:(?<=bearer )\S+|(?<=basic )\S+|(?<=[?&]key=)[^&\s]+|(?<=api[-_]key=)[^&\s]+|(?<=token=)[^&\s]+)"
     r"|(?<=://)[^/\s@]+(?=@)"
@@ -76,7 +77,7 @@ _STATUS_KINDS: Final = {
 _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] = (
     (
         ErrorKind.CONTEXT_TOO_LONG,
-        re.compile(
+        lazy(
             r"context[ _](?:length|window|size|limit)|exceed_context|max(?:imum)? (?:context|model length)"
             r"|context overflow|context the overflows|prompt is too long|prompt too long|input is too long"
             r"|input length|too many (?:input )?tokens|input token count|reduce the length|request too large"
@@ -85,7 +86,7 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     ),
     (
         ErrorKind.AUTH,
-        re.compile(
+        lazy(
             r"api[ _]key (?:not valid|expired|is invalid)|(?:invalid|incorrect|missing) api[ _]key"
             r"|invalid_api_key"
         ),
@@ -93,7 +94,7 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     ),
     (
         ErrorKind.MODEL_NOT_FOUND,
-        re.compile(
+        lazy(
             r"model .{0,100}(?:not found|does not exist|not exist)|not a valid model|model_not_found"
             r"|unknown model|invalid model|no models? loaded|deploymentnotfound"
         ),
@@ -101,11 +102,11 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     ),
     (
         ErrorKind.RATE_LIMIT,
-        re.compile(r"rate.?limit|too many requests|overloaded|quota"),
+        lazy(r"rate.?limit|too many requests|overloaded|quota"),
         frozenset({0, 400}),
     ),
 )
-_SPENT: Final = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit")
+_SPENT: Final = lazy(r"insufficient_quota|exceeded your current quota|billing|credit")
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:

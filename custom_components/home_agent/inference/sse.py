@@ -6,10 +6,11 @@ event is JSON. Memory is bounded by the longest line and by the whole body.
 """
 
 import json
-import re
 from typing import Any, Final
 
 import orjson
+
+from ..regex import lazy
 
 LINE_BYTES: Final = 2 * 1024 * 1024
 BODY_BYTES: Final = 32 * 1024 * 1024
@@ -22,8 +23,8 @@ _RETURN: Final = 0x0D
 _TOO_LONG: Final = "a line of the answer is too long"
 _DONE_MARK: Final = b"[DONE]"
 _BOM: Final = b"\xef\xbb\xbf"
-_LINE_END: Final = re.compile(rb"[\r\n]")
-_FIELD: Final = re.compile(rb"(?:event|id|retry)\s*:|:")
+_LINE_END: Final = lazy(rb"[\r\n]")
+_FIELD: Final = lazy(rb"(?:event|id|retry)\s*:|:")
 
 
 class _NotJSONError(Exception):

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-import re
 from typing import Final
+
+from ..regex import lazy
 
 PASSAGE_CHARS: Final = 700
 """How long a passage may be, without its headings: about 175 tokens of English."""
@@ -11,10 +12,10 @@ OVERLAP_CHARS: Final = 120
 """How much of a passage the next one begins with, so that a sentence keeps what it refers to."""
 HEADING_CHARS: Final = 120
 
-_HEADING = re.compile(r"^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
-_UNDERLINE = re.compile(r"^ {0,3}(=+|-+)\s*$")
-_FENCE = re.compile(r"^ {0,3}(```|~~~)")
-_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
+_HEADING = lazy(r"^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
+_UNDERLINE = lazy(r"^ {0,3}(=+|-+)\s*$")
+_FENCE = lazy(r"^ {0,3}(```|~~~)")
+_SENTENCE_END = lazy(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 @dataclass(frozen=True, slots=True)

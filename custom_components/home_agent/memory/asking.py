@@ -1,8 +1,8 @@
 """Whether somebody asks to remember something, in the languages that are spoken."""
 
-import re
 from typing import Final
 
+from ..regex import lazy
 from ..vector.text import fold
 
 ASKING: Final = (
@@ -25,9 +25,9 @@ ASKING: Final = (
     *("kom ihag", "glom inte", "husk", "glem ikke", "muista"),
     *("\u0437\u0430\u043f\u043e\u043c\u043d\u0438", "\u043d\u0435 \u0437\u0430\u0431\u0443\u0434\u044c"),
 )
-_ASKING: Final = re.compile(rf"(?<!\w)(?:{'|'.join(ASKING)})")
-_UNSPACED: Final = re.compile("\u899a\u3048\u3066|\u8a18\u4f4f|\u8bb0\u4f4f|\uae30\uc5b5\ud574")
-_QUESTION: Final = re.compile(r"(?:do|did|can|could) you (?:still )?remember|what do you remember")
+_ASKING: Final = lazy(rf"(?<!\w)(?:{'|'.join(ASKING)})")
+_UNSPACED: Final = lazy("\u899a\u3048\u3066|\u8a18\u4f4f|\u8bb0\u4f4f|\uae30\uc5b5\ud574")
+_QUESTION: Final = lazy(r"(?:do|did|can|could) you (?:still )?remember|what do you remember")
 
 
 def asks_to_remember(sentence: str) -> bool:

@@ -5,6 +5,7 @@ from enum import StrEnum
 import re
 from typing import Final
 
+from ..regex import lazy
 from ..vector.text import fold, words
 from .records import MemoryType
 from .secrets import holds_secret
@@ -43,7 +44,7 @@ class Candidate:
 
 def _either(*alternatives: str) -> re.Pattern[str]:
     """Return what finds any of these as whole words in folded text."""
-    return re.compile(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
+    return lazy(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
 
 
 _STATES: Final = (
@@ -61,12 +62,12 @@ _AT_PRESENT: Final = (
     "(?:right )?now|currently|at the moment|jetzt|gerade|momentan|derzeit|nu|op dit moment|en ce moment|"
     "actuellement|ahora(?: mismo)?|actualmente|adesso|attualmente|teraz"
 )
-_STATE: Final = re.compile(
+_STATE: Final = lazy(
     rf"(?<!\w)(?:{_BE})(?: (?:{_AT_PRESENT}))?(?: (?:turned|switched))? (?:{'|'.join(_STATES)})"
     rf"(?: (?:{_AT_PRESENT}))?\W*$"
 )
 """A sentence that ends with how something is; `is on March 15` does not."""
-_READING: Final = re.compile(
+_READING: Final = lazy(
     rf"(?<!\w)(?:{_BE})(?: (?:{_AT_PRESENT}|at|bei|op|a|set to))? -?\d+(?:[.,]\d+)? ?"
     r"(?:%|°|degrees?|grad|graden|degres|grados|gradi|percent|prozent|procent|watts?|kwh?|lux|lx|ppm|hpa)\W*"
 )

@@ -3,6 +3,7 @@
 import re
 from typing import Final
 
+from ..regex import lazy
 from ..vector.text import fold
 
 PASSWORD_WORDS: Final = (
@@ -33,16 +34,16 @@ CODE_WORDS: Final = (
 )
 """Behind these something with digits is."""
 
-_PASSWORD: Final = re.compile(rf"(?<!\w)\w*(?:{'|'.join(PASSWORD_WORDS)})(?!\w)")
-_CODE: Final = re.compile(rf"(?<!\w)(?:{'|'.join(CODE_WORDS)})(?!\w)")
-_DIGITS: Final = re.compile(r"(?<!\w)(?:\d(?:[ .-]?\d){2,}|(?=\S*\d)(?=\S*[^\W\d_])\S{5,})(?!\w)")
+_PASSWORD: Final = lazy(rf"(?<!\w)\w*(?:{'|'.join(PASSWORD_WORDS)})(?!\w)")
+_CODE: Final = lazy(rf"(?<!\w)(?:{'|'.join(CODE_WORDS)})(?!\w)")
+_DIGITS: Final = lazy(r"(?<!\w)(?:\d(?:[ .-]?\d){2,}|(?=\S*\d)(?=\S*[^\W\d_])\S{5,})(?!\w)")
 """Three digits or more, or letters mixed with digits."""
-_SAID: Final = re.compile(r"(?:\b(?:is|ist|lautet|heisst|est|es|e|to|ar|er|jest|on|je)\b|[:=])\s*(\S{4,})")
-_PARTICIPLE: Final = re.compile(r"\w+(?:ed|t|e|ado|ada|ato|ata)\W*$")
-_QUOTED: Final = re.compile(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
-_CARD: Final = re.compile(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
-_KEY: Final = re.compile(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z0-9]{12,}", re.IGNORECASE)
-_ACCOUNT: Final = re.compile(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
+_SAID: Final = lazy(r"(?:\b(?:is|ist|lautet|heisst|est|es|e|to|ar|er|jest|on|je)\b|[:=])\s*(\S{4,})")
+_PARTICIPLE: Final = lazy(r"\w+(?:ed|t|e|ado|ada|ato|ata)\W*$")
+_QUOTED: Final = lazy(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
+_CARD: Final = lazy(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
+_KEY: Final = lazy(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z0-9]{12,}", re.IGNORECASE)
+_ACCOUNT: Final = lazy(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
 
 
 def holds_secret(text: str) -> bool:

@@ -13,11 +13,12 @@ from ..const import (
     CONF_MEMORY_MAX,
     CONF_MEMORY_TTL,
 )
+from ..regex import lazy
 from .records import MemoryType
 
 NEVER: Final = frozenset({"", "0", "-1", "never"})
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-_PART: Final = re.compile(r"(\d+)([smhdw]?)")
+_PART: Final = lazy(r"(\d+)([smhdw]?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
-import re
 from typing import Any, Final
 
 from homeassistant.components.climate.const import (
@@ -17,6 +16,7 @@ from homeassistant.core import HomeAssistant, State, callback
 
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..memory.learner.wording import clock
+from ..regex import lazy
 from ..tools.base import ServiceCall
 from .messenger import speakable
 
@@ -34,7 +34,7 @@ SERVICES: Final[Mapping[tuple[str, str], str]] = {
     ("climate", "temperature"): "set_temperature",
 }
 """What is called to do what people did. What is not here, like unlocking, is never suggested."""
-_MODE: Final = re.compile(r"^[a-z0-9_]{1,40}$")
+_MODE: Final = lazy(r"^[a-z0-9_]{1,40}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,15 +7,16 @@ from functools import cache
 import re
 import unicodedata
 
+from ..regex import lazy
 from .digits import DIGITS, PIN_WORDS
 from .pin import MAX_DIGITS, MIN_DIGITS
 from .words import FILLERS, NO, YES
 
 MAX_WORDS = 12
-_PARTS = re.compile(r"([^\W_]+)")
-_RUN = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+_PARTS = lazy(r"([^\W_]+)")
+_RUN = lazy(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
 """From the first word to the last."""
-_NOT_WORDS = re.compile(r"[^\w]+")
+_NOT_WORDS = lazy(r"[^\w]+")
 
 
 class Answer(StrEnum):

@@ -12,6 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from ..memory.likeness import NEGATIONS
+from ..regex import lazy
 from .firewall_rules import CALLS, SQUASHED, TOKENS, rules_for
 from .firewall_text import Readable, spaced_out
 
@@ -25,18 +26,16 @@ SHORT: Final = 90
 """A text up to this length is an order if it reads like one: a title, an entry of a list."""
 MAX_DECODED: Final = 4_000
 
-_SENTENCE: Final = re.compile(r"[^.!?;\n\u3002\uff01\uff1f]*(?:[.!?;\n\u3002\uff01\uff1f]+[\"')\]]*|$)")
-_PARAGRAPH_END: Final = re.compile(r"\n\s*\n")
-_ADDRESS: Final = re.compile(r"(?:https?://|www\.)\S+|[\d\s.,:/+-]*", re.IGNORECASE)
-_LEAKY_IMAGE: Final = re.compile(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^)]{0,300}\)")
-_ATTRIBUTE: Final = re.compile(
-    r"<[a-zA-Z][^<>]{0,60}?\s[\w-]+=([\"'])(?P<text>[^<>\"']{10,300})\1[^<>]{0,200}>"
-)
-_WORD: Final = re.compile(r"\w+")
-_HIDDEN: Final = re.compile(r"[\U000e0020-\U000e007f]{3,}")
+_SENTENCE: Final = lazy(r"[^.!?;\n\u3002\uff01\uff1f]*(?:[.!?;\n\u3002\uff01\uff1f]+[\"')\]]*|$)")
+_PARAGRAPH_END: Final = lazy(r"\n\s*\n")
+_ADDRESS: Final = lazy(r"(?:https?://|www\.)\S+|[\d\s.,:/+-]*", re.IGNORECASE)
+_LEAKY_IMAGE: Final = lazy(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^)]{0,300}\)")
+_ATTRIBUTE: Final = lazy(r"<[a-zA-Z][^<>]{0,60}?\s[\w-]+=([\"'])(?P<text>[^<>\"']{10,300})\1[^<>]{0,200}>")
+_WORD: Final = lazy(r"\w+")
+_HIDDEN: Final = lazy(r"[\U000e0020-\U000e007f]{3,}")
 _HINTS: Final = (
-    (re.compile(r"rot.?13|caesar"), "rot13"),
-    (re.compile(r"revers|backward|ruckwarts"), "reversed"),
+    (lazy(r"rot.?13|caesar"), "rot13"),
+    (lazy(r"revers|backward|ruckwarts"), "reversed"),
 )
 _ROT13: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 
@@ -244,12 +243,12 @@ def _from_escapes(blob: str) -> bytes:
 
 
 ENCODINGS: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
-    (re.compile(r"[A-Za-z0-9+/_-]{16,}(?:\s[A-Za-z0-9+/_-]{16,})*={0,2}"), _from_base64),
-    (re.compile(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,]?){12,}"), _from_hex),
-    (re.compile(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){5,}(?:[ \w]|\\u[0-9a-fA-F]{4})*"), _from_escapes),
-    (re.compile(r"(?:%[0-9a-fA-F]{2}[\w+.~-]{0,30}){3,}"), lambda blob: unquote(blob).encode()),
+    (lazy(r"[A-Za-z0-9+/_-]{16,}(?:\s[A-Za-z0-9+/_-]{16,})*={0,2}"), _from_base64),
+    (lazy(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,]?){12,}"), _from_hex),
+    (lazy(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){5,}(?:[ \w]|\\u[0-9a-fA-F]{4})*"), _from_escapes),
+    (lazy(r"(?:%[0-9a-fA-F]{2}[\w+.~-]{0,30}){3,}"), lambda blob: unquote(blob).encode()),
     (
-        re.compile(r"\b(?:[01]{8}\s?){10,}"),
+        lazy(r"\b(?:[01]{8}\s?){10,}"),
         lambda blob: bytes(int(byte, 2) for byte in re.findall("[01]{8}", blob)),
     ),
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 import re
 from typing import Final
 
+from ..regex import lazy
 from .firewall_text import as_read
 
 WORDS: Final = Path(__file__).with_name("firewall_words.json")
@@ -21,17 +22,17 @@ UNSPACED: Final = frozenset({"zh", "ja", "ko"})
 VERB_LAST: Final = frozenset({"de", "nl", "tr", *UNSPACED})
 """Languages in which the door may stand in front of what is done with it."""
 OTHER_SCRIPTS: Final = {
-    "ru": re.compile("[\u0400-\u04ff]"),
-    "zh": re.compile("[\u4e00-\u9fff]"),
-    "ja": re.compile("[\u3040-\u30ff\u4e00-\u9fff]"),
-    "ko": re.compile("[\uac00-\ud7af]"),
+    "ru": lazy("[\u0400-\u04ff]"),
+    "zh": lazy("[\u4e00-\u9fff]"),
+    "ja": lazy("[\u3040-\u30ff\u4e00-\u9fff]"),
+    "ko": lazy("[\uac00-\ud7af]"),
 }
 """Languages that are looked for only where their letters are."""
 
 _GAP: Final = r"[^.!?\n\u3002\uff01\uff1f]"
 _END: Final = r"[\s.!?\"'\u3002\uff01\uff1f)\]]*$"
 
-TOKENS: Final = re.compile(
+TOKENS: Final = lazy(
     r"<\|[^|<>\n]{1,40}\|>"
     r"|\[/?(?:inst|system_prompt|available_tools|tool_calls?|tool_results?)\]"
     r"|<</?sys>>"
@@ -45,7 +46,7 @@ TOKENS: Final = re.compile(
 )
 """Marks by which chat templates tell who speaks."""
 
-CALLS: Final = re.compile(
+CALLS: Final = lazy(
     r"[\"'](?:name|tool|function|tool_name|function_name|recipient_name|action)[\"']\s{0,4}:\s{0,4}[\"'][\w.:-]{1,64}"
     r"[\"'][^{}]{0,80}[\"'](?:arguments|parameters|args|params|input|action_input)[\"']\s{0,4}:"
     r"|[\"'](?:tool_calls?|function_call|tool_uses)[\"']\s{0,4}:"
@@ -57,7 +58,7 @@ CALLS: Final = re.compile(
 )
 """Calls of tools and services, however they are written."""
 
-SQUASHED: Final = re.compile(
+SQUASHED: Final = lazy(
     r"ignore(?:all|any|the|your)?(?:previous|prior|above|earlier)|(?:previous|prior)instructions|systemprompt"
     r"|unlockthe|openthe(?:front|garage|door)|disarmthe|disarmalarm|unlock(?:front)?door|storememory|forgetall"
 )
@@ -91,7 +92,7 @@ class Rules:
         }
         """Rules that say enough by themselves."""
         self._needed = {
-            name: re.compile(needed)
+            name: lazy(needed)
             for name, needed in (
                 ("override", rules),
                 ("memory", kept),
@@ -115,7 +116,7 @@ class Rules:
 
 def _pattern(text: str, *, spaced: bool = False) -> re.Pattern[str]:
     """Return a pattern; where words stand apart, of whole words."""
-    return re.compile(rf"(?<!\w)(?:{text})" if spaced else text, re.MULTILINE)
+    return lazy(rf"(?<!\w)(?:{text})" if spaced else text, re.MULTILINE)
 
 
 @cache

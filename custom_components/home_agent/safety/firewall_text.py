@@ -7,6 +7,8 @@ import re
 from typing import Final
 import unicodedata
 
+from ..regex import lazy
+
 LOOKALIKES: Final = str.maketrans(
     # Cyrillic and Greek letters that look like Latin ones
     "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u0501\u051b\u0442\u043c\u043a\u043d\u0432\u04bb\u0433"
@@ -15,14 +17,12 @@ LOOKALIKES: Final = str.maketrans(
 )
 """Folded letters of other alphabets, by the Latin ones that they are taken for."""
 
-_MARKUP: Final = re.compile(
-    r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE
-)
-_ENTITY: Final = re.compile(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
-_SPACED: Final = re.compile(r"(?<!\w)(?:\w[\s.\-_|/*+]{1,8}){5,}\w(?!\w)")
-_WORD: Final = re.compile(r"[^\W\d_]+")
-_LATIN: Final = re.compile(r"[a-z]")
-_LOOKALIKE_WORD: Final = re.compile(f"[a-z{''.join(map(chr, LOOKALIKES))}]+")
+_MARKUP: Final = lazy(r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE)
+_ENTITY: Final = lazy(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
+_SPACED: Final = lazy(r"(?<!\w)(?:\w[\s.\-_|/*+]{1,8}){5,}\w(?!\w)")
+_WORD: Final = lazy(r"[^\W\d_]+")
+_LATIN: Final = lazy(r"[a-z]")
+_LOOKALIKE_WORD: Final = lazy(f"[a-z{''.join(map(chr, LOOKALIKES))}]+")
 _NAMED: Final = {
     "nbsp": " ",
     "amp": "&",

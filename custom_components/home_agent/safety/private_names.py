@@ -8,6 +8,7 @@ from pathlib import Path
 import re
 from typing import Any, Final
 
+from ..regex import lazy
 from ..vector.text import UNSPACED, fold
 from .private_patterns import Finding, Kind
 
@@ -24,10 +25,10 @@ MIN_LONE: Final = 3
 TELLING: Final = 2
 """Words of one memory that tell it together."""
 
-_TOKEN: Final = re.compile(r"[^\W_]+")
-_UNSPACED: Final = re.compile(f"[{UNSPACED}]")
-_CYRILLIC: Final = re.compile("[\u0400-\u04ff]")
-_HEX: Final = re.compile(r"(?=.*\d)[0-9a-f]{6,}")
+_TOKEN: Final = lazy(r"[^\W_]+")
+_UNSPACED: Final = lazy(f"[{UNSPACED}]")
+_CYRILLIC: Final = lazy("[\u0400-\u04ff]")
+_HEX: Final = lazy(r"(?=.*\d)[0-9a-f]{6,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from ..memory.secrets import holds_secret
+from ..regex import lazy
 
 
 class Kind(StrEnum):
@@ -50,20 +51,16 @@ PUBLIC_ADDRESSES: Final = frozenset(
 """Addresses that are the same for everybody."""
 
 _GROUP: Final = r"[ \u00a0./\-\u2010-\u2013]"
-_EMAIL: Final = re.compile(
-    r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}\s?(?:@|\(at\)|\[at\]|\uff20)\s?[\w\-]+(?:\.[\w\-]+)+"
-)
-_MAC: Final = re.compile(
+_EMAIL: Final = lazy(r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}\s?(?:@|\(at\)|\[at\]|\uff20)\s?[\w\-]+(?:\.[\w\-]+)+")
+_MAC: Final = lazy(
     r"(?<![\w:])(?:[0-9a-fA-F]{2}([:\-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:])"
     r"|(?<![\w.])(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}(?![\w.])"
 )
-_IPV4: Final = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d|/\d)")
-_IPV6: Final = re.compile(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
-_IBAN: Final = re.compile(
-    r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){3,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?!\w)"
-)
-_CARD: Final = re.compile(r"(?<![\d.])(?:\d[ -]?){12,18}\d(?![\d.])")
-_PHONES: Final = re.compile(
+_IPV4: Final = lazy(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d|/\d)")
+_IPV6: Final = lazy(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
+_IBAN: Final = lazy(r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){3,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?!\w)")
+_CARD: Final = lazy(r"(?<![\d.])(?:\d[ -]?){12,18}\d(?![\d.])")
+_PHONES: Final = lazy(
     "|".join(
         (
             rf"(?<![\w.])(?:\+|00)[1-9](?:{_GROUP}?\(?\d\)?){{6,14}}(?!\w)",  # international
@@ -79,13 +76,11 @@ _PHONES: Final = re.compile(
         )
     )
 )
-_LONG_NUMBER: Final = re.compile(r"(?<![\w.,])\d{9,}(?![\w]|[.,]\d)")
-_SHORT_NUMBER: Final = re.compile(r"(?<!\d)\d(?:[ .\-]?\d){3,}(?!\d)")
-_YEARS: Final = re.compile(r"(?:19|20)\d{2}(?:[ /\-\u2010-\u2013]+(?:19|20)?\d{2})?")
-_DATE: Final = re.compile(
-    r"(?:19|20)\d{2}[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d{2}"
-)
-_PUBLIC_CODE: Final = re.compile(
+_LONG_NUMBER: Final = lazy(r"(?<![\w.,])\d{9,}(?![\w]|[.,]\d)")
+_SHORT_NUMBER: Final = lazy(r"(?<!\d)\d(?:[ .\-]?\d){3,}(?!\d)")
+_YEARS: Final = lazy(r"(?:19|20)\d{2}(?:[ /\-\u2010-\u2013]+(?:19|20)?\d{2})?")
+_DATE: Final = lazy(r"(?:19|20)\d{2}[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d{2}")
+_PUBLIC_CODE: Final = lazy(
     r"(?:error|fault|status|exit|stop|trouble|zip|postal|area|country|dial\w*|promo|discount|coupon|qr|bar"
     r"|source|morse|dress|tax|colou?r|hex|http|ean|hs|dtc|fehler|st\u00f6rungs|quell|post|rabatt|gutschein"
     r"|strich|foutt?|storings)[ -]?(?:codes?|meldung)"
@@ -95,12 +90,12 @@ _PUBLIC_CODE: Final = re.compile(
     re.IGNORECASE,
 )
 """Codes that everybody may know."""
-_COORDINATES: Final = re.compile(
+_COORDINATES: Final = lazy(
     r"(?<![\w.])[-+]?\d{1,3}[.]\d{3,}\s*\u00b0?\s*[NSns]?\s*[,;/ ]+"
     r"\s*[-+]?\d{1,3}[.]\d{3,}\s*\u00b0?\s*[EWOewo]?(?![\w.])"
     r"|\d{1,3}\s*\u00b0\s*\d{1,2}\s*['\u2019\u2032](?:\s*\d{1,2}(?:[.,]\d+)?\s*[\"\u201d\u2033])?\s*[NSEWOnsewo]?"
 )
-_ENTITY: Final = re.compile(r"(?<![\w.@/-])([a-z][a-z_]{1,31})\.([a-z0-9_]{2,})(?![\w]|\.\w)", re.IGNORECASE)
+_ENTITY: Final = lazy(r"(?<![\w.@/-])([a-z][a-z_]{1,31})\.([a-z0-9_]{2,})(?![\w]|\.\w)", re.IGNORECASE)
 
 _HOUSE: Final = r"\d{1,4}\s?[a-zA-Z]?(?![\w%\u00b0\u20ac$:])(?!\s?(?:km|m2|kg|kwh|watt|jahre|years|uhr|h)\b)"
 _CAPITAL: Final = r"[A-Z\u00c0-\u00de\u0100-\u017f\u0400-\u042f]"
@@ -124,46 +119,44 @@ _STRONG: Final = "street|road|avenue|boulevard|crescent|ave|rd|blvd"
 _WEAK: Final = "st|lane|ln|drive|dr|court|ct|way|close|place|square|gardens|grove|terrace|hill"
 _STREETS: Final = (
     # Musterstraße 12, Kerkstraat 5, Storgatan 3
-    re.compile(rf"(?<!\w)[^\W\d_][\w\-]*(?:{'|'.join(_STREET_ENDS)})\s+{_HOUSE}", re.IGNORECASE),
+    lazy(rf"(?<!\w)[^\W\d_][\w\-]*(?:{'|'.join(_STREET_ENDS)})\s+{_HOUSE}", re.IGNORECASE),
     # Lange Straße 12
-    re.compile(
-        rf"(?<!\w){_CAPITAL}\w+\s+(?:Stra(?:\u00dfe|sse)|Str\.|Weg|Gasse|Allee|Platz|Ring)\s+{_HOUSE}"
-    ),
+    lazy(rf"(?<!\w){_CAPITAL}\w+\s+(?:Stra(?:\u00dfe|sse)|Str\.|Weg|Gasse|Allee|Platz|Ring)\s+{_HOUSE}"),
     # Am Alten Markt 3, 12345
-    re.compile(
+    lazy(
         rf"(?<!\w)(?:Am|An der|Auf der|Im|In der|Zum|Zur|Unter den|Hinter der)\s+{_CAPITAL}\w+"
         rf"(?:\s{_CAPITAL}\w+)?\s\d{{1,3}}\s?[a-z]?(?:\s*,|\s+\d{{4,5}}\b)"
     ),
     # 12 Baker Street
-    re.compile(
+    lazy(
         rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+"
         r"(?:(?!best|hour|top|mile|km|day|new|year|great)(?:[^\W\d_]|[.'\u2019])+\s+){1,3}?"
         rf"(?:{_STRONG})\b(?=\.|,|$|\s+(?:in|near|at|to|from|apt|(?-i:{_CAPITAL})|\d)|\s*[;:?!])",
         re.IGNORECASE,
     ),
-    re.compile(
+    lazy(
         rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+(?:{_CAPITAL}(?:[^\W\d_]|[.'\u2019])+\s+){{1,3}}?(?i:{_WEAK}|{_STRONG})\b"
     ),
     # 12 rue de la Paix
-    re.compile(
+    lazy(
         r"(?<![\w.,])\d{1,4}\s*(?:bis|ter|quater)?,?\s+(?:rue|avenue|av\.|boulevard|bd|chemin|all\u00e9e|impasse|quai|route"
         r"|cours|place|square|ruelle|sentier)\s+(?:de\s|du\s|des\s|la\s|le\s|les\s|d['\u2019]|l['\u2019])*\w+",
         re.IGNORECASE,
     ),
     # Calle Mayor 12
-    re.compile(
+    lazy(
         r"(?<!\w)(?:calle|c/|avenida|avda\.?|paseo|plaza|camino|carretera|ronda|rua|travessa|pra\u00e7a|largo)\s+"
         r"(?:[^\W\d]+\s+){0,4}?[^\W\d]+,?\s*(?:n[\u00ba\u00b0o]?\.?\s*)?\d{1,3}\s?[a-z]?(?!\w)",
         re.IGNORECASE,
     ),
     # Via Roma 5
-    re.compile(
+    lazy(
         rf"(?<!\w)(?:Via|via|Viale|viale|Piazza|piazza|Corso|corso|Vicolo|vicolo)\s+(?:{_CAPITAL}\w*\.?\s+|de[il]\w*\s+|d['\u2019])"
         r"{0,3}"
         rf"{_CAPITAL}[\w'\u2019]+,?\s*\d{{1,3}}(?!\w)"
     ),
     # ul. Długa 7, улица Ленина 10
-    re.compile(
+    lazy(
         r"(?<!\w)(?:ul\.|ulica|ulicy|aleja|al\.|os\.|pl\.|\u0443\u043b\.|\u0443\u043b\u0438\u0446\w|\u043f\u0440\u043e\u0441\u043f\u0435\u043a\u0442\w?"
         r"|\u043f\u0440-\u0442|\u043f\u0435\u0440\u0435\u0443\u043b\w+)\s*(?:[^\W\d]+\s+){0,2}?[^\W\d]+,?\s*(?:\u0434\.\s*)?\d{1,4}\s?[a-z]?(?!\w)",
         re.IGNORECASE,

@@ -5,7 +5,9 @@ from dataclasses import dataclass
 from fnmatch import translate
 import re
 
-RULE = re.compile(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9_*?]+)?)$")
+from ..regex import lazy
+
+RULE = lazy(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9_*?]+)?)$")
 """`domain`, `domain.service`, `domain.object_id`, `domain:class`, `domain:class.service`, `tool:name`."""
 
 

@@ -7,22 +7,26 @@ sentence that says how to make it generic.
 import asyncio
 from base64 import b64decode
 import binascii
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 import re
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.json import json_dumps
 
+from ..regex import lazy
 from ..vector.text import clean, fold, words
 from .firewall_text import Readable
 from .house_names import async_names
 from .private_names import NameFinder, Names, build_finder
 from .private_patterns import Finding, Kind, find_numbers, find_patterns
+from .sanitizer_words import ADVICE, DOMAINS, REPLACED
 from .schedule_phrases import schedule_phrases
+from .shortening import PRIVATE, Shortener, Untold
 
 MAX_TEXT: Final = 20_000
 """Characters; what is longer is held back."""
@@ -30,142 +34,9 @@ HOME_DEGREES: Final = 0.06
 """Numbers this near to the home's own latitude or longitude, with two decimals or more, tell where it is."""
 LEAST_WORDS: Final = 2
 """Words that have to be left for a text to keep its sense."""
-DOMAINS: Final = frozenset(
-    [
-        "alarm_control_panel",
-        "automation",
-        "binary_sensor",
-        "button",
-        "calendar",
-        "camera",
-        "climate",
-        "counter",
-        "cover",
-        "device_tracker",
-        "event",
-        "fan",
-        "group",
-        "humidifier",
-        "image",
-        "input_boolean",
-        "input_button",
-        "input_datetime",
-        "input_number",
-        "input_select",
-        "input_text",
-        "lawn_mower",
-        "light",
-        "lock",
-        "media_player",
-        "notify",
-        "number",
-        "person",
-        "remote",
-        "scene",
-        "script",
-        "select",
-        "sensor",
-        "siren",
-        "switch",
-        "text",
-        "timer",
-        "todo",
-        "update",
-        "vacuum",
-        "valve",
-        "water_heater",
-        "zone",
-    ]
-)
 
-REPLACED: Final[Mapping[Kind, Mapping[str, str]]] = {
-    Kind.PERSON: {
-        "en": "someone",
-        "de": "jemand",
-        "nl": "iemand",
-        "fr": "quelqu'un",
-        "es": "alguien",
-        "it": "qualcuno",
-        "pt": "alguém",
-        "pl": "ktoś",
-        "cs": "někdo",
-        "sv": "någon",
-        "da": "nogen",
-        "ru": "кто-то",
-    },
-    Kind.PLACE: {
-        "en": "place",
-        "de": "Ort",
-        "nl": "plaats",
-        "fr": "lieu",
-        "es": "lugar",
-        "it": "luogo",
-        "pt": "lugar",
-        "pl": "miejsce",
-        "cs": "místo",
-        "sv": "plats",
-        "da": "sted",
-        "ru": "место",
-    },
-    Kind.ROOM: {
-        "en": "room",
-        "de": "Zimmer",
-        "nl": "kamer",
-        "fr": "pièce",
-        "es": "habitación",
-        "it": "stanza",
-        "pt": "quarto",
-        "pl": "pokój",
-        "cs": "pokoj",
-        "sv": "rum",
-        "da": "værelse",
-        "ru": "комната",
-    },
-    Kind.DEVICE: {
-        "en": "device",
-        "de": "Gerät",
-        "nl": "apparaat",
-        "fr": "appareil",
-        "es": "dispositivo",
-        "it": "dispositivo",
-        "pt": "dispositivo",
-        "pl": "urządzenie",
-        "cs": "zařízení",
-        "sv": "enhet",
-        "da": "enhed",
-        "ru": "устройство",
-    },
-    Kind.IP: {"en": "IP address", "de": "IP-Adresse", "nl": "IP-adres", "fr": "adresse IP"},
-    Kind.MAC: {"en": "MAC address", "de": "MAC-Adresse", "nl": "MAC-adres", "fr": "adresse MAC"},
-    Kind.HOST: {"en": "server", "de": "Server", "nl": "server", "fr": "serveur", "es": "servidor"},
-    Kind.EMAIL: {"en": "e-mail address", "de": "E-Mail-Adresse", "nl": "e-mailadres", "fr": "adresse e-mail"},
-}
-"""Generic words by kind and language; kinds that are not here cannot be replaced."""
-
-ADVICE: Final[Mapping[Kind, str]] = {
-    Kind.PERSON: "write who it is for in general words, for example 'for a woman' or 'for a child'",
-    Kind.ROOM: "name the kind of room instead of its own name",
-    Kind.PLACE: "name the kind of place, or a large city or region, instead of its own name",
-    Kind.DEVICE: "name the kind of device, or its maker and model, instead of its own name",
-    Kind.HOST: "leave the name of the household's server out",
-    Kind.KEYWORD: "leave out what the household keeps to itself",
-    Kind.MEMORY: "leave out what is remembered in private, and ask about the subject in general",
-    Kind.PHONE: "leave the telephone number out",
-    Kind.EMAIL: "leave the e-mail address out",
-    Kind.IP: "leave the IP address out",
-    Kind.MAC: "leave the MAC address out",
-    Kind.ACCOUNT: "leave numbers of accounts and cards out",
-    Kind.SECRET: "leave codes, passwords and keys out",
-    Kind.NUMBER: "leave long numbers out",
-    Kind.ENTITY_ID: "name the kind of device instead of an entity id",
-    Kind.COORDINATES: "name a large city or a region instead of coordinates",
-    Kind.ADDRESS: "name a large city or a region, such as 'a big city in northern Germany', and no address",
-    Kind.SCHEDULE: "leave out when somebody is away or at home; ask without dates and persons",
-}
-"""How to make a text generic."""
-
-_NUMBER: Final = re.compile(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
-_OPAQUE: Final = re.compile(r"[A-Za-z0-9+/_=-]{8,}")
+_NUMBER: Final = lazy(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
+_OPAQUE: Final = lazy(r"[A-Za-z0-9+/_=-]{8,}")
 _NO_SENSE: Final = frozenset(
     {"a", "an", "the", "of", "for", "in", "to", "is", "at", "on", "und", "der", "die", "das"}
 )
@@ -182,6 +53,43 @@ class Sanitized:
     blocked: bool = False
     advice: str = ""
     """For the model: why, and how to make it generic. It repeats nothing of what was found."""
+
+
+TOO_LONG: Final = Sanitized("", (), blocked=True, advice="The text is too long. Send less of it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A question as it may leave."""
+
+    text: str
+    data: Any
+    """What was written beside it, as JSON holds it."""
+    left_out: tuple[str, ...] = ()
+    """What it had told, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """The turn in which something is about to leave, and what its reader may know."""
+
+    language: str = "en"
+    strict: bool = False
+    """The turn has read text from outside: whatever is private blocks, also where it is disguised."""
+    said: str = ""
+    """What the person said in this turn."""
+    known: frozenset[Kind] = frozenset()
+    """What the reader may know."""
+    own_words: bool = False
+    """Whether the person's own words may go, whatever they tell."""
+
+    def allows(self, text: str, finding: Finding) -> bool:
+        """Return whether something that was found may leave nevertheless."""
+        if self.strict or finding.kind is Kind.KEYWORD:
+            return False
+        told = words(text[finding.start : finding.end])
+        own = self.own_words and bool(told) and frozenset(words(self.said)).issuperset(told)
+        return finding.kind in self.known or own
 
 
 class Sanitizer:
@@ -204,18 +112,49 @@ class Sanitizer:
     async def async_clean(
         self, text: str, *, language: str = "en", strict: bool = False, said: str = ""
     ) -> Sanitized:
-        """Return a text as it may leave.
-
-        `strict` is for turns that have read text from outside: whatever is private blocks, also where it is
-        disguised. `said` is what the person said in this turn.
-        """
+        """Return a text as it may leave: with generic words, or held back; see `Sending`."""
         if len(text) > MAX_TEXT:
-            return Sanitized("", (), blocked=True, advice="The text is too long. Send less of it.")
+            return TOO_LONG
         line = clean(text, MAX_TEXT) if "\n" not in text else text
         finder = await self._async_finder()
-        return await self._hass.async_add_executor_job(
-            partial(self._checked, line, finder, language, strict=strict, said=said)
-        )
+        sending = Sending(language=language, strict=strict, said=said)
+        return await self._hass.async_add_executor_job(self._checked, line, finder, sending)
+
+    async def async_check(self, values: Iterable[str], sending: Sending) -> Sanitized:
+        """Return whether values may leave as they are: another word in their place would be another value."""
+        texts = list(dict.fromkeys(values))
+        whole = "\n".join(texts)
+        if len(whole) > MAX_TEXT:
+            return TOO_LONG
+        finder = await self._async_finder()
+
+        def check() -> Sanitized:
+            parts = [*texts, whole] if sending.strict else texts
+            kinds = {kind for text in parts for kind in self._kinds(text, finder, sending)}
+            kinds |= {finding.kind for finding in self._at_home(whole)}
+            return _held_back(kinds) if kinds else Sanitized(whole)
+
+        return await self._hass.async_add_executor_job(check)
+
+    async def async_shorten(self, text: str, data: Any, untold: Untold, sending: Sending) -> Shortened:
+        """Return a question for a model: sentences that tell too much are left out, names are replaced."""
+        finder = await self._async_finder()
+
+        def sanitize(sentence: str) -> str | None:
+            checked = self._checked(sentence, finder, sending)
+            return None if checked.blocked else checked.text
+
+        def shorten() -> Shortened:
+            shortener = Shortener(untold, sending.said, sanitize)
+            rest = data
+            if rest and any(True for _ in self._at_home(json_dumps(rest))):
+                shortener.found.add(PRIVATE)
+                rest = None
+            return Shortened(
+                shortener.text(text), shortener.value(rest) if rest else None, tuple(sorted(shortener.found))
+            )
+
+        return await self._hass.async_add_executor_job(shorten)
 
     async def _async_finder(self) -> NameFinder:
         """Return what finds the names of the house, built anew where one has changed."""
@@ -227,29 +166,33 @@ class Sanitizer:
                 self._names = current
             return self._finder
 
-    def _checked(self, text: str, finder: NameFinder, language: str, *, strict: bool, said: str) -> Sanitized:
+    def _checked(self, text: str, finder: NameFinder, sending: Sending) -> Sanitized:
         """Find and replace; runs in a worker thread."""
-        findings = list(self._find(text, finder, language, strict=strict, said=said))
-        if strict and not findings:
-            findings = list(_disguised(text, finder, language, said))
+        findings = list(self._findings(text, finder, sending))
         if not findings:
             return Sanitized(text)
         kinds = {finding.kind for finding in findings}
-        blocking = (
-            kinds
-            if strict
-            else {kind for kind in kinds if kind not in REPLACED and kind is not Kind.ENTITY_ID}
-        )
+        replaceable = {*REPLACED, Kind.ENTITY_ID}
+        blocking = kinds if sending.strict else kinds - replaceable
         if not blocking:
-            cleaned = _replaced(text, findings, language)
+            cleaned = _replaced(text, findings, sending.language)
             if cleaned is not None:
                 return Sanitized(cleaned, _told(kinds))
             blocking = kinds
-        return Sanitized("", _told(kinds), blocked=True, advice=_advice(blocking))
+        return _held_back(kinds, blocking)
 
-    def _find(
-        self, text: str, finder: NameFinder, language: str, *, strict: bool, said: str
-    ) -> Iterable[Finding]:
+    def _kinds(self, text: str, finder: NameFinder, sending: Sending) -> set[Kind]:
+        """Return the kinds of what is private in a text; runs in a worker thread."""
+        return {finding.kind for finding in self._findings(text, finder, sending)}
+
+    def _findings(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
+        """Yield what may not leave."""
+        plain = [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
+        yield from plain
+        if sending.strict and not plain:
+            yield from _disguised(text, finder, sending)
+
+    def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
         """Yield everything private in a text."""
         registered = er.async_get(self._hass).entities
         yield from find_patterns(
@@ -258,19 +201,18 @@ class Sanitizer:
             lambda entity_id: entity_id in registered or self._hass.states.get(entity_id) is not None,
         )
         yield from self._at_home(text)
-        spoken = frozenset(words(said))
-        for finding in finder.find(text, language, strict=strict, said=said):
+        spoken = frozenset(words(sending.said))
+        for finding in finder.find(text, sending.language, strict=sending.strict, said=sending.said):
             asked = finding.kind is Kind.MEMORY and spoken.issuperset(
                 words(text[finding.start : finding.end])
             )
-            if strict or not asked:
+            if sending.strict or not asked:
                 yield finding
         folded = fold(text)
-        yield from (
-            Finding(0, len(text), Kind.KEYWORD) for pattern in self._keywords if pattern.search(folded)
-        )
-        yield from (Finding(0, len(text), Kind.SCHEDULE) for _ in schedule_phrases(folded, strict=strict))
-        if strict:
+        whole = partial(Finding, 0, len(text))
+        yield from (whole(Kind.KEYWORD) for pattern in self._keywords if pattern.search(folded))
+        yield from (whole(Kind.SCHEDULE) for _ in schedule_phrases(folded, strict=sending.strict))
+        if sending.strict:
             yield from find_numbers(text)
 
     def _at_home(self, text: str) -> Iterable[Finding]:
@@ -290,11 +232,11 @@ class Sanitizer:
             yield from (finding for _, finding in near)
 
 
-def _disguised(text: str, finder: NameFinder, language: str, said: str) -> Iterable[Finding]:
+def _disguised(text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
     """Yield what a text hides: look-alike letters, letters apart, backwards, encoded."""
     readable = Readable(text).text
     whole = partial(Finding, 0, len(text))
-    for finding in finder.find(readable, language, strict=True, said=said):
+    for finding in finder.find(readable, sending.language, strict=True, said=sending.said):
         yield whole(finding.kind)
     if kind := finder.hidden(readable):
         yield whole(kind)
@@ -344,6 +286,11 @@ def _keyword(keyword: str) -> re.Pattern[str] | None:
         return None
     pattern = re.escape(folded).replace(r"\*", r"\w*").replace(r"\?", r"\w").replace(r"\ ", r"\s+")
     return re.compile(rf"(?<!\w){pattern}(?!\w)")
+
+
+def _held_back(kinds: Iterable[Kind], blocking: Iterable[Kind] | None = None) -> Sanitized:
+    """Return what is told of a text that does not leave."""
+    return Sanitized("", _told(kinds), blocked=True, advice=_advice(kinds if blocking is None else blocking))
 
 
 def _told(kinds: Iterable[Kind]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 import re
 
+from ..regex import lazy
 from .private_names import private_words
 
 
@@ -46,4 +47,4 @@ def _schedule() -> _Schedule:
     tables = private_words()["schedule"]
     joined = {key: "|".join(f"(?:{pattern})" for pattern in patterns) for key, patterns in tables.items()}
     joined["times"] = rf"(?<!\w)(?:{joined['times']})"
-    return _Schedule(**{key: re.compile(pattern) for key, pattern in joined.items()})
+    return _Schedule(**{key: lazy(pattern) for key, pattern in joined.items()})

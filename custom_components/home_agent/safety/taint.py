@@ -5,12 +5,12 @@ A turn that has read such a text, or goes on from one that has, asks a person be
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-import re
 from typing import Any, Final
 
 from homeassistant.core import State
 from homeassistant.helpers import llm
 
+from ..regex import lazy
 from ..vector.text import fold
 from .taint_words import MARKS, STEMS, UNSPACED
 
@@ -37,8 +37,8 @@ LONG_CHARS: Final = 48
 LONG_WORDS: Final = 8
 """From here on a text is no title any more but may say something."""
 
-_WORD: Final = re.compile(r"\w+")
-_TELLING: Final = re.compile(rf"(?<!\w)(?:{'|'.join(STEMS)})|{'|'.join((*UNSPACED, *MARKS))}")
+_WORD: Final = lazy(r"\w+")
+_TELLING: Final = lazy(rf"(?<!\w)(?:{'|'.join(STEMS)})|{'|'.join((*UNSPACED, *MARKS))}")
 
 
 def is_suspicious(text: str) -> bool:
@@ -88,7 +88,7 @@ def _texts(value: object) -> Iterator[str]:
             yield from _texts(item)
 
 
-_NO_TEXT: Final = re.compile(r"[\d\s:.,+%°TZ/-]*")
+_NO_TEXT: Final = lazy(r"[\d\s:.,+%°TZ/-]*")
 
 
 def comes_from_outside(tool: llm.Tool) -> bool:

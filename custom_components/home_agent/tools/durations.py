@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-import re
 
 from homeassistant.util import dt as dt_util
 
 from ..errors import ValidationError
+from ..regex import lazy
 
 MAX_PERIOD = timedelta(days=366)
 MIN_PERIOD = timedelta(seconds=1)
@@ -20,9 +20,9 @@ _UNIT_SECONDS = {
     **dict.fromkeys(("mo", "month", "months"), 30 * 86_400),
     **dict.fromkeys(("y", "yr", "year", "years"), 365 * 86_400),
 }
-_PART = re.compile(r"(\d+(?:[.,]\d+)?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
-_FILLER = re.compile(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
-_ISO = re.compile(
+_PART = lazy(r"(\d+(?:[.,]\d+)?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
+_FILLER = lazy(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
+_ISO = lazy(
     r"p(?=.)(?:(?P<y>[\d.,]+)y)?(?:(?P<mo>[\d.,]+)m)?(?:(?P<w>[\d.,]+)w)?(?:(?P<d>[\d.,]+)d)?"
     r"(?:t(?=.)(?:(?P<h>[\d.,]+)h)?(?:(?P<m>[\d.,]+)m)?(?:(?P<s>[\d.,]+)s)?)?"
 )

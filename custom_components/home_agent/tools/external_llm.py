@@ -24,17 +24,18 @@ from ..errors import ToolExecutionError, ValidationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Completion, Endpoint, Usage
+from ..regex import lazy
 from ..safety import firewall
 from ..safety.disclosure import DataPolicy, Disclosure
 from .base import HomeAgentTool, ToolRun
-from .outgoing import LEFT_OUT, Outgoing
+from .outgoing import Outgoing
 
 MAX_CHARS: Final = 20_000
 """Characters of prompt and context together."""
 MARGIN: Final = 0.5
 """Seconds before the handler's own limit, so that the model reads who was late."""
 
-_THOUGHT: Final = re.compile(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _PROBLEMS: Final[Mapping[ErrorKind, str]] = {
     ErrorKind.AUTH: "refuses its key",
     ErrorKind.RATE_LIMIT: "asks for patience or has no credit left",
@@ -140,18 +141,15 @@ class ExternalModelTool(HomeAgentTool):
     async def _async_question(self, args: Mapping[str, Any], run: ToolRun) -> tuple[str, tuple[str, ...]]:
         """Return what is sent, and what of it was left out. Raises ValidationError if it cannot be sent."""
         prompt, context = args["prompt"], args.get("context") or {}
+        if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
+            raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
         left_out: tuple[str, ...] = ()
         if not self._model.disclosure.home and run.disclosure.home:
-            remaining = await self._outgoing.async_cut(prompt, context, run, self._model.disclosure)
-            prompt, context, left_out = remaining.prompt, remaining.context, remaining.left_out
-            if not prompt.replace(LEFT_OUT, "").strip():
-                kept = ", ".join(left_out)
-                raise ValidationError(f"prompt: the external model is outside the house and not told {kept}")
-        data = context if isinstance(context, str) else json_dumps(context)
-        question = f"{prompt}\n\n{data}" if context else prompt
-        if len(question) > MAX_CHARS:
-            raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
-        return question, left_out
+            sent = await self._outgoing.async_question(
+                self.name, prompt, context, run, self._model.disclosure
+            )
+            prompt, context, left_out = sent.text, sent.data, sent.left_out
+        return f"{prompt}\n\n{json_dumps(context)}" if context else prompt, left_out
 
 
 def external_tools(

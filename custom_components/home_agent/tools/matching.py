@@ -4,19 +4,19 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nsmallest
-import re
 from typing import Final
 import unicodedata
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.spoken_words import DOMAIN_WORDS
+from ..regex import lazy
 from .words import STOP_WORDS
 
 _SPECIAL = str.maketrans(
     {"ß": "ss", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}
 )
 _DIACRITICS = range(0x300, 0x370)
-_NO_WORD = re.compile("[^a-z0-9]+")
+_NO_WORD = lazy("[^a-z0-9]+")
 
 MIN_COVERAGE = 0.72
 """Share of what was asked for that a near match must account for."""

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
-import re
 from typing import override
 
 from homeassistant.core import HomeAssistant, callback
@@ -13,13 +12,14 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
 from ..const import DOMAIN, LOGGER
+from ..regex import lazy
 
 MAX_NAME = 64
 GET_SECONDS = 10
 NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
 """APIs whose prompt tells what our catalogue tells already."""
 
-_NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9_-]")
+_NOT_ALLOWED = lazy(r"[^a-zA-Z0-9_-]")
 
 
 class OtherTool(llm.Tool):

@@ -1,166 +1,151 @@
-"""What of a question may leave the house: without what the data policy keeps from models outside it."""
+"""What leaves the house for somebody else's server: one sanitiser for all of it, and a line in the audit log."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-import re
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final, Self
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers.json import json_dumps
 
+from ..const import CONF_SANITIZER_KEYWORDS
+from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..memory.memories import Memories
 from ..memory.profile import Profile
+from ..memory.profile_records import Sensitivity
 from ..memory.visibility import is_entry_visible, is_visible
-from ..memory.words import STEM
+from ..safety.audit import AuditKind
 from ..safety.disclosure import Disclosure
-from ..safety.sanitizer import Sanitizer
-from ..vector.text import fold, words
+from ..safety.private_patterns import Kind
+from ..safety.sanitizer import Sanitized, Sanitizer, Sending, Shortened
+from ..safety.shortening import LEFT_OUT, STATES, Untold
 from .base import ToolRun
+from .redaction import redacted
 
-LEFT_OUT: Final = "(left out)"
-ALIKE: Final = 0.6
-"""Share of the words of something remembered from which a sentence tells it."""
-SHORTEST: Final = 3
-MAX_DEPTH: Final = 10
-
-MEMORIES: Final = "what is remembered"
-STATES: Final = "states of the house"
-PRIVATE: Final = "private words"
-
-_SENTENCE: Final = re.compile(r".+?(?:[.!?;]+(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class Remaining:
-    """A question as it may leave, and what was taken out of it."""
-
-    prompt: str
-    context: Any
-    left_out: tuple[str, ...]
+OF_STATES: Final = frozenset({Kind.ROOM, Kind.PLACE, Kind.DEVICE, Kind.ENTITY_ID})
+"""What a model that may read states knows anyway."""
+OF_PEOPLE: Final = frozenset({Kind.PERSON, Kind.SCHEDULE})
+"""What a model that may know the household knows anyway."""
+ALLOWING: Final = "If this tool is to have it, the person writes private_words: true into its handler."
+MAX_DEPTH: Final = 20
 
 
 class Outgoing:
-    """Takes out of a question what a model outside the house is not told."""
+    """Sanitises queries, arguments and questions of one agent before they leave, and notes them."""
 
-    def __init__(self, memories: Memories, profile: Profile, sanitizer: Sanitizer) -> None:
-        """Take what is remembered, what is known of persons, and what finds private words."""
+    def __init__(self, sanitizer: Sanitizer, memories: Memories, profile: Profile) -> None:
+        """Take what finds private words, what is remembered, and what is known of persons."""
         self._sanitizer = sanitizer
         self._memories = memories
         self._profile = profile
 
-    async def async_cut(self, prompt: str, context: Any, run: ToolRun, model: Disclosure) -> Remaining:
-        """Return what of a question a model outside may read.
+    @classmethod
+    def of(
+        cls, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
+    ) -> Self:
+        """Return what the options want: nothing remembered in private leaves either."""
+
+        def private_texts() -> Iterator[str]:
+            yield from (memory.content for memory in memories.all() if memory.private)
+            hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
+            yield from (entry.value for entry in hidden)
+
+        return cls(Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts), memories, profile)
+
+    async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
+        """Return what is searched for; the caller notes it. Raises ToolExecutionError for what is held back."""
+        sent = await self._sanitizer.async_clean(
+            query, language=run.speaker.language, strict=run.tainted, said=run.sentence
+        )
+        if sent.blocked:
+            self.note(tool, query, sent, run)
+            raise ToolExecutionError(sent.advice)
+        return sent
+
+    async def async_check(self, tool: str, args: Mapping[str, Any], run: ToolRun, *, private: bool) -> None:
+        """Let the arguments of a call through as they are; `private` is what the household lets the tool have.
+
+        Text from outside gets nothing private out whatever the household allows. Raises PermissionDenied.
+        """
+        texts = [text for value in args.values() for text in _texts(value)]
+        checked = Sanitized("")
+        if texts and (run.tainted or not private):
+            checked = await self._sanitizer.async_check(texts, _sending(run))
+        self.note(tool, json_dumps(redacted(args)), checked, run)
+        if checked.blocked:
+            raise PermissionDenied(checked.advice if run.tainted else f"{checked.advice} {ALLOWING}")
+
+    async def async_question(
+        self, tool: str, prompt: str, context: Any, run: ToolRun, model: Disclosure
+    ) -> Shortened:
+        """Return what of a question a model outside may read. Raises ValidationError where nothing is left.
 
         Sentences that tell what is remembered go, but for words that the person has just said. Where states
         stay at home the context goes, and with it each sentence that names an entity.
         """
-        kept = self._kept(run.speaker.person_id, model)
-        names: list[str] = []
-        if not model.states:
-            names = [
-                fold(name)
-                for record in run.house.entities.values()
-                for name in (record.entity_id, record.name, *record.aliases)
-                if len(name) > SHORTEST
-            ]
-        said = f"{run.sentence} {run.speaker.person or ''}"
+        kept = context if model.states else None
+        known = (OF_STATES if model.states else frozenset()) | (OF_PEOPLE if model.people else frozenset())
+        names = () if model.states else tuple(_names(run))
+        untold = Untold(texts=tuple(self._untold(run.speaker.person_id, model)), names=names)
+        sent = await self._sanitizer.async_shorten(prompt, kept, untold, _sending(run, known, own_words=True))
+        left_out = tuple(sorted({*sent.left_out, *((STATES,) if context and not model.states else ())}))
+        held_back = not sent.text.replace(LEFT_OUT, "").strip()
+        told = "" if held_back else sent.text
+        self.note(tool, prompt, Sanitized(told, left_out, blocked=held_back), run)
+        if held_back:
+            kept_back = ", ".join(left_out)
+            raise ValidationError(f"prompt: the external model is outside the house and not told {kept_back}")
+        return Shortened(sent.text, sent.data, left_out)
 
-        def cut() -> Remaining:
-            filter_ = _Filter(said, kept, names)
-            shorter = filter_.text(prompt)
-            inside = filter_.value(context) if model.states else None
-            if context and not model.states:
-                filter_.found.add(STATES)
-            return Remaining(shorter, inside, tuple(sorted(filter_.found)))
+    def note(self, tool: str, query: str, sent: Sanitized, run: ToolRun, problem: str | None = None) -> None:
+        """Keep what left, or was held back, in the audit log."""
+        speaker = run.speaker
+        run.handler.journal.note(
+            AuditKind.SEARCH,
+            tool=tool,
+            query=query,
+            sent=None if sent.blocked else sent.text or query,
+            blocked=sent.blocked,
+            reason=", ".join(sent.found) or problem,
+            error=problem if sent.found else None,
+            tainted=run.tainted or None,
+            user_id=speaker.context.user_id,
+            device_id=speaker.device_id,
+            conversation_id=speaker.conversation_id,
+        )
 
-        remaining = await run.hass.async_add_executor_job(cut)
-        if model.states and not run.tainted:
-            return remaining
-        return await self._async_sanitized(remaining, run)
-
-    async def _async_sanitized(self, remaining: Remaining, run: ToolRun) -> Remaining:
-        """Return a question without names of the house and other private words."""
-        texts = [remaining.prompt, *([json_dumps(remaining.context)] if remaining.context else [])]
-        cleaned = [
-            await self._sanitizer.async_clean(
-                text, language=run.speaker.language, strict=run.tainted, said=run.sentence
-            )
-            for text in texts
-        ]
-        if not any(found.found or found.blocked for found in cleaned):
-            return remaining
-        left_out = tuple(sorted({*remaining.left_out, PRIVATE}))
-        prompt = "" if cleaned[0].blocked else cleaned[0].text
-        context = None
-        if len(cleaned) > 1 and not cleaned[1].blocked:
-            context = remaining.context if not cleaned[1].found else cleaned[1].text
-        return Remaining(prompt, context, left_out)
-
-    def _kept(self, person_id: str | None, model: Disclosure) -> list[str]:
-        """Return the texts that a model outside is not told."""
-        memories = (memory for memory in self._memories.all() if not is_visible(memory, person_id, model))
+    def _untold(self, person_id: str | None, model: Disclosure) -> Iterator[str]:
+        """Yield what is remembered and not for a model outside."""
+        yield from (
+            memory.content for memory in self._memories.all() if not is_visible(memory, person_id, model)
+        )
         entries = self._profile.entries(lambda entry: not is_entry_visible(entry, person_id, model))
-        return [
-            *(memory.content for memory in memories),
-            *(f"{entry.key} {entry.value}" for entry in entries),
-        ]
+        yield from (f"{entry.key} {entry.value}" for entry in entries)
 
 
-@dataclass(slots=True)
-class _Filter:
-    """Leaves out sentences that tell too much."""
-
-    said: str
-    remembered: Iterable[str]
-    names: Iterable[str]
-    found: set[str] = field(default_factory=set)
-    _telling: list[set[str]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        """Take what is remembered as words, less those that the person has just said."""
-        said = _stems(self.said)
-        told = (_stems(text) - said for text in self.remembered)
-        self._telling = [stems for stems in told if stems]
-
-    def value(self, value: Any, depth: int = 0) -> Any:
-        """Return JSON with each of its texts as it may be read."""
-        if isinstance(value, str):
-            return self.text(value)
-        if depth >= MAX_DEPTH:
-            return LEFT_OUT
-        if isinstance(value, dict):
-            # A key and its value tell something together: "diet": "vegetarian".
-            return {
-                self.text(key): LEFT_OUT
-                if isinstance(item, str) and self._reason(f"{key} {item}")
-                else self.value(item, depth + 1)
-                for key, item in value.items()
-            }
-        if isinstance(value, list):
-            return [self.value(item, depth + 1) for item in value]
-        return value
-
-    def text(self, text: str) -> str:
-        """Return a text without the sentences that tell too much."""
-        return "".join(
-            f"{LEFT_OUT} " if self._reason(sentence) else sentence for sentence in _SENTENCE.findall(text)
-        ).strip()
-
-    def _reason(self, sentence: str) -> str:
-        """Return what a sentence tells that is not told outside; empty if nothing."""
-        stems, folded = _stems(sentence), fold(sentence)
-        if any(len(stems & told) >= ALIKE * len(told) for told in self._telling):
-            self.found.add(MEMORIES)
-            return MEMORIES
-        if any(name in folded for name in self.names):
-            self.found.add(STATES)
-            return STATES
-        return ""
+def _sending(run: ToolRun, known: frozenset[Kind] = frozenset(), *, own_words: bool = False) -> Sending:
+    """Return in which turn something is about to leave."""
+    return Sending(
+        language=run.speaker.language,
+        strict=run.tainted,
+        said=run.sentence,
+        known=known,
+        own_words=own_words,
+    )
 
 
-def _stems(text: str) -> set[str]:
-    """Return the beginnings of the words of a text that say something."""
-    return {
-        word[:STEM]
-        for word in words(text)
-        if len(word) >= SHORTEST or not word.isascii() or any(char.isdigit() for char in word)
-    }
+def _names(run: ToolRun) -> Iterator[str]:
+    """Yield what the entities of the house are called."""
+    for record in run.house.entities.values():
+        yield from (record.entity_id, record.name, *record.aliases)
+
+
+def _texts(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
+    """Yield the texts and numbers of an argument, and the names of its fields."""
+    if isinstance(value, Mapping) and depth:
+        for key, item in value.items():
+            yield from _texts(key, depth - 1)
+            yield from _texts(item, depth - 1)
+    elif isinstance(value, list | tuple) and depth:
+        for item in value:
+            yield from _texts(item, depth - 1)
+    elif value is not None and not isinstance(value, bool) and (text := str(value)).strip():
+        yield text

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from homeassistant.helpers.redact import REDACTED
 
+from ..regex import lazy
+
 UNPARSED: Final = "_unparsed"
 """Where arguments stand that were not JSON, so that the guard can answer them."""
 
@@ -52,7 +54,7 @@ MAX_DEPTH: Final = 20
 SHORT: Final = 4
 """A shorter secret is taken out of a text only where it stands alone; 1 is in many numbers."""
 
-_WORDS = re.compile(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
+_WORDS = lazy(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
 def is_secret(key: object) -> bool:

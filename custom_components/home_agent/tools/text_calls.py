@@ -11,6 +11,8 @@ import json
 import re
 from typing import Any, Final
 
+from ..regex import lazy
+
 NAME_KEYS: Final = ("name", "function", "tool", "tool_name", "function_name", "recipient_name")
 ARGUMENT_KEYS: Final = (
     "arguments",
@@ -29,20 +31,20 @@ MAX_DEPTH: Final = 4
 
 _NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
 _QUOTE_MARK: Final = '<|"|>'
-_TAG: Final = re.compile(r"<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]")
-_INVOKE: Final = re.compile(rf"<(?:\w+:)?(?:invoke\s+name=|function[= ](?:name=)?)[\"']?({_NAME})[\"']?\s*>")
-_XML_ARGUMENT: Final = re.compile(
+_TAG: Final = lazy(r"<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]")
+_INVOKE: Final = lazy(rf"<(?:\w+:)?(?:invoke\s+name=|function[= ](?:name=)?)[\"']?({_NAME})[\"']?\s*>")
+_XML_ARGUMENT: Final = lazy(
     r"<(?:\w+:)?parameter(?:\s+name)?=[\"']?([\w.-]{1,60})[\"']?[^>]{0,40}>\s*(.*?)\s*</(?:\w+:)?parameter>",
     re.DOTALL,
 )
-_NAMED_JSON: Final = re.compile(
+_NAMED_JSON: Final = lazy(
     rf"({_NAME}?)(?::\d{{1,4}})?\s{{0,5}}(?:\[ARGS\]|<[|][\w\u2581]+[|]>)?\s{{0,5}}(?=\{{)"
 )
-_BARE_KEY: Final = re.compile(r"([{,]\s{0,20})([A-Za-z_]\w{0,40})(\s{0,4}:)")
-_NAME_PAIR: Final = re.compile(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*[\"']({_NAME})[\"']")
-_ARGUMENTS_START: Final = re.compile(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:\s*(?=\{{)")
-_CALL_START: Final = re.compile(rf"(?<![\w.])({_NAME})\(")
-_PAIR: Final = re.compile(
+_BARE_KEY: Final = lazy(r"([{,]\s{0,20})([A-Za-z_]\w{0,40})(\s{0,4}:)")
+_NAME_PAIR: Final = lazy(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*[\"']({_NAME})[\"']")
+_ARGUMENTS_START: Final = lazy(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:\s*(?=\{{)")
+_CALL_START: Final = lazy(rf"(?<![\w.])({_NAME})\(")
+_PAIR: Final = lazy(
     r"(?:^|[\s,;])(?:[-*]\s*)?(\w{1,40})\s?[:=]\s*(\"[^\"]*\"|'[^']*'|\[[^\]]*\]|.+?)"
     r"(?=[\s,;]+(?:[-*]\s*)?\w{1,40}\s?[:=]|\s*$)"
 )

@@ -4,13 +4,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, time
-import re
 from typing import Any
 
 from homeassistant.const import UnitOfTemperature
 from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
+from ..regex import lazy
 from .matching import fold
 from .words import COLORS, WARMTH
 
@@ -45,15 +45,13 @@ HVAC_WORDS = {
     "heating_cooling": "heat_cool",
 }
 
-_NUMBER = re.compile(r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
-_LISTED = re.compile(r"\d+(?:\.\d+)?")
+_NUMBER = lazy(r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
+_LISTED = lazy(r"\d+(?:\.\d+)?")
 """A number among others, where the comma separates."""
-_TEMPERATURE = re.compile(
-    r"([-+]?\d+(?:[.,]\d+)?)\s*(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?"
-)
-_SPAN = re.compile(r"(\d+(?:[.,]\d+)?)\s*(h|m|s)[a-z]*[\s,]*(?:and\s+)?")
-_CLOCK = re.compile(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})")
-_HEX = re.compile(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
+_TEMPERATURE = lazy(r"([-+]?\d+(?:[.,]\d+)?)\s*(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?")
+_SPAN = lazy(r"(\d+(?:[.,]\d+)?)\s*(h|m|s)[a-z]*[\s,]*(?:and\s+)?")
+_CLOCK = lazy(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})")
+_HEX = lazy(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 

@@ -1,8 +1,9 @@
 """Text as it is compared and as it may be shown: folding, splitting into words, cleaning."""
 
 from functools import lru_cache
-import re
 import unicodedata
+
+from ..regex import lazy
 
 UNDECOMPOSED = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th"}
@@ -21,10 +22,10 @@ UNSPACED = (
 )
 """Scripts that put no space between words; their text is taken in pairs of characters."""
 
-_WORD = re.compile(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
-_UNSPACED_RUN = re.compile(rf"[{UNSPACED}]")
-_NUMBERED = re.compile(r"^([^\W\d_]{2,})(\d+)$")
-_BREAKS = re.compile(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
+_WORD = lazy(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_UNSPACED_RUN = lazy(rf"[{UNSPACED}]")
+_NUMBERED = lazy(r"^([^\W\d_]{2,})(\d+)$")
+_BREAKS = lazy(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
 _JOINERS = frozenset("\u200c\u200d")
 """Zero-width characters that some scripts and emoji need."""
 

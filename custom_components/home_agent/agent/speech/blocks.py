@@ -1,16 +1,16 @@
 """Takes thoughts, tool calls and special tokens out of a reply that arrives in pieces."""
 
 from collections.abc import Collection
-import re
 from typing import Final
 
+from ...regex import lazy
 from . import dialects
 from .openers import MAX_BLOCK, Block, Openers, Place, thought
 
 REMOVED: Final = ""
 """Stands in the text for something that was taken out."""
 
-_WORD: Final = re.compile(r"\w+")
+_WORD: Final = lazy(r"\w+")
 
 
 class BlockFilter:

@@ -6,6 +6,8 @@ from functools import lru_cache
 import re
 from typing import Final
 
+from ...regex import lazy
+
 
 def _words(text: str) -> tuple[str, ...]:
     """Return the words of a text."""
@@ -96,20 +98,20 @@ THINK_CHANNELS: Final = frozenset(_words("analysis thought think thinking reason
 NAMESPACES: Final = ("functions.", "default_api.")
 CALL_FENCES: Final = frozenset(_words("tool_code tool_call tool_calls tool_use function_call"))
 
-TAG: Final = re.compile(
+TAG: Final = lazy(
     r"<(?P<bar>[|\uff5c])?(?P<slash>/)?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40}|\")"
     r"(?P<rest>[\s=/][^<>]{0,200}?)?(?P<bar2>[|\uff5c])?>"
 )
-TAG_PART: Final = re.compile(
+TAG_PART: Final = lazy(
     r"<(?P<bar>[|\uff5c])?/?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40}|\")?"
     r"(?P<rest>[\s=/][^<>]{0,200})?[|\uff5c]?\Z"
 )
-MOON_TAG: Final = re.compile(r"\u25c1(?P<slash>/)?(?P<name>[a-z_]{1,20})\u25b7")
-MOON_PART: Final = re.compile(r"\u25c1/?[a-z_]{0,20}\Z")
-SQUARE_TAG: Final = re.compile(r"\[(?P<slash>/)?(?P<name>[A-Za-z_]{3,20})\]")
-SQUARE_PART: Final = re.compile(r"\[/?(?P<name>[A-Za-z_]{0,20})\Z")
-ROLE: Final = re.compile(r"[ \t]*([A-Za-z_]{0,20})([^<\n]{0,100})")
-CHANNEL: Final = re.compile(r"[ \t]*([A-Za-z_]{0,20})((?:[^<\n]|<\|constrain\|>){0,120})(<\|message\|>|\n)?")
+MOON_TAG: Final = lazy(r"\u25c1(?P<slash>/)?(?P<name>[a-z_]{1,20})\u25b7")
+MOON_PART: Final = lazy(r"\u25c1/?[a-z_]{0,20}\Z")
+SQUARE_TAG: Final = lazy(r"\[(?P<slash>/)?(?P<name>[A-Za-z_]{3,20})\]")
+SQUARE_PART: Final = lazy(r"\[/?(?P<name>[A-Za-z_]{0,20})\Z")
+ROLE: Final = lazy(r"[ \t]*([A-Za-z_]{0,20})([^<\n]{0,100})")
+CHANNEL: Final = lazy(r"[ \t]*([A-Za-z_]{0,20})((?:[^<\n]|<\|constrain\|>){0,120})(<\|message\|>|\n)?")
 CHANNEL_NEXT: Final = ("<|message|>", "<|constrain|>")
 
 END_OF_TURN: Final = (
@@ -126,15 +128,15 @@ def _names(names: Iterable[str]) -> str:
     return "|".join(re.escape(name).replace("_", "[_\u2581]") for name in names)
 
 
-THINK_CLOSE: Final = re.compile(
+THINK_CLOSE: Final = lazy(
     rf"<[|\uff5c]?/(?:{_names(THINK_NAMES)})\s{{0,8}}[|\uff5c]?>|<(?:{_names(THINK_NAMES)}|channel)\|>"
     rf"|<[|\uff5c](?:{_names(THINK_ENDS)})[|\uff5c]>|\[/think\]|\u25c1/think\u25b7|{END_OF_TURN}|{HEADER_AHEAD}",
     re.IGNORECASE,
 )
-TURN_CLOSE: Final = re.compile(HEADER_AHEAD)
-HARMONY_CLOSE: Final = re.compile(f"{END_OF_TURN}|{HEADER_AHEAD}")
-CALL_CLOSE: Final = re.compile(END_OF_TURN)
-FENCE_CLOSE: Final = re.compile(r"`{3}")
+TURN_CLOSE: Final = lazy(HEADER_AHEAD)
+HARMONY_CLOSE: Final = lazy(f"{END_OF_TURN}|{HEADER_AHEAD}")
+CALL_CLOSE: Final = lazy(END_OF_TURN)
+FENCE_CLOSE: Final = lazy(r"`{3}")
 
 
 def closing(name: str) -> re.Pattern[str]:
@@ -162,12 +164,12 @@ _NAME_KEY: Final = (
 _ARGUMENTS_KEY: Final = (
     r"""["']?(?:arguments|parameters|args|params|kwargs|input|action_input|tool_input)["']?\s{0,9}:"""
 )
-_HAS_NAME: Final = re.compile(_NAME_KEY)
-_HAS_ARGUMENTS: Final = re.compile(_ARGUMENTS_KEY)
-_CALL_LIST: Final = re.compile(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
-ARGUMENTS: Final = re.compile(r"""\s{0,20}(?:\w{1,40}\s{0,4}[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
-_INTENT_START: Final = re.compile("Hass[A-Z]")
-_WORD_START: Final = re.compile(r"\b\w")
+_HAS_NAME: Final = lazy(_NAME_KEY)
+_HAS_ARGUMENTS: Final = lazy(_ARGUMENTS_KEY)
+_CALL_LIST: Final = lazy(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
+ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}\s{0,4}[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
+_INTENT_START: Final = lazy("Hass[A-Z]")
+_WORD_START: Final = lazy(r"\b\w")
 
 
 class ToolNames:

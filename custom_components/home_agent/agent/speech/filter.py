@@ -2,14 +2,14 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-import re
 from typing import Final
 
+from ...regex import lazy
 from .blocks import REMOVED, BlockFilter
 from .flow import Flow
 from .plain import PlainText
 
-_WORD: Final = re.compile(" ?([A-Za-z]+)")
+_WORD: Final = lazy(" ?([A-Za-z]+)")
 
 
 @dataclass(slots=True)

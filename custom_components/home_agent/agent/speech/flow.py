@@ -1,17 +1,18 @@
 """White space and pauses between what is left when something was taken out."""
 
-import re
 from typing import Final
 
-_SPACES: Final = re.compile(r"\s+")
+from ...regex import lazy
+
+_SPACES: Final = lazy(r"\s+")
 _ENDS: Final = frozenset(
     ".,;:!?\u2026\u3002\uff01\uff1f\u3001\uff0c\uff1a\uff1b\u060c\u061f\u0964\u2013\u2014"
 )
 _QUOTES: Final = frozenset("\"'\u201d\u2019\u00bb)")
 _CLOSING: Final = frozenset(".,;:!?)\u2026\u3002\uff01\uff1f\u3001\uff0c")
-_WIDE: Final = re.compile("[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE: Final = lazy("[\u3040-\u30ff\u3400-\u9fff]")
 _WIDE_MARKS: Final = {",": "\u3001", ".": "\u3002"}
-_WIDE_MARK: Final = re.compile("[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
+_WIDE_MARK: Final = lazy("[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _MAX_SPACE: Final = 200
 
 

@@ -6,6 +6,7 @@ import json
 import re
 from typing import ClassVar, Final, NamedTuple
 
+from ...regex import lazy
 from . import dialects
 from .dialects import Mark, ToolNames
 from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
@@ -13,23 +14,23 @@ from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
 
-_OBJECT: Final = re.compile(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
-_OBJECT_PART: Final = re.compile(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
-_LIST_PART: Final = re.compile(r"\[\s{0,20}(?:\{\s{0,20})?\Z")
-_LIST_OF_OBJECTS: Final = re.compile(r"\[\s{0,20}\{\s{0,20}[\"'\w]")
-_LIST_OF_STRINGS: Final = re.compile(r"\[\s{0,20}\"")
-_LIST_START: Final = re.compile(r"\[\s{0,20}")
-_FENCE: Final = re.compile(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
-_TICKS: Final = re.compile(r"`{1,9}")
-_AFTER_NAME: Final = re.compile(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>)?\s{0,3}(\{)")
-_AFTER_PART: Final = re.compile(r"(?::\d{0,4})?\s{0,3}(?:<[|\w\u2581]{0,42}>?)?\s{0,3}\Z")
-_KEY: Final = re.compile(
+_OBJECT: Final = lazy(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
+_OBJECT_PART: Final = lazy(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
+_LIST_PART: Final = lazy(r"\[\s{0,20}(?:\{\s{0,20})?\Z")
+_LIST_OF_OBJECTS: Final = lazy(r"\[\s{0,20}\{\s{0,20}[\"'\w]")
+_LIST_OF_STRINGS: Final = lazy(r"\[\s{0,20}\"")
+_LIST_START: Final = lazy(r"\[\s{0,20}")
+_FENCE: Final = lazy(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
+_TICKS: Final = lazy(r"`{1,9}")
+_AFTER_NAME: Final = lazy(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>)?\s{0,3}(\{)")
+_AFTER_PART: Final = lazy(r"(?::\d{0,4})?\s{0,3}(?:<[|\w\u2581]{0,42}>?)?\s{0,3}\Z")
+_KEY: Final = lazy(
     r"(?:[ \t]{0,4}\n[ \t]{0,4}(?:[-*][ \t]{0,2})?|[ \t]{1,4}(?:-[ \t]{1,4})?)\w{1,20}[ \t]?[:=]"
 )
-_KEY_PART: Final = re.compile(r"[ \t]{0,4}\n?[ \t]{0,4}(?:[-*][ \t]{0,4})?(?:\w{1,20}[ \t]?)?\Z")
-_BARE_ARGUMENTS: Final = re.compile(r"(?:[ \t]+[^\s!?:;,]*[^\s.!?:;,]){1,8}[ \t]*")
-_LINE: Final = re.compile(r"[^\n]{0,200}")
-_WORD: Final = re.compile(r"\w+")
+_KEY_PART: Final = lazy(r"[ \t]{0,4}\n?[ \t]{0,4}(?:[-*][ \t]{0,4})?(?:\w{1,20}[ \t]?)?\Z")
+_BARE_ARGUMENTS: Final = lazy(r"(?:[ \t]+[^\s!?:;,]*[^\s.!?:;,]){1,8}[ \t]*")
+_LINE: Final = lazy(r"[^\n]{0,200}")
+_WORD: Final = lazy(r"\w+")
 
 _FENCE_TICKS: Final = 3
 _MAX_NAME: Final = 64

@@ -5,6 +5,7 @@ import html
 import re
 from typing import ClassVar, Final
 
+from ...regex import lazy
 from . import markup
 from .emphasis import Emphasis, is_word
 from .flow import Flow
@@ -16,9 +17,9 @@ _ITEM: Final = "item"
 _TEXT: Final = "text"
 _ROW: Final = "row"
 _HEADING: Final = "heading"
-_LINK_END: Final = re.compile(r"[()\n]")
-_WORD_CHAR: Final = re.compile(r"\w")
-_BRACKET_END: Final = re.compile(r"[\]\n]")
+_LINK_END: Final = lazy(r"[()\n]")
+_WORD_CHAR: Final = lazy(r"\w")
+_BRACKET_END: Final = lazy(r"[\]\n]")
 
 
 _LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")

@@ -7,13 +7,15 @@ however the text was cut.
 import re
 from typing import Final, NamedTuple, Protocol
 
+from ...regex import lazy
+
 _WINDOW: Final = 48
 """Longest mark that may be cut at the end of a piece."""
 _STARTS: Final = "<[\u25c1`"
 _BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
-_PROSE: Final = re.compile(r"\n\s{0,8}[^\W\d_]{1,12},? [^\W\d_]")
+_PROSE: Final = lazy(r"\n\s{0,8}[^\W\d_]{1,12},? [^\W\d_]")
 """A new line that begins with words: what stood before was JSON without its last bracket."""
-_LINE_KEY: Final = re.compile(r"\n[ \t]{0,8}(?:[-*][ \t]{1,4})?\w{1,20}[ \t]?[:=]")
+_LINE_KEY: Final = lazy(r"\n[ \t]{0,8}(?:[-*][ \t]{1,4})?\w{1,20}[ \t]?[:=]")
 
 _NAME_SIGNS: Final = "_.:-"
 """Stand in the name of a tool before its JSON."""
@@ -126,7 +128,7 @@ class Balanced:
         return Step(at + 1, at + 1, done=False)
 
 
-_QUOTED: Final = {'"': re.compile(r'["\\]'), "'": re.compile(r"['\\\n]")}
+_QUOTED: Final = {'"': lazy(r'["\\]'), "'": lazy(r"['\\\n]")}
 
 
 class TaggedCall:

@@ -1,12 +1,13 @@
 """Addresses of model servers: what people type, and where the requests go."""
 
 from functools import lru_cache
-import re
 from typing import Final
 
 from yarl import URL
 
-_HOST: Final = re.compile(r"[^\s/?#@]+")
+from ...regex import lazy
+
+_HOST: Final = lazy(r"[^\s/?#@]+")
 _PASTED: Final = ("/chat/completions", "/completions", "/embeddings", "/models", "/api/chat", "/api/generate")
 _AZURE: Final = (
     ".openai.azure.com",

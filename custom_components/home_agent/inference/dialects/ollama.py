@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, override
 import orjson
 from yarl import URL
 
+from ...regex import lazy
 from ..errors import in_stream
 from ..models import ChatRequest, Delta, Dialect, Endpoint, Usage
 from . import address
@@ -18,7 +19,7 @@ _OPTIONS: Final = {
     "top_p": "top_p",
     "max_tokens": "num_predict",
 }
-_DATA_URL: Final = re.compile(r"data:[^,;]*;base64,(.*)", re.DOTALL)
+_DATA_URL: Final = lazy(r"data:[^,;]*;base64,(.*)", re.DOTALL)
 
 
 class OllamaWire(Wire):

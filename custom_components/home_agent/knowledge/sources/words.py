@@ -19,6 +19,7 @@ from homeassistant.helpers import (
 )
 from homeassistant.helpers.template import Template
 
+from ...regex import lazy
 from ...vector.text import clean
 from ..binary_words import BINARY_WORDS
 from ..house import HouseSnapshot
@@ -29,7 +30,7 @@ TEXT_CHARS: Final = 80
 MAX_NAMED: Final = 8
 """Things named one by one; of the others the number is said."""
 TARGETS: Final = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
-PRIVATE: Final = re.compile(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
+PRIVATE: Final = lazy(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
 """Names of values that are never shown."""
 UNNAMED: Final[Mapping[str, str]] = {
     "automation": "another automation",
@@ -41,9 +42,9 @@ UNNAMED: Final[Mapping[str, str]] = {
 KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
 """Entities of every house."""
 
-_IDS = re.compile(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
-_DIGITS = re.compile(r"\d{4,}")
-_CLOCK = re.compile(r"-?\d{1,4}:\d{2}(?::\d{2}(?:\.\d+)?)?")
+_IDS = lazy(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
+_DIGITS = lazy(r"\d{4,}")
+_CLOCK = lazy(r"-?\d{1,4}:\d{2}(?::\d{2}(?:\.\d+)?)?")
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _KINDS: Final[Mapping[str, str]] = {
     "homeassistant": "everything",

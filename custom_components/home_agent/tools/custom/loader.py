@@ -4,7 +4,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 import os
-import re
 from typing import Any, Final
 
 import probatio
@@ -15,6 +14,7 @@ from homeassistant.helpers.template import TemplateEnvironment
 from homeassistant.util.hass_dict import HassKey
 
 from ...const import CONF_TOOLS_DISABLED, DOMAIN, LOGGER
+from ...regex import lazy
 from ..json_schema import JsonSchema
 from .base import CustomTool, Definition
 from .checks import Place, Problem, Report, Section, Written
@@ -38,7 +38,7 @@ MAX_TOOLS: Final = 100
 MAX_DESCRIPTION: Final = 1_000
 MAX_SCHEMA: Final = 8_000
 ISSUE: Final = "custom_tool_invalid"
-_NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_NAME = lazy(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _EXAMPLE_SCHEMA: Final = "`type: object` and `properties:` with one entry for each argument"
 
 

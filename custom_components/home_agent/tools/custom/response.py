@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-import re
 from typing import Any, Final
 
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
+from ...regex import lazy
 from .checks import Section
 from .http import Answer
 from .templates import Text, Variables, Writer
@@ -16,7 +16,7 @@ FORMATS: Final = ("auto", "json", "text")
 EXTRA: Final = ("value", "value_json", "status")
 """What a template of the answer has besides the arguments."""
 MAX_LISTED: Final = 8
-_STEP = re.compile(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
+_STEP = lazy(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
 _READABLE: Final = (
     "text/",
     "application/json",

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-import re
 from typing import Any, Final, override
 from urllib.parse import urlencode
 
@@ -16,6 +15,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...const import CONF_REST_ALLOWED_HOSTS, CONF_SANITIZER_KEYWORDS
 from ...errors import PermissionDenied, ToolExecutionError
+from ...regex import lazy
 from ...safety.sanitizer import Sanitizer
 from ..base import ToolRun
 from ..redaction import is_secret
@@ -45,8 +45,8 @@ ADVICE: Final[Mapping[int, str]] = {
 FORBIDDEN_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
 )
-HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
+HEADER = lazy(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+CONTROL = lazy(r"[\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-import re
 from typing import Any, Final, override
 
 from homeassistant.const import ATTR_ENTITY_ID
@@ -12,6 +11,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ...errors import ToolExecutionError
+from ...regex import lazy
 from ...safety.defaults import BLOCKED
 from ...safety.rules import Effect, RuleSet
 from ..base import ServiceCall, ToolRun
@@ -27,7 +27,7 @@ REFUSED: Final = {
     "scene.apply": "sets states that nobody checked. Save them as a scene and use scene.turn_on",
     "scene.create": "keeps states that nobody checked. Save them as a scene and use scene.turn_on",
 }
-_SERVICE = re.compile(r"[a-z0-9_]+\.[a-z0-9_]+")
+_SERVICE = lazy(r"[a-z0-9_]+\.[a-z0-9_]+")
 _EXAMPLE = "`action: notify.family`"
 _BLOCKED = RuleSet(BLOCKED)
 

@@ -15,10 +15,11 @@ from homeassistant.helpers.template import Template, TemplateEnvironment
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
+from ...regex import lazy
 from .checks import Section
 
 MAX_REASON: Final = 120
-SINGLE: Final = re.compile(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
+SINGLE: Final = lazy(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
 _LIST_OR_MAPPING = (list, Mapping)
 
 type Variables = Mapping[str, Any]

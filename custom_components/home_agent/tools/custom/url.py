@@ -8,15 +8,16 @@ from urllib.parse import quote, unquote
 from yarl import URL
 
 from ...errors import ToolExecutionError
+from ...regex import lazy
 from .checks import Section
 from .templates import Text, Variables, Writer
 
 MAX_URL: Final = 8_000
 EXAMPLE: Final = '`url: "https://api.example.com/items/{{ item }}"`'
-_EXPRESSION = re.compile(r"(\{\{.*?\}\})", re.DOTALL)
-_ORIGIN = re.compile(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
+_EXPRESSION = lazy(r"(\{\{.*?\}\})", re.DOTALL)
+_ORIGIN = lazy(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
-_SEPARATORS = re.compile(r"[/\\]")
+_SEPARATORS = lazy(r"[/\\]")
 
 
 @dataclass(frozen=True, slots=True)
