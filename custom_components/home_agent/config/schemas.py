@@ -17,6 +17,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from .channels import clean_chats
 from .fields import (
     FIELD_PATTERNS,
     Field,
@@ -29,7 +30,13 @@ from .fields import (
     text,
     whole,
 )
-from .lists import notify_selector, owners_selector, proactive_selector, profiles_selector
+from .lists import (
+    chats_selector,
+    notify_selector,
+    owners_selector,
+    proactive_selector,
+    profiles_selector,
+)
 from .proactive import clean_proactive
 from .validators import (
     clean_attributes,
@@ -58,7 +65,7 @@ NATIVE_TOOLS: Final = (
     *("ha_control", "ha_query", "activity", "retrieve_knowledge", "get_ha_entities"),
     *("store_memory", "recall_memory", "forget_memory"),
     *("get_user_profile", "update_user_profile", "query_external_llm", "search_web"),
-    *("todo_list", "calendar", "weather", "timer", "notify_person", "look_at_camera"),
+    *("todo_list", "calendar", "weather", "timer", "notify_person", "look_at_camera", "play_media"),
 )
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
@@ -252,7 +259,11 @@ SAFETY: Final = (
     ),
 )
 
-CHANNELS: Final = (Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),)
+CHANNELS: Final = (
+    Field(key=const.CONF_NOTIFY_TARGETS, selector=notify_selector([]), clean=clean_targets),
+    switch(const.CONF_TELEGRAM),
+    Field(key=const.CONF_TELEGRAM_CHATS, selector=chats_selector([]), clean=clean_chats),
+)
 
 PROACTIVE: Final = (
     switch(const.CONF_PROACTIVE),

@@ -4,6 +4,7 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
+from abc import abstractmethod
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -32,9 +33,9 @@ from .base import HomeAgentTool, ServiceCall
 from .intents import predicted_calls
 from .looking import Looking
 from .other_apis import inner_name, intent_of, script_of
-from .redaction import without_secrets
+from ..safety.redaction import without_secrets
 from .results import envelope
-from .vetted import ANNOUNCE, NOTIFY, READS, is_offered
+from .vetted import ANNOUNCE, NOTIFY, REACHING, READS, is_offered
 
 NOTIFY_SECONDS = 10
 """How long a notify service may take."""
@@ -164,7 +165,8 @@ class Guard(Looking):
         verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker)
         if call.tool:
             # Whoever wrote the tool allowed its service, but not what somebody outside wants of it.
-            harmless = vetted or not speaker.tainted
+            known = vetted and (call.domain, call.service) not in REACHING
+            harmless = known or not speaker.tainted
             verdict = max(verdict, self._policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
@@ -319,9 +321,9 @@ class Guard(Looking):
                     result = await item.tool.async_call(self._hass, call_input, item.llm_context)
                     envelope(result, strict=True)
 
+    @abstractmethod
     async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], speaker: Speaker) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
-        raise NotImplementedError
 
     async def _async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
         """Run a confirmed intent, if it would still do what was confirmed."""

@@ -102,6 +102,10 @@ def taking_back(domain: str, deeds: Sequence[Deed]) -> Plan | None:
 
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
+    if reason := next((LOST[key] for deed in deeds if (key := (domain, deed.service)) in LOST), None):
+        before = {shown.state for deed in deeds for shown in deed.before.values()}
+        if before & {"playing", "buffering"}:
+            raise CannotRestoreError(reason)
     if domain not in TAKEN_BACK:
         return None
     calls = []
@@ -127,6 +131,8 @@ def _calendar(_service: str, _data: Mapping[str, Any]) -> Call | str:
     return "an event can only be deleted in the calendar itself"
 
 
+LOST: Final = {("media_player", "play_media"): "what played before does not come back by itself"}
+"""What replaces something that nothing remembers."""
 OTHER_STATUS: Final = {"completed": "needs_action", "needs_action": "completed"}
 TAKEN_BACK: Final[Mapping[str, Callable[[str, Mapping[str, Any]], Call | str]]] = MappingProxyType(
     {"todo": _todo, "calendar": _calendar}

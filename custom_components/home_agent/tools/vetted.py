@@ -12,12 +12,24 @@ WRITES: Final = frozenset(
         ("todo", "update_item"),
         ("todo", "remove_item"),
         ("calendar", "create_event"),
+        ("media_player", "play_media"),
     }
 )
 """Services that change something, called on entities like those of the actions."""
 
-READS: Final = frozenset({("todo", "get_items"), ("calendar", "get_events"), ("weather", "get_forecasts")})
+READS: Final = frozenset(
+    {
+        ("todo", "get_items"),
+        ("calendar", "get_events"),
+        ("weather", "get_forecasts"),
+        ("media_player", "search_media"),
+        ("media_player", "browse_media"),
+    }
+)
 """Services that only answer."""
+
+REACHING: Final = frozenset({("media_player", "play_media")})
+"""Services whose data may name an address: no more harmless in a tool of the household's than any other."""
 
 ANNOUNCE: Final = ("assist_satellite", "announce")
 """The service that says words of our own where somebody has asked for them."""

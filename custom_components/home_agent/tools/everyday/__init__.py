@@ -1,4 +1,4 @@
-"""What a household does every day: lists, calendar, weather, timers, messages, a look through a camera."""
+"""What a household does every day: lists, calendar, weather, timers, messages, music and cameras."""
 
 from collections.abc import Callable
 
@@ -6,6 +6,7 @@ from ...timers.timers import Timers
 from ..base import HomeAgentTool
 from .calendar_tool import CalendarTool
 from .camera_tool import CameraTool, See
+from .media_tool import MediaTool
 from .notify_tool import NotifyTool, Receivers
 from .timer_tool import TimerTool
 from .todo_tool import TodoTool
@@ -17,6 +18,13 @@ def everyday_tools(
 ) -> list[HomeAgentTool]:
     """Return the everyday tools; which of them a model is told of depends on the house."""
     tools: list[HomeAgentTool] = [
-        *(TodoTool(), CalendarTool(), WeatherTool(), TimerTool(timers, can_tell), CameraTool(see)),
+        *(
+            TodoTool(),
+            CalendarTool(),
+            WeatherTool(),
+            TimerTool(timers, can_tell),
+            CameraTool(see),
+            MediaTool(),
+        ),
     ]
     return [*tools, NotifyTool(people)] if people else tools

@@ -9,6 +9,7 @@ from ...knowledge.house import EntityRecord
 from ..base import ToolRun
 from ..candidates import choose
 from ..matching import content_words, fold, phrase_similarity, squash
+from ..places import find_place, places_in_sentence
 
 SURE = 0.8
 """How like a name a word must be that is only near to it."""
@@ -28,27 +29,48 @@ def records_of(
     ]
 
 
-def choose_one(run: ToolRun, records: list[EntityRecord], said: str | None, slot: str) -> EntityRecord:
-    """Return the entity that a name means, else the only one, the one in the sentence or in the room.
+def choose_one(
+    run: ToolRun,
+    records: list[EntityRecord],
+    said: str | None,
+    slot: str,
+    better: Callable[[EntityRecord], bool] = lambda _record: False,
+) -> EntityRecord:
+    """Return the entity of a name or a room, else the only one in the house, the sentence or the room.
 
-    Raises ValidationError that lists what there is.
+    Of several the only one that is `better` is taken. Raises ValidationError that lists what there is.
     """
     if not records:
         raise ValidationError(f"{slot}: there is none that is exposed and can do this")
     if said:
-        found = named(records, said)
-        if len(found) == 1:
-            return found[0]
+        found = named(records, said) or _in_place(run, records, said)
+        if one := _only(found, better):
+            return one
         raise choose(run.house, found or records, f"{slot}: {said[:60]!r} is not clear. There are")
     if len(records) == 1:
         return records[0]
     sentence = squash(run.sentence)
     in_sentence = [item for item in records if any(squash(name) in sentence for name in _names(item))]
+    places = places_in_sentence(run.house, run.sentence)
+    there = [item for item in records if any(place.holds(item) for place in places)]
     here = [item for item in records if item.area_id and item.area_id == run.speaker.area_id]
-    for found in (in_sentence, here):
-        if len(found) == 1:
-            return found[0]
-    raise choose(run.house, records, f"{slot}: say which one")
+    for found in (in_sentence, there, [] if there else here):
+        if one := _only(found, better):
+            return one
+    raise choose(run.house, there or records, f"{slot}: say which one")
+
+
+def _only(found: list[EntityRecord], better: Callable[[EntityRecord], bool]) -> EntityRecord | None:
+    """Return the only one, or the only one of several that is better."""
+    if len(found) > 1:
+        found = [item for item in found if better(item)]
+    return found[0] if len(found) == 1 else None
+
+
+def _in_place(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:
+    """Return what is in the room or on the floor that a word means."""
+    place = find_place(run.house, said, "area")
+    return [item for item in records if place and place.holds(item)]
 
 
 def named(records: Iterable[EntityRecord], said: str) -> list[EntityRecord]:

@@ -1,0 +1,137 @@
+"""play_media: music, radio and films by their names, found in what a player knows."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_BUFFERING, STATE_PLAYING
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers import llm
+from homeassistant.util.json import JsonValueType
+
+from ...errors import ToolExecutionError, ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
+from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..plain_values import one_line
+from ..readback import Expectation, Settling
+from .choosing import choose_one, records_of
+from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, Found, async_find
+
+PLAY: Final = 512
+ENQUEUE: Final = 2097152
+"""Bits of `supported_features` beside those of searching."""
+MAX_QUERY: Final = 120
+MAX_TITLE: Final = 120
+MAX_OTHERS: Final = 4
+MAX_FOUND: Final = 15
+
+
+class MediaTool(HomeAgentTool):
+    """Searches a player and plays what fits best. Titles are anybody's words."""
+
+    name = "play_media"
+    title = "Play music and films"
+    description = "Find music, radio or films and play them."
+    domain = DOMAIN
+    annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
+    parameters = probatio.Schema(
+        {
+            probatio.Required("query", description="title, artist, album, genre or station"): str,
+            probatio.Optional("player", description="player or room"): str,
+            probatio.Optional("kind"): probatio.In(list(KINDS)),
+            probatio.Optional("action"): probatio.In(["play", "queue", "search"]),
+        }
+    )
+
+    @override
+    def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether there is a player that can look for something."""
+        return any(
+            (state := hass.states.get(record.entity_id)) is not None and _finds(state)
+            for record in house.entities.values()
+            if record.domain == DOMAIN
+        )
+
+    @override
+    def only_reads(self, args: Mapping[str, Any]) -> bool:
+        """Return whether nothing is played."""
+        return args.get("action") == "search"
+
+    @override
+    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+        """Return the titles: whoever publishes something names it."""
+        if not isinstance(result, dict):
+            return []
+        told = [result.get("started"), *_as_list(result.get("found")), *_as_list(result.get("others"))]
+        return [str(item["title"]) for item in told if isinstance(item, dict)]
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Find, and play unless only a search is wanted.
+
+        Raises ValidationError for a player that is not clear, ToolExecutionError where nothing is found.
+        """
+        query = one_line(args["query"].strip(), MAX_QUERY)
+        if not query:
+            raise ValidationError("query: say what is to be played")
+        action = args.get("action") or "play"
+        player = _player(run, args.get("player"), needed=ENQUEUE if action == "queue" else 0)
+        found = await async_find(run, player.entity_id, query, args.get("kind"))
+        if not found:
+            raise ToolExecutionError("The player finds nothing of that name that it can play")
+        on = one_line(player.name, MAX_TITLE)
+        if action == "search":
+            return {"found": [_told(item) for item in found[:MAX_FOUND]], "on": on}
+        state = await _async_play(run, player.entity_id, found[0], queue=action == "queue")
+        told: dict[str, JsonValueType] = {"started": _told(found[0]), "on": on, "state": state}
+        if action == "queue":
+            told["queued"] = True
+        if others := found[1 : 1 + MAX_OTHERS]:
+            told["others"] = [_told(item) for item in others]
+        return told
+
+
+def _finds(state: State, needed: int = 0) -> bool:
+    """Return whether a player can look for media and play them."""
+    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0)
+    return bool(features & PLAY and features & (SEARCH | BROWSE) and features & needed == needed)
+
+
+def _player(run: ToolRun, said: str | None, *, needed: int) -> EntityRecord:
+    """Return the player that is meant; of several in one room the one that can search."""
+
+    def searches(record: EntityRecord) -> bool:
+        state = run.hass.states.get(record.entity_id)
+        return state is not None and bool(state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & SEARCH)
+
+    able = records_of(run, DOMAIN, lambda state: _finds(state, needed))
+    return choose_one(run, able, said, "player", better=searches)
+
+
+async def _async_play(run: ToolRun, entity_id: str, found: Found, *, queue: bool) -> str:
+    """Play or queue what was found and return how the player stands, a second later at most."""
+    data = {"media_content_id": found.content_id, "media_content_type": found.content_type}
+    if queue:
+        data["enqueue"] = "add"
+    call = ServiceCall(domain=DOMAIN, service="play_media", entity_ids=(entity_id,), data=data)
+    expected = Expectation(frozenset((STATE_PLAYING,)), passing=frozenset((STATE_BUFFERING,)))
+    settling = Settling(run.hass, {entity_id: expected})
+    try:
+        await run.call(call)
+        if not queue:
+            await settling.async_wait()
+    finally:
+        settling.stop()
+    state = run.hass.states.get(entity_id)
+    return one_line(state.state, MAX_TITLE) if state else "unknown"
+
+
+def _told(found: Found) -> dict[str, JsonValueType]:
+    """Return what was found as the model reads it."""
+    return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
+
+
+def _as_list(value: object) -> list[Any]:
+    """Return a list, an empty one for anything else."""
+    return value if isinstance(value, list) else []
