@@ -100,10 +100,22 @@ async def test_the_timeout_is_in_minutes(
     assert second.is_new is not continues
 
 
-async def test_the_device_comes_before_the_person(hass: HomeAssistant) -> None:
+async def test_whoever_speaks_next_at_a_device_does_not_hear_what_a_known_person_said(
+    hass: HomeAssistant,
+) -> None:
+    """A known person at a device is in a conversation of their own, and may end it."""
     sessions = Sessions(hass)
     sessions.speak("a", device_id="kitchen", user_id="anna")
-    assert sessions.speak("b", device_id="kitchen", user_id="ben").history_id == "a"
+    assert sessions.speak("b", device_id="kitchen", user_id="ben").history_id == "b"
+    assert sessions.speak("x", device_id="kitchen").history_id == "x"
+    assert sessions.speak("y", device_id="kitchen", user_id="anna").history_id == "a"
+    assert sessions.manager.clear("entry", user_id="ben") == 1
+    assert sessions.speak("z", device_id="kitchen", user_id="ben").history_id == "z"
+    assert sessions.manager.clear("entry", device_id="kitchen") == 3
+
+
+async def test_a_device_and_a_person_are_in_conversations_of_their_own(hass: HomeAssistant) -> None:
+    sessions = Sessions(hass)
     assert sessions.speak("c", user_id="anna") == Session("c", is_new=True)
     assert sessions.speak("d", user_id="anna").history_id == "c"
     assert sessions.speak("e", device_id="hall").history_id == "e"

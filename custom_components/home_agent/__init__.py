@@ -4,10 +4,11 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, EVENT_HOMEASSISTANT_STOP, Platform
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later, async_track_time_interval
+from homeassistant.helpers.importlib import async_import_module
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
@@ -26,6 +27,7 @@ from .const import (
     CONF_NOTIFY_TARGETS,
     CONF_SESSION_PERSISTENCE,
     CONF_SESSION_TIMEOUT,
+    CONF_TELEGRAM,
     DEFAULTS,
     DOMAIN,
     EXTRACTION_EXTERNAL,
@@ -61,6 +63,9 @@ from .tools.custom.loader import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
 
 PLATFORMS = (Platform.AI_TASK, Platform.BUTTON, Platform.CONVERSATION, Platform.SENSOR)
+
+TELEGRAM_BRIDGE = f"{__name__}.channels.telegram.bridge"
+"""Loaded by those who want it."""
 
 CALM_SECONDS = 20
 """How long registries have to be quiet before the prompt is read ahead again."""
@@ -122,6 +127,9 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     data.confirmations.channels.append(NotificationChannel(hass))
     phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS])
     entry.async_on_unload(phones.async_start())
+    if data.settings[CONF_TELEGRAM]:
+        telegram = await async_import_module(hass, TELEGRAM_BRIDGE)
+        entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
     async_register_own_api(hass, entry)
     _report_model(hass, entry, models)
     _report_extraction(hass, entry)
@@ -161,18 +169,25 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         entry.async_on_unload(data.timers.async_start(data.announcer.async_tell))
 
     entry.async_on_unload(async_at_started(hass, warm))
-    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
-
-    async def write_vectors(*_: object) -> None:
-        """Write what is not written yet: entries are not unloaded when Home Assistant stops."""
-        await data.indexer.async_stop()
-        await data.semantic.async_close()
-
-    entry.async_on_unload(hass.bus.async_listen_once(EVENT_HOMEASSISTANT_FINAL_WRITE, write_vectors))
+    _end_with_home_assistant(hass, entry)
     entry.async_on_unload(data.extractor.stop)
     entry.async_on_unload(data.summarizer.queue.stop)
     entry.async_on_unload(async_watch_pipelines(hass, entry))
     return True
+
+
+@callback
+def _end_with_home_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Break off turns when Home Assistant stops, and write vectors: entries are not unloaded then."""
+    data = entry.runtime_data
+
+    async def write(_event: Event) -> None:
+        await data.indexer.async_stop()
+        await data.semantic.async_close()
+
+    listen = hass.bus.async_listen_once
+    entry.async_on_unload(listen(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
+    entry.async_on_unload(listen(EVENT_HOMEASSISTANT_FINAL_WRITE, write))
 
 
 @callback

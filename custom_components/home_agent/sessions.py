@@ -13,6 +13,10 @@ from .store import UNREADABLE, Content, KeptStore, StoredFile, read_moment
 STORE_KEY = f"{DOMAIN}.conversation_sessions"
 STORE_VERSION = 1
 
+USER = "user:"
+BETWEEN = f" {USER}"
+"""Between a device and the person at it."""
+
 MAX_SESSIONS = 200
 """Sessions kept of one entry; the longest silent go first."""
 
@@ -85,8 +89,8 @@ class ConversationSessionManager(StoredFile):
     ) -> Session:
         """Return the conversation that a turn continues or begins.
 
-        A conversation id with a history is used as it is. Otherwise the device, or where there is none the
-        person, continues what it was in until `timeout_minutes` of silence.
+        A conversation id with a history is used as it is. Otherwise the device, the person, or the person at
+        the device continues what it was in until `timeout_minutes` of silence.
         """
         key = _key(device_id, user_id)
         known = self._has_history(entry_id, conversation_id)
@@ -126,11 +130,16 @@ class ConversationSessionManager(StoredFile):
     ) -> int:
         """End sessions, of a person, of a device or all; return how many."""
         wanted = {key for key in (_key(device_id, None), _key(None, user_id)) if key}
+
+        def ends(key: str) -> bool:
+            device, between, user = key.partition(BETWEEN)
+            return not wanted or not wanted.isdisjoint((device, f"{USER}{user}" if between else ""))
+
         ended = 0
         for known_id, sessions in list(self._entries.items()):
             if entry_id not in (None, known_id):
                 continue
-            for key in [key for key in sessions if not wanted or key in wanted]:
+            for key in [key for key in sessions if ends(key)]:
                 del sessions[key]
                 ended += 1
         if ended:
@@ -164,10 +173,14 @@ class ConversationSessionManager(StoredFile):
 
 
 def _key(device_id: str | None, user_id: str | None) -> str | None:
-    """Return what a session belongs to; the device comes before the person."""
-    if device_id:
-        return f"device:{device_id}"
-    return f"user:{user_id}" if user_id else None
+    """Return what a session belongs to: a device, a person, or a person at a device.
+
+    What a known person was told is not for whoever speaks there next.
+    """
+    user = f"{USER}{user_id}" if user_id else None
+    if not device_id:
+        return user
+    return f"device:{device_id}{BETWEEN}{user_id}" if user_id else f"device:{device_id}"
 
 
 def _parse(data: Content) -> tuple[dict[str, dict[str, _Open]], Exception | None]:

@@ -73,15 +73,17 @@ class SemanticIndex:
 
     @property
     def available(self) -> bool:
-        """Return whether both parts are there and well."""
+        """Return whether both parts are there and well, and it is known which embedder it is."""
         faults = self.health.faults
-        opened = self._store is not None and self._embedder is not None
+        opened = self._store is not None and self._made_now is not None
         return opened and not self._closed and Part.STORE not in faults and Part.EMBEDDER not in faults
 
     async def async_start(self) -> None:
         """Open store and embedder; what cannot be opened is tried again in the background."""
         if self.configured:
             await asyncio.gather(*(self._async_open(part) for part in (Part.STORE, Part.EMBEDDER)))
+        if self.available:
+            self._refill_all()  # whoever came too early was told that nothing is there yet
 
     async def async_missing(self, collection: str) -> bool | None:
         """Return whether there is no such collection; None where that cannot be found out now."""
@@ -309,8 +311,13 @@ class SemanticIndex:
     def _on_recovered(self, part: Part) -> None:
         """Have everything filled again that was missed."""
         if part is not Part.WRITING:
-            for collection in self.owners:
-                self._refill(collection)
+            self._refill_all()
+
+    @callback
+    def _refill_all(self) -> None:
+        """Ask all owners to fill their collections."""
+        for collection in self.owners:
+            self._refill(collection)
 
     @callback
     def _refill(self, collection: str) -> None:
