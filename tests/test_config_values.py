@@ -4,14 +4,9 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.config.probe import candidates
-from custom_components.home_agent.config.validators import (
-    InvalidInput,
-    is_cloud,
-    normalise_url,
-    parse_headers,
-    render_key,
-)
-from custom_components.home_agent.errors import AuthenticationError
+from custom_components.home_agent.config.validators import normalise_url
+from custom_components.home_agent.connection import is_cloud, parse_headers, render_key
+from custom_components.home_agent.errors import AuthenticationError, InvalidInput
 from custom_components.home_agent.inference.models import Endpoint
 from homeassistant.core import HomeAssistant
 

@@ -18,7 +18,7 @@ from pytest_homeassistant_custom_component.common import (
 import yaml
 
 from benchmarks.__main__ import SUITES
-from custom_components.home_agent import const, services
+from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.config import probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -175,7 +175,7 @@ def test_slots_of_the_tools() -> None:
         ("tools", "| requests to the model | {},", const.MAX_ROUNDS),
         ("tools", "| time | {:g} minutes,", const.TURN_SECONDS / 60),
         ("configuration", "after {} requests to the model", const.MAX_ROUNDS),
-        ("configuration", "At most {}. They win", validators.MAX_HEADERS),
+        ("configuration", "At most {}. They win", connection.MAX_HEADERS),
         ("configuration", "At most {}. |", validators.MAX_PATTERNS),
     ],
 )
@@ -298,9 +298,9 @@ def test_model_servers() -> None:
         url, api = code(address)[0].replace("HOST", "192.168.1.5").replace("NAME", "name"), code(dialect)[0]
         assert validators.normalise_url(url) == url
         assert is_azure(parse(url)) is (api == "azure")
-        assert is_cloud(parse(url)) is validators.is_cloud(url)
+        assert is_cloud(parse(url)) is connection.is_cloud(url)
         first = next(probe.candidates(Endpoint(base_url=url, model="", dialect=api)))
-        assert first == (url if api != "openai" or validators.is_cloud(url) else f"{url}/v1")
+        assert first == (url if api != "openai" or connection.is_cloud(url) else f"{url}/v1")
 
 
 def test_benchmarks() -> None:

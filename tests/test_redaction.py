@@ -12,7 +12,7 @@ from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_P
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import mask_numbers
 from custom_components.home_agent.safety.pin import hash_pin
-from custom_components.home_agent.tools.redaction import UNPARSED, is_secret, redacted, without_secrets
+from custom_components.home_agent.safety.redaction import UNPARSED, is_secret, redacted, without_secrets
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant

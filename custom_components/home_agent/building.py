@@ -20,7 +20,7 @@ from .agent.tool_schemas import OwnTools
 from .agent.warm import Warmer
 from .channels.announcing import Announcer
 from .channels.people import People
-from .config.connection import endpoint, external_endpoint, fallback_endpoint
+from .connection import endpoint, external_endpoint, fallback_endpoint
 from .const import (
     CONF_ALLOW_SCRIPTS,
     CONF_AUTOMATION_TURNS,

@@ -19,7 +19,8 @@ from .config.fields import Checked, check, form, stored_values
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import async_find_server, async_probe_model, typed_endpoint
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH, model_field
-from .config.validators import InvalidInput, azure_version, is_cloud
+from .config.validators import azure_version
+from .connection import is_cloud
 from .const import (
     CONF_API_KEY,
     CONF_AZURE_API_VERSION,
@@ -31,6 +32,7 @@ from .const import (
     CONF_PROXY_HEADERS,
     DOMAIN,
 )
+from .errors import InvalidInput
 
 NO_CHAT_MODELS: Final = ("embed", "whisper", "tts", "rerank", "moderation", "dall-e", "image", "bge-", "clip")
 

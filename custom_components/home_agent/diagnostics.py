@@ -9,7 +9,7 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from .config.validators import is_cloud, is_template
+from .connection import is_cloud, is_template
 from .const import (
     CONF_API_KEY,
     CONF_BASE_URL,

@@ -3,7 +3,7 @@
 The text of a translation key stands in `translations/<language>.json` under `exceptions`.
 """
 
-from typing import Any, override
+from typing import Any, Final, override
 
 from homeassistant.exceptions import HomeAssistantError
 
@@ -125,3 +125,41 @@ class TurnInterrupted(HomeAgentError):
     """The agent was unloaded, or Home Assistant stops, while the turn was under way."""
 
     key = "interrupted"
+
+
+_PARTS: Final = {
+    "invalid_auth": "key",
+    "invalid_key": "key",
+    "invalid_key_template": "key",
+    "headers_not_json": "headers",
+    "invalid_header_line": "headers",
+    "invalid_header_name": "headers",
+    "invalid_header_value": "headers",
+    "duplicate_header": "headers",
+    "too_many_headers": "headers",
+    "embedding_failed": "model",
+    "model_missing": "model",
+    "model_not_found": "model",
+    "model_refused": "model",
+    "rate_limited": "base",
+    "server_error": "base",
+    "timeout": "base",
+}
+
+
+class InvalidInput(Exception):
+    """A value cannot be used.
+
+    `key` names the sentence in the translations, `placeholders` fill it.
+    """
+
+    @property
+    def part(self) -> str:
+        """Return the part of a connection that is wrong: url, key, headers, model or base (none of them)."""
+        return _PARTS.get(self.key, "url")
+
+    def __init__(self, key: str, **placeholders: str) -> None:
+        """Store the key of the sentence and what fills it."""
+        super().__init__(key)
+        self.key = key
+        self.placeholders = placeholders

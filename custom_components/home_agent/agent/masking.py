@@ -7,7 +7,7 @@ from typing import Any
 
 from homeassistant.helpers.json import json_dumps
 
-from ..tools.redaction import redacted, secrets_of
+from ..safety.redaction import redacted, secrets_of
 
 MASKED = "••••"
 """What is kept of a code."""

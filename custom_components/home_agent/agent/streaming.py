@@ -12,7 +12,7 @@ from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
 from ..inference.models import Delta, ToolCall
-from ..tools.redaction import UNPARSED
+from ..safety.redaction import UNPARSED
 from ..tools.results import plain_json
 from .fitting import FittingMixin
 from .phrases import async_phrase

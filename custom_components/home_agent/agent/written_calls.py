@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from homeassistant.helpers import llm
 
 from ..inference.calls import new_call_id
+from ..safety.redaction import UNPARSED
 from ..tools.dialect_calls import is_known
-from ..tools.redaction import UNPARSED
 from ..tools.text_calls import MAX_CALLS, MAX_CHARS, read_calls, stands_alone
 
 

@@ -9,8 +9,8 @@ from homeassistant.helpers.selector import SelectOptionDict
 from ..channels.notify_targets import APP, NOTIFY, TARGETS, route_to, user_id_of
 from ..const import CONF_NOTIFY_TARGETS
 from ..knowledge.persons import PERSON
+from ..errors import InvalidInput
 from .fields import Checked
-from .validators import InvalidInput
 
 
 @callback

@@ -21,8 +21,8 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..errors import InvalidInput
 from .validators import (
-    InvalidInput,
     clean_names,
     clean_rules,
     is_pattern,

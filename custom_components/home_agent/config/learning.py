@@ -20,10 +20,10 @@ from ..const import (
     INFLUX_2,
     SOURCE_INFLUXDB,
 )
+from ..errors import InvalidInput
 from ..memory.learner.influxdb import InfluxError, Trouble
 from ..memory.learner.setup import influx_source
 from .fields import Checked
-from .validators import InvalidInput
 
 INFLUX_KEYS: Final = (
     CONF_INFLUX_VERSION,

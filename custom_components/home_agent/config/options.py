@@ -23,6 +23,7 @@ from ..const import (
     CONF_PROMPT_USE_DEFAULT,
     DOMAIN,
 )
+from ..errors import InvalidInput
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from .channels import async_check_targets, notify_options
 from .fields import Checked, Field, check, form, stored_values
@@ -31,7 +32,6 @@ from .lists import notify_selector
 from .schemas import EXAMPLES, PAGES
 from .search import async_check_search
 from .servers import async_check_external, async_check_fallback
-from .validators import InvalidInput
 from .vector_store import async_check_vector_store
 
 

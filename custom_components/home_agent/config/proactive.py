@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
+from ..errors import InvalidInput
 from ..memory.settings import read_span
 from ..proactive import rules
 from ..safety.profiles import as_texts
-from .validators import InvalidInput, clean_names
+from .validators import clean_names
 
 MAX_WATCHED: Final = 50
 MAX_WATCHED_DAYS: Final = 30

@@ -11,16 +11,15 @@ import yarl
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
+from ..connection import endpoint
 from ..const import CONF_MODEL
-from ..errors import AuthenticationError
+from ..errors import AuthenticationError, InvalidInput
 from ..inference.client import ModelClient
 from ..inference.dialects import address
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Dialect, Endpoint, Probe
 from ..inference.probing import probe
 from ..regex import lazy
-from .connection import endpoint
-from .validators import InvalidInput
 
 LIST_SECONDS: Final = 20
 PROBE_SECONDS: Final = 90

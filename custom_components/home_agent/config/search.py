@@ -12,11 +12,10 @@ from ..const import (
     DEFAULTS,
     SEARCH_NONE,
 )
-from ..errors import AuthenticationError
+from ..errors import AuthenticationError, InvalidInput
 from ..tools.search.base import SearchError, Trouble
 from ..tools.search.providers import PROVIDERS, search_provider
 from .fields import Checked, Values
-from .validators import InvalidInput
 
 KEYS: Final = (CONF_SEARCH_PROVIDER, CONF_SEARCH_URL, CONF_SEARCH_KEY)
 QUERY: Final = "weather"

@@ -8,6 +8,7 @@ import yarl
 
 from homeassistant.core import HomeAssistant
 
+from ..connection import is_cloud
 from ..const import (
     CONF_API_KEY,
     CONF_BASE_URL,
@@ -20,9 +21,9 @@ from ..const import (
     CONF_FALLBACK_MODEL,
     CONF_MODEL,
 )
+from ..errors import InvalidInput
 from .fields import Checked
 from .probe import async_find_server, async_probe_model, typed_endpoint
-from .validators import InvalidInput, is_cloud
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,19 +1,14 @@
 """Checks and normal forms of what a person types into a form."""
 
 from collections.abc import Iterable, Mapping
-import ipaddress
-import json
 import re
 from typing import Final
 
 import yarl
 
-from homeassistant.core import HomeAssistant, callback
-from homeassistant.exceptions import TemplateError
-from homeassistant.helpers.template import Template
-
 from ..channels.notify_targets import NO_PERSONS, TARGETS
-from ..errors import AuthenticationError
+from ..connection import is_cloud, is_template
+from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
 from ..regex import lazy
@@ -23,7 +18,6 @@ from ..safety.rules import RULE
 KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is none
 """Shown in a form in place of a stored secret, so that it never travels to the browser."""
 
-MAX_HEADERS: Final = 32
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
 MAX_COLLECTIONS: Final = 10
@@ -35,20 +29,6 @@ _HOST = lazy(r"^[\w.:%-]*\w[\w.:%-]*$")
 _KNOWN_ENDINGS = lazy(
     r"(/chat/completions|/completions|/embeddings|/models|/responses|/api/(chat|generate|tags|version))$"
 )
-_LOCAL_SUFFIXES = (
-    ".local",
-    ".localhost",
-    ".localdomain",
-    ".lan",
-    ".home",
-    ".internal",
-    ".intranet",
-    ".home.arpa",
-    ".ts.net",
-)
-_HEADER_NAME = lazy(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-_HEADER_VALUE = lazy(r"^[\t\x20-\x7e\x80-\xff]*$")
-_FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
 _DURATION = lazy(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _TARGET = lazy(r"^notify\.[a-z0-9_]+$")
 _ALLOWED_HOST = lazy(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
@@ -56,44 +36,6 @@ _ATTRIBUTE = lazy(r"^[a-z0-9_*?]+$")
 _PATTERN = lazy(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
 _COLLECTION = lazy(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
 """What Chroma takes, in each of its versions, as a name."""
-
-
-_PARTS: Final = {
-    "invalid_auth": "key",
-    "invalid_key": "key",
-    "invalid_key_template": "key",
-    "headers_not_json": "headers",
-    "invalid_header_line": "headers",
-    "invalid_header_name": "headers",
-    "invalid_header_value": "headers",
-    "duplicate_header": "headers",
-    "too_many_headers": "headers",
-    "embedding_failed": "model",
-    "model_missing": "model",
-    "model_not_found": "model",
-    "model_refused": "model",
-    "rate_limited": "base",
-    "server_error": "base",
-    "timeout": "base",
-}
-
-
-class InvalidInput(Exception):
-    """A value cannot be used.
-
-    `key` names the sentence in the translations, `placeholders` fill it.
-    """
-
-    @property
-    def part(self) -> str:
-        """Return the part of a connection that is wrong: url, key, headers, model or base (none of them)."""
-        return _PARTS.get(self.key, "url")
-
-    def __init__(self, key: str, **placeholders: str) -> None:
-        """Store the key of the sentence and what fills it."""
-        super().__init__(key)
-        self.key = key
-        self.placeholders = placeholders
 
 
 def normalise_url(text: str) -> str:
@@ -130,84 +72,6 @@ def azure_version(text: str) -> str | None:
         return yarl.URL(text.strip()).query.get("api-version")
     except ValueError:
         return None
-
-
-def is_cloud(url: str) -> bool:
-    """Return whether an address lies outside the home network, judged by its name alone."""
-    host = (yarl.URL(url).host or "").lower().rstrip(".")
-    try:
-        return ipaddress.ip_address(host).is_global
-    except ValueError:
-        return "." in host and not host.endswith(_LOCAL_SUFFIXES)
-
-
-def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
-    """Return the headers of a JSON object or of lines `name: value`.
-
-    Raises InvalidInput naming the line or the header that is wrong.
-    """
-    if not text:
-        return {}
-    pairs = _header_pairs(text) if isinstance(text, str) else list(text.items())
-    if len(pairs) > MAX_HEADERS:
-        raise InvalidInput("too_many_headers", limit=str(MAX_HEADERS))
-    headers: dict[str, str] = {}
-    for name, value in pairs:
-        if not _HEADER_NAME.match(name) or name.lower() in _FRAMING_HEADERS:
-            raise InvalidInput("invalid_header_name", header=name[:40])
-        if not _HEADER_VALUE.match(value):
-            raise InvalidInput("invalid_header_value", header=name[:40])
-        if name.lower() in {known.lower() for known in headers}:
-            raise InvalidInput("duplicate_header", header=name[:40])
-        headers[name] = value
-    return headers
-
-
-def _header_pairs(text: str) -> list[tuple[str, str]]:
-    """Split the text of the headers' field into names and values."""
-    text = text.strip()
-    if not text.startswith("{"):
-        return [_header_line(number, line) for number, line in _filled_lines(text)]
-    try:
-        found = json.loads(text)
-    except ValueError as err:
-        raise InvalidInput("headers_not_json") from err
-    if not all(isinstance(value, (str, int, float)) for value in found.values()):
-        raise InvalidInput("headers_not_json")
-    return [(name.strip(), str(value).strip()) for name, value in found.items()]
-
-
-def _filled_lines(text: str) -> Iterable[tuple[int, str]]:
-    """Yield the lines that hold something, with their numbers from 1."""
-    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
-
-
-def _header_line(number: int, line: str) -> tuple[str, str]:
-    """Split one line at its first colon."""
-    name, colon, value = line.partition(":")
-    if not colon or not name.strip():
-        raise InvalidInput("invalid_header_line", line=str(number))
-    return name.strip(), value.strip()
-
-
-def is_template(value: str) -> bool:
-    """Return whether a key is to be rendered before use."""
-    return "{{" in value or "{%" in value
-
-
-@callback
-def render_key(hass: HomeAssistant, value: str | None) -> str:
-    """Return the key itself, rendered where it is a template.
-
-    Raises AuthenticationError when the template cannot be rendered; its text never holds the key.
-    """
-    key = (value or "").strip()
-    if not is_template(key):
-        return key
-    try:
-        return str(Template(key, hass).async_render(parse_result=False)).strip()
-    except TemplateError as err:
-        raise AuthenticationError("The template of the API key cannot be rendered: check it") from err
 
 
 def shown_secret(value: str | None) -> str:

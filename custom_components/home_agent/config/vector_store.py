@@ -11,6 +11,7 @@ from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
+from ..connection import embedding_endpoint
 from ..const import (
     BACKEND_CHROMA,
     CONF_COLLECTIONS,
@@ -30,7 +31,7 @@ from ..const import (
     EMBEDDING_BUILTIN,
     EMBEDDING_NONE,
 )
-from ..errors import AuthenticationError
+from ..errors import AuthenticationError, InvalidInput
 from ..inference.errors import ModelServerError
 from ..inference.models import Endpoint
 from ..knowledge.embedder import async_create_embedder
@@ -40,10 +41,9 @@ from ..vector.chroma import ChromaStore
 from ..vector.chroma_api import ChromaAddress, ChromaAPI
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
-from .connection import embedding_endpoint
 from .fields import Checked, Values
 from .probe import EMBEDDING_ERROR_KEYS, candidates, failure_of
-from .validators import InvalidInput, normalise_url
+from .validators import normalise_url
 
 EMBEDDING_KEYS: Final = (
     CONF_EMBEDDING_PROVIDER,

@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.requirements import RequirementsNotFound, async_process_requirements
 
-from ..config.connection import embedding_endpoint
+from ..connection import embedding_endpoint
 from ..const import (
     CONF_EMBEDDING_KEEP_ALIVE,
     CONF_EMBEDDING_PROVIDER,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Flag, auto
 from typing import Any, Final
 
-from ..config.validators import is_cloud
+from ..connection import is_cloud
 from ..const import CONF_BASE_URL, CONF_CLOUD_PROFILE, CONF_CLOUD_STATES, CONF_FALLBACK_BASE_URL
 from ..inference.router import FALLBACK, PRIMARY
 

@@ -11,9 +11,9 @@ from ..const import DOMAIN
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore
-from ..tools.redaction import without_secrets
 from .audit import AuditKind, AuditLog
 from .ledger import Deed, Ledger, clean_data, now
+from .redaction import without_secrets
 
 STORE_KEY: Final = f"{DOMAIN}.journal"
 

@@ -10,7 +10,7 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
 from ..store import read_moment
-from ..tools.redaction import is_secret, redacted
+from .redaction import is_secret, redacted
 
 MAX_DEEDS: Final = 100
 MAX_STATES: Final = 1000

@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, override
+from typing import TYPE_CHECKING, Any, Protocol, Self, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -14,13 +14,13 @@ from ..errors import ToolExecutionError
 from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure
-from ..safety.frozen import Draft
+from ..safety.frozen import Draft, FrozenLook
+from ..safety.journal import Journal
 
-__all__ = ["HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
+__all__ = ["Gate", "HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
-    from .handler import ToolHandler
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +35,35 @@ class ServiceCall:
     """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
 
 
+class Gate(Protocol):
+    """The way from a tool to the house: the guard, as tools see it.
+
+    Its methods raise PermissionDenied for what is not allowed, and ToolExecutionError for what failed.
+    """
+
+    journal: Journal
+
+    def is_exposed(self, entity_id: str) -> bool:
+        """Return whether the agent may see this entity now."""
+
+    async def async_call_service(
+        self, call: ServiceCall, speaker: Speaker, draft: Draft | None = None
+    ) -> None:
+        """Call a service and wait for it; raises ConfirmationNeeded for what waits in `draft`."""
+
+    async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
+        """Call a service that only answers, and return what it says by entity."""
+
+    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: Draft | None) -> str:
+        """Look through a camera; raises ConfirmationNeeded for what waits in `draft`."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolRun:
     """One run of one tool. Services are reached through `call` and no other way."""
 
     hass: HomeAssistant
-    handler: ToolHandler
+    handler: Gate
     house: HouseSnapshot
     speaker: Speaker
     sentence: str

@@ -14,9 +14,9 @@ from typing import Any, Final
 from homeassistant.helpers import llm
 
 from ..knowledge.spoken_words import words_of
+from ..safety.redaction import UNPARSED
 from .actions import ACTIONS, is_vetted
 from .parameter_table import PARAMETERS
-from .redaction import UNPARSED
 from .targets import texts
 
 CONTROL: Final = "ha_control"

@@ -27,13 +27,13 @@ from ..safety.confirmation import PendingAction
 from ..safety.frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool, frozen_call
 from ..safety.journal import Journal
 from ..safety.policy import Policy
+from ..safety.redaction import without_secrets
 from ..safety.verdict import Verdict
 from .actions import GATED_DOMAINS
 from .base import HomeAgentTool, ServiceCall
 from .intents import predicted_calls
 from .looking import Looking
 from .other_apis import inner_name, intent_of, script_of
-from ..safety.redaction import without_secrets
 from .results import envelope
 from .vetted import ANNOUNCE, NOTIFY, REACHING, READS, is_offered
 

@@ -8,9 +8,9 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 
 from ..const import DOMAIN
+from ..safety.redaction import redacted
 from .handler import ToolHandler
 from .json_schema import serialize
-from .redaction import redacted
 from .turn_calls import TurnCalls
 
 

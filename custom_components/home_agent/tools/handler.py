@@ -28,12 +28,12 @@ from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.journal import Journal
 from ..safety.policy import Policy
+from ..safety.redaction import UNPARSED, redacted, without_secrets
 from ..safety.taint import comes_from_outside, has_text, is_suspicious
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .custom.service import ServiceTool
 from .dialect_calls import Adapted, adapt
 from .guard import Guard, nobody
-from .redaction import UNPARSED, redacted, without_secrets
 from .repair import fit
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, CallRecord, TurnCalls, call_key

@@ -1,5 +1,6 @@
 """Automations, scripts and scenes: what starts them, what they do, what they touch."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, override
@@ -37,7 +38,7 @@ class Part:
     limit: int = ACTIONS_CHARS
 
 
-class ConfiguredSource(KnowledgeSource):
+class ConfiguredSource(KnowledgeSource, ABC):
     """What people wrote for Home Assistant to do, one document each.
 
     Shown is what is exposed itself or names an exposed entity. Entities that are not exposed have no names.
@@ -120,13 +121,13 @@ class ConfiguredSource(KnowledgeSource):
             entity_ids=entity_ids,
         )
 
+    @abstractmethod
     def _parts(self, entity_id: str, words: Words) -> Iterator[Part]:
         """Yield the parts of a text."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _touched(self, entity_id: str) -> Iterable[str]:
         """Return the entities that it acts on, also through scripts, scenes and groups."""
-        raise NotImplementedError
 
     def _entity(self, entity_id: str) -> Any:
         """Return Home Assistant's own object of an automation or a script."""

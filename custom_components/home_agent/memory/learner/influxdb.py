@@ -4,6 +4,7 @@ A point has the tags `domain` and `entity_id` (without the domain), the state as
 it is a number, `value`, and attributes as fields of their names.
 """
 
+from abc import ABC, abstractmethod
 import asyncio
 from base64 import b64encode
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -88,7 +89,7 @@ class Point:
     value: Any
 
 
-class InfluxSource:
+class InfluxSource(ABC):
     """What both versions share; a subclass speaks the language of its version. Raises InfluxError."""
 
     knows_who = False
@@ -99,9 +100,9 @@ class InfluxSource:
         self._address = address
         self._secrets = tuple(secret for secret in (address.password, address.token) if secret)
 
+    @abstractmethod
     async def async_check(self) -> None:
         """Ask for next to nothing, to see whether the server, the database and the key are right."""
-        raise NotImplementedError
 
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
@@ -135,17 +136,17 @@ class InfluxSource:
                 levels.setdefault(entity_id, []).append(Level(at, length, mean * watts, high * watts))
         return levels
 
+    @abstractmethod
     async def _async_points(
         self, domains: Sequence[str], name: str, start: datetime, end: datetime
     ) -> list[Point]:
         """Return the values of one field of all entities of some domains."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def _async_steps(
         self, sensors: Sequence[str], function: str, start: datetime, end: datetime, length: timedelta
     ) -> list[Point]:
         """Return one number for each step and sensor; where nothing was written the last one still holds."""
-        raise NotImplementedError
 
     async def _async_send(self, path: str, query: Mapping[str, str], data: bytes, headers: Any) -> bytes:
         """Send a query and return the answer."""

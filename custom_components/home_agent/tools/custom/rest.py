@@ -16,9 +16,9 @@ from homeassistant.util.json import JsonValueType
 from ...const import CONF_REST_ALLOWED_HOSTS, CONF_SANITIZER_KEYWORDS
 from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy
+from ...safety.redaction import is_secret
 from ...safety.sanitizer import Sanitizer
 from ..base import ToolRun
-from ..redaction import is_secret
 from .auth import Auth, OAuth2, read_auth
 from .base import CustomTool, texts_among
 from .checks import Section

@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
-from ...config.validators import render_key
+from ...connection import render_key
 from ...const import (
     CONF_SEARCH_KEY,
     CONF_SEARCH_PROVIDER,

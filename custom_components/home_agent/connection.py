@@ -1,0 +1,193 @@
+"""The stored connections as what the model client takes: addresses, headers, and keys that may be templates."""
+
+from collections.abc import Iterable, Mapping
+import ipaddress
+import json
+from typing import Any, Final
+
+from yarl import URL
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import TemplateError
+from homeassistant.helpers.template import Template
+
+from .const import (
+    CONF_API_KEY,
+    CONF_AZURE_API_VERSION,
+    CONF_BASE_URL,
+    CONF_DIALECT,
+    CONF_EMBEDDING_API_KEY,
+    CONF_EMBEDDING_BASE_URL,
+    CONF_EMBEDDING_MODEL,
+    CONF_EMBEDDING_PROVIDER,
+    CONF_EXTERNAL,
+    CONF_EXTERNAL_API_KEY,
+    CONF_EXTERNAL_BASE_URL,
+    CONF_EXTERNAL_MODEL,
+    CONF_FALLBACK_API_KEY,
+    CONF_FALLBACK_BASE_URL,
+    CONF_FALLBACK_MODEL,
+    CONF_MODEL,
+    CONF_PROXY_HEADERS,
+)
+from .errors import AuthenticationError, InvalidInput
+from .inference.models import Dialect, Endpoint
+from .regex import lazy
+
+MAX_HEADERS: Final = 32
+_LOCAL_SUFFIXES = (
+    ".local",
+    ".localhost",
+    ".localdomain",
+    ".lan",
+    ".home",
+    ".internal",
+    ".intranet",
+    ".home.arpa",
+    ".ts.net",
+)
+_HEADER_NAME = lazy(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+_HEADER_VALUE = lazy(r"^[\t\x20-\x7e\x80-\xff]*$")
+_FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
+
+
+@callback
+def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
+    """Return the server of an entry, with its key rendered.
+
+    Raises AuthenticationError if the key is a template that does not render.
+    """
+    return Endpoint(
+        base_url=settings[CONF_BASE_URL],
+        model=settings[CONF_MODEL],
+        api_key=render_key(hass, settings.get(CONF_API_KEY)),
+        headers=parse_headers(settings.get(CONF_PROXY_HEADERS)),
+        dialect=settings.get(CONF_DIALECT, "auto"),
+        api_version=settings.get(CONF_AZURE_API_VERSION),
+    )
+
+
+@callback
+def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
+    """Return the server that is asked while the first one is down; None where there is none."""
+    if not settings.get(CONF_FALLBACK_BASE_URL) or not settings.get(CONF_FALLBACK_MODEL):
+        return None
+    return Endpoint(
+        base_url=settings[CONF_FALLBACK_BASE_URL],
+        model=settings[CONF_FALLBACK_MODEL],
+        api_key=render_key(hass, settings.get(CONF_FALLBACK_API_KEY)),
+    )
+
+
+@callback
+def external_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
+    """Return the server of the model that is asked by a tool; None where there is none, or it is off."""
+    if not settings[CONF_EXTERNAL]:
+        return None
+    if not settings.get(CONF_EXTERNAL_BASE_URL) or not settings.get(CONF_EXTERNAL_MODEL):
+        return None
+    return Endpoint(
+        base_url=settings[CONF_EXTERNAL_BASE_URL],
+        model=settings[CONF_EXTERNAL_MODEL],
+        api_key=render_key(hass, settings.get(CONF_EXTERNAL_API_KEY)),
+    )
+
+
+@callback
+def embedding_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
+    """Return the server that embeds texts: the agent's own one where no address is given.
+
+    The agent's key and headers go to the agent's own server only. Raises AuthenticationError if a key is a
+    template that does not render.
+    """
+    own = endpoint(hass, settings)
+    address = settings.get(CONF_EMBEDDING_BASE_URL) or own.base_url
+    key = render_key(hass, settings.get(CONF_EMBEDDING_API_KEY))
+    same = address == own.base_url
+    azure = same and own.dialect == Dialect.AZURE
+    return Endpoint(
+        base_url=address,
+        model=settings.get(CONF_EMBEDDING_MODEL) or "",
+        api_key=key or (own.api_key if same else ""),
+        headers=own.headers if same else {},
+        dialect=own.dialect if azure else settings[CONF_EMBEDDING_PROVIDER],
+        api_version=own.api_version if azure else None,
+    )
+
+
+def is_cloud(url: str) -> bool:
+    """Return whether an address lies outside the home network, judged by its name alone."""
+    host = (URL(url).host or "").lower().rstrip(".")
+    try:
+        return ipaddress.ip_address(host).is_global
+    except ValueError:
+        return "." in host and not host.endswith(_LOCAL_SUFFIXES)
+
+
+def parse_headers(text: str | Mapping[str, str] | None) -> dict[str, str]:
+    """Return the headers of a JSON object or of lines `name: value`.
+
+    Raises InvalidInput naming the line or the header that is wrong.
+    """
+    if not text:
+        return {}
+    pairs = _header_pairs(text) if isinstance(text, str) else list(text.items())
+    if len(pairs) > MAX_HEADERS:
+        raise InvalidInput("too_many_headers", limit=str(MAX_HEADERS))
+    headers: dict[str, str] = {}
+    for name, value in pairs:
+        if not _HEADER_NAME.match(name) or name.lower() in _FRAMING_HEADERS:
+            raise InvalidInput("invalid_header_name", header=name[:40])
+        if not _HEADER_VALUE.match(value):
+            raise InvalidInput("invalid_header_value", header=name[:40])
+        if name.lower() in {known.lower() for known in headers}:
+            raise InvalidInput("duplicate_header", header=name[:40])
+        headers[name] = value
+    return headers
+
+
+def _header_pairs(text: str) -> list[tuple[str, str]]:
+    """Split the text of the headers' field into names and values."""
+    text = text.strip()
+    if not text.startswith("{"):
+        return [_header_line(number, line) for number, line in _filled_lines(text)]
+    try:
+        found = json.loads(text)
+    except ValueError as err:
+        raise InvalidInput("headers_not_json") from err
+    if not all(isinstance(value, (str, int, float)) for value in found.values()):
+        raise InvalidInput("headers_not_json")
+    return [(name.strip(), str(value).strip()) for name, value in found.items()]
+
+
+def _filled_lines(text: str) -> Iterable[tuple[int, str]]:
+    """Yield the lines that hold something, with their numbers from 1."""
+    return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
+
+
+def _header_line(number: int, line: str) -> tuple[str, str]:
+    """Split one line at its first colon."""
+    name, colon, value = line.partition(":")
+    if not colon or not name.strip():
+        raise InvalidInput("invalid_header_line", line=str(number))
+    return name.strip(), value.strip()
+
+
+def is_template(value: str) -> bool:
+    """Return whether a key is to be rendered before use."""
+    return "{{" in value or "{%" in value
+
+
+@callback
+def render_key(hass: HomeAssistant, value: str | None) -> str:
+    """Return the key itself, rendered where it is a template.
+
+    Raises AuthenticationError when the template cannot be rendered; its text never holds the key.
+    """
+    key = (value or "").strip()
+    if not is_template(key):
+        return key
+    try:
+        return str(Template(key, hass).async_render(parse_result=False)).strip()
+    except TemplateError as err:
+        raise AuthenticationError("The template of the API key cannot be rendered: check it") from err
