@@ -22,16 +22,22 @@ from tests.servers.embedding_server import MODEL, embedding_server
 
 COLLECTION = const.DEFAULTS[const.CONF_VECTOR_COLLECTION]
 TOP_K = const.DEFAULTS[const.CONF_VECTOR_TOP_K]
+SERVED_TIMED_EACH = 10
+"""The server takes a tenth of a second for one sentence, and half of that for one of a batch."""
 
 
 class Finder:
     """Finds entities by words alone."""
 
     name = "words alone"
+    timed_each = 1
+    """The first of each so many sentences of a house is timed; the others only count for what they find."""
 
     @asynccontextmanager
-    async def opened(self, hass: HomeAssistant, house: HouseSnapshot) -> AsyncGenerator[None]:
-        """Make ready for a house; the time of this does not count."""
+    async def opened(
+        self, hass: HomeAssistant, house: HouseSnapshot, _sentences: Sequence[str]
+    ) -> AsyncGenerator[None]:
+        """Make ready for a house and the sentences to come; the time of this does not count."""
         await async_retrieve(hass, house, "", 1)
         yield
 
@@ -44,22 +50,31 @@ class Finder:
 
 
 class _Remembering:
-    """Embeds the texts of houses once, though they stand in many houses, but each sentence anew."""
+    """Embeds what is asked ahead once, though it stands in many houses, and everything else anew."""
 
-    def __init__(self, inner: CachedEmbedder) -> None:
-        """Remember nothing yet."""
+    def __init__(self, inner: CachedEmbedder, known: dict[str, Any]) -> None:
+        """Take what is known already; it grows while `filling`."""
         self._inner = inner
         self.fingerprint = inner.fingerprint
-        self.known: dict[str, Any] = {}
+        self._known = known
         self.filling = False
 
     async def async_embed(self, texts: Sequence[str]) -> list[Any]:
         """Return one vector for each text."""
-        new = [text for text in texts if text not in self.known]
+        new = [text for text in texts if text not in self._known]
         found = dict(zip(new, await self._inner.async_embed(new), strict=True))
         if self.filling:
-            self.known.update(found)
-        return [found[text] if text in found else self.known[text] for text in texts]
+            self._known.update(found)
+        return [found[text] if text in found else self._known[text] for text in texts]
+
+    async def async_ahead(self, sentences: Sequence[str], timed_each: int) -> None:
+        """Embed the sentences that are not timed, and forget those that are."""
+        timed = set(sentences[::timed_each])
+        self.filling = True
+        await self.async_embed([text for text in dict.fromkeys(sentences) if text not in timed])
+        self.filling = False
+        for text in timed:
+            self._known.pop(text, None)
 
     async def async_close(self) -> None:
         """Stay open for the next house."""
@@ -68,9 +83,12 @@ class _Remembering:
 class HybridFinder(Finder):
     """Finds entities by words and by meaning, as the mode `vector_db` does."""
 
-    def __init__(self, name: str, provider: str, base_url: str = "", model: str = "") -> None:
+    def __init__(
+        self, name: str, provider: str, base_url: str = "", model: str = "", *, timed_each: int = 1
+    ) -> None:
         """Choose an embedder."""
         self.name = f"words and {name}"
+        self.timed_each = timed_each
         self._settings = {
             **const.DEFAULTS,
             const.CONF_BASE_URL: base_url or "http://127.0.0.1:9",
@@ -82,14 +100,15 @@ class HybridFinder(Finder):
         self._semantic: SemanticIndex | None = None
 
     @asynccontextmanager
-    async def opened(self, hass: HomeAssistant, house: HouseSnapshot) -> AsyncGenerator[None]:
+    async def opened(
+        self, hass: HomeAssistant, house: HouseSnapshot, sentences: Sequence[str]
+    ) -> AsyncGenerator[None]:
         """Embed and store all entities."""
         async with AsyncExitStack() as stack:
             embedder = await async_create_embedder(hass, self._settings)
             assert embedder is not None
             stack.push_async_callback(embedder.async_close)
-            model = _Remembering(embedder)
-            model.known = self._known
+            model = _Remembering(embedder, self._known)
 
             async def open_store() -> EmbeddedStore:
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -122,7 +141,8 @@ class HybridFinder(Finder):
             report = await self._semantic.async_sync(COLLECTION, documents)
             assert report.failed == 0
             model.filling = False
-            async with super().opened(hass, house):
+            await model.async_ahead(sentences, self.timed_each)
+            async with super().opened(hass, house, sentences):
                 yield
 
     async def async_find(
@@ -144,5 +164,7 @@ async def all_finders() -> AsyncGenerator[list[Finder]]:
         yield [
             Finder(),
             HybridFinder("built-in embedder", const.EMBEDDING_BUILTIN),
-            HybridFinder("embedding server", const.EMBEDDING_OPENAI, address, MODEL),
+            HybridFinder(
+                "embedding server", const.EMBEDDING_OPENAI, address, MODEL, timed_each=SERVED_TIMED_EACH
+            ),
         ]

@@ -106,9 +106,9 @@ async def _first_request() -> Table:
                     await conversation.async_converse(
                         house.hass, SENTENCES[0], None, Context(), "en", entity_id
                     )
-                    tokens.append(count_tokens(_as_text(server.chats[0].json)))
+                    tokens.append(count_tokens(as_text(server.chats[0].json)))
                     if entity_id == house.ours:
-                        estimate = estimated(_as_text(server.chats[0].json))
+                        estimate = estimated(as_text(server.chats[0].json))
                 goal = f"<= {GOAL_TOKENS}" if size >= 500 else "<= core"
                 table.add(size, *tokens, goal, estimate)
     return table
@@ -137,7 +137,7 @@ async def _tools() -> Table:
     return table
 
 
-def _as_text(body: dict[str, Any]) -> str:
+def as_text(body: dict[str, Any]) -> str:
     """Return what the model reads: tool schemas and messages."""
     tools = "".join(json.dumps(tool["function"], ensure_ascii=False) for tool in body.get("tools") or [])
     return tools + "\n".join(str(message.get("content") or "") for message in body["messages"])

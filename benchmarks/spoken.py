@@ -96,3 +96,40 @@ INDIRECT = {
     ),
 }
 """The same wishes in words that are in no name and no kind."""
+
+FARTHER = {
+    "en": (
+        "it's like a cave in the {}|my screen is washed out in the {}|my fingers are numb in the {}"
+        "|I want to follow the final in the {}|is a shirt enough in the {}"
+        "|the papers blow off the table in the {}"
+    ),
+    "de": (
+        "{} stolpert man über alles|{} erkennt man auf dem Bildschirm nichts wegen der Helligkeit"
+        "|{} bekomme ich blaue Finger|ich will {} das Finale verfolgen|reicht {} ein dünnes Hemd"
+        "|{} fliegen die Papiere vom Tisch"
+    ),
+    "fr": (
+        "je me cogne partout du côté {}|mon écran est illisible du côté {}"
+        "|j'ai les doigts engourdis du côté {}|je veux suivre la finale du côté {}"
+        "|une chemise suffit du côté {}|les papiers s'envolent du côté {}"
+    ),
+    "es": (
+        "me tropiezo con todo en la zona {}|no distingo la pantalla en la zona {}"
+        "|tengo los dedos morados en la zona {}|quiero seguir la final en la zona {}"
+        "|me basta una camisa en la zona {}|se vuelan los papeles en la zona {}"
+    ),
+    "pl": (
+        "wszędzie się potykam {}|nie mogę odczytać ekranu {}|mam sine palce {}"
+        "|chcę śledzić finał {}|czy wystarczy koszula {}|papiery spadają ze stołu {}"
+    ),
+    "ru": (
+        "{} спотыкаюсь на каждом шагу|{} на экране ничего не разобрать|{} пальцы онемели"
+        "|хочу следить за финалом {}|хватит ли {} рубашки|{} бумаги падают на пол"
+    ),
+    "sv": (
+        "jag snubblar på allt {}|jag kan inte tyda skärmen {}|mina fingrar domnar {}"
+        "|jag vill följa finalen {}|räcker det med skjorta {}|papperen blåser av bordet {}"
+    ),
+}
+"""The same wishes said still farther from the thing. The lists of everyday words are older than these and
+were not changed for them."""

@@ -46,6 +46,8 @@ class Vocabulary:
 
     classes: Mapping[str, str] = field(default_factory=dict)
     """Words for a domain or, as `domain.device_class`, for a class of it."""
+    wishes: Kinds = field(default_factory=Kinds)
+    """What people say who want something of a class without naming it, by the first word for that class."""
     places: Kinds = field(default_factory=Kinds)
     things: Kinds = field(default_factory=Kinds)
 
@@ -58,7 +60,9 @@ def vocabulary(language: str) -> Vocabulary:
     if not base.isalpha() or not path.is_file():
         return Vocabulary()
     data = json.loads(path.read_text(encoding="utf-8"))
-    return Vocabulary(data["classes"], Kinds.of(data["places"]), Kinds.of(data["things"]))
+    classes = data["classes"]
+    wishes = {classes[key].split()[0]: texts for key, texts in data["wishes"].items()}
+    return Vocabulary(classes, Kinds.of(wishes), Kinds.of(data["places"]), Kinds.of(data["things"]))
 
 
 def class_concepts(domain: str, device_class: str | None, languages: Iterable[str]) -> str:
@@ -68,6 +72,12 @@ def class_concepts(domain: str, device_class: str | None, languages: Iterable[st
         classes = vocabulary(language).classes
         found.append(classes.get(f"{domain}.{device_class}") or classes.get(domain, ""))
     return " ".join(filter(None, found))
+
+
+def wished(query: str, languages: Iterable[str]) -> list[str]:
+    """Return the names of what a sentence asks for without naming it: "I can't see" is about a light."""
+    said = frozenset(words(query))
+    return [name for language in languages for name in vocabulary(language).wishes.find(said)]
 
 
 def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:

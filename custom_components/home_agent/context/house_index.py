@@ -9,7 +9,7 @@ from ..knowledge.class_words import ClassWords
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..vector.lexical import Document, LexicalIndex
 from ..vector.text import words
-from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary
+from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
 
 NAME_WEIGHT: Final = 1.6
 ALIAS_WEIGHT: Final = 1.4
@@ -126,6 +126,10 @@ class HouseIndex:
         self.house = house
         self._index.update([self._document(record) for record in changed], gone)
         return not self._index.worn
+
+    def explain(self, query: str) -> str:
+        """Return a sentence with the names of what it asks for without naming it."""
+        return " ".join((query, *wished(query, self._languages)))
 
     def understand(self, query: str) -> Meaning:
         """Return what a sentence stands for."""

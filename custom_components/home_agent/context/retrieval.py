@@ -105,8 +105,9 @@ def _find(
     semantic: Sequence[tuple[str, float]],
 ) -> list[str]:
     """Return entity ids, best first."""
-    meaning = index.understand(query)
-    ranked = index.rank(query, meaning, limit, area_id)
+    explained = index.explain(query)
+    meaning = index.understand(explained)
+    ranked = index.rank(explained, meaning, limit, area_id)
     found = [entity_id for entity_id, score in ranked if score >= cut * ranked[0][1]]
     if semantic:
         entities = index.house.entities
