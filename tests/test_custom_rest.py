@@ -26,6 +26,26 @@ KEY = "sesame-4711-key"
 
 
 @pytest.fixture
+def lookup(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let public names lead to loopback."""
+
+    async def resolve(_self: object, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
+        flags = socket.AI_NUMERICHOST
+        return [
+            {
+                "hostname": host,
+                "host": "127.0.0.1",
+                "port": port,
+                "family": family,
+                "proto": 0,
+                "flags": flags,
+            }
+        ]
+
+    monkeypatch.setattr(hosts.PublicResolver, "resolve", resolve)
+
+
+@pytest.fixture
 async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
     """Return an agent in a furnished house."""
     return await async_agent(hass, model_server)
@@ -278,6 +298,49 @@ class TestAnswer:
         assert "anna.smith" not in said
         assert "server" not in said
         assert '"success":false' in said.replace(" ", "")
+
+    @pytest.mark.parametrize(
+        ("args", "reason"),
+        [
+            ({"item": "anna.smith@example.org"}, "email"),
+            ({"tags": ["one", "call 0171 1234567"]}, "phone"),
+            ({"item": "ideas for Olga"}, "person"),
+            ({"item": "52.3731", "price": 4.8922}, "coordinates"),
+            ({"item": "the bunker"}, "keyword"),
+            ({"item": "bus to Kiel", "count": 3}, None),
+        ],
+    )
+    @pytest.mark.usefixtures("lookup")
+    async def test_private_words_do_not_leave(
+        self, agent: Agent, rest_server: RestServer, tmp_path: Path, args: dict[str, Any], reason: str | None
+    ) -> None:
+        """Nor are they replaced: another word would be another argument. What is let through is noted too."""
+        agent.hass.states.async_set("person.olga", "home", {"friendly_name": "Olga Petersen"})
+        agent.hass.config.latitude, agent.hass.config.longitude = 52.37, 4.89
+        rest_server.routes["/"] = data({"ok": 1})
+        await agent.set_options(sanitizer_keywords=["bunker"])
+        public = tool(rest_server).replace("127.0.0.1", "api.example.com")
+        allowed = tool(rest_server, "private_words: true", name="allowed").replace(
+            "127.0.0.1", "api.example.com"
+        )
+        at_home = tool(rest_server, name="at_home")
+        await async_offer(agent, tmp_path, public + allowed + at_home)
+        args = {"item": "x", **args}
+        said = await async_use(agent.hass, "get_item", **args)
+        (entry,) = agent.entry.runtime_data.handler.journal.audit.entries(9, "search")
+        assert (entry["tool"], entry.get("reason"), entry["blocked"]) == (
+            "get_item",
+            reason,
+            reason is not None,
+        )
+        assert len(rest_server.requests) == (reason is None)
+        if reason:
+            assert "Make it generic" in said["error"]
+            assert "private_words: true" in said["error"]
+        for free in ("allowed", "at_home"):
+            assert (await async_use(agent.hass, free, **args))["success"], free
+        entries = agent.entry.runtime_data.handler.journal.audit.entries(9, "search")
+        assert [entry["tool"] for entry in entries] == ["allowed", "get_item"]
 
 
 class TestHosts:

@@ -32,7 +32,6 @@ from .const import (
     CONF_MEMORY_MIN_IMPORTANCE,
     CONF_NOTIFY_TARGETS,
     CONF_PROFILE,
-    CONF_SANITIZER_KEYWORDS,
     CONF_TOOLS_DISABLED,
     CONF_TOOLS_NATIVE,
     CONF_TOOLS_TIMEOUT,
@@ -66,7 +65,6 @@ from .safety.confirmation import Confirmations, PendingAction
 from .safety.disclosure import DataPolicy
 from .safety.journal import Journal
 from .safety.policy import Policy
-from .safety.sanitizer import Sanitizer
 from .safety.throttle import Throttle
 from .tools.activity import ActivityTool
 from .tools.base import HomeAgentTool
@@ -111,13 +109,14 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     personal = profile if settings[CONF_PROFILE] else None
     search = KnowledgeSearch(hass, shared.knowledge, semantic, collection, personal)
     timers, members = shared.timers.of(entry.entry_id), People(hass, settings[CONF_NOTIFY_TARGETS])
-    announcer = Announcer(hass, members)
-    everyday = everyday_tools(timers, announcer.can_tell, members, seeing(router, data_policy, settings))
-    own_tools = native_tools(hass, settings, search, memories, profile, external, everyday)
+    announcer = Announcer(hass, members, emitter)
+    outgoing = Outgoing.of(hass, settings, memories, profile)
+    everyday = everyday_tools(timers, members, seeing(router, data_policy, settings))
+    own_tools = native_tools(hass, settings, search, memories, profile, external, outgoing, everyday)
     handler = ToolHandler(
         hass,
         shared.house,
-        [*own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings)],
+        [*own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings, outgoing)],
         timeout=settings[CONF_TOOLS_TIMEOUT],
         emitter=emitter,
         journal=journal,
@@ -164,6 +163,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         prompt=prompt,
         tool_schemas=schemas,
         own_tools=own_tools,
+        outgoing=outgoing,
         entry_id=entry.entry_id,
         semantic=semantic,
         library=library,
@@ -269,6 +269,7 @@ def native_tools(
     memories: Memories,
     profile: Profile,
     external: ExternalModel | None,
+    outgoing: Outgoing,
     everyday: Iterable[HomeAgentTool] = (),
 ) -> list[HomeAgentTool]:
     """Return the agent's own tools as the options want them."""
@@ -282,16 +283,8 @@ def native_tools(
         GetEntitiesTool(),
         *(memory_tools(memories) if settings[CONF_MEMORY] else ()),
         *(profile_tools(profile) if settings[CONF_PROFILE] else ()),
-        *(
-            external_tools(
-                external,
-                Outgoing(memories, profile, Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS])),
-                settings,
-            )
-            if external
-            else ()
-        ),
-        *search_tools(hass, settings, memories, profile),
+        *(external_tools(external, outgoing, settings) if external else ()),
+        *search_tools(hass, settings, outgoing),
         *everyday,
     )
     return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]

@@ -51,6 +51,7 @@ from .timers.timers import Timers, TimerStore
 from .tools.base import HomeAgentTool
 from .tools.custom.loader import CustomTools
 from .tools.handler import ToolHandler
+from .tools.outgoing import Outgoing
 from .tools.quality import Quality, Verdict
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
@@ -113,6 +114,8 @@ class HomeAgentData:
     library: Library
     indexer: Indexer
     profile: Profile
+    outgoing: Outgoing
+    """What leaves the house in arguments of tools."""
     timers: Timers
     announcer: Announcer
     memories: Memories
@@ -137,7 +140,7 @@ class HomeAgentData:
     @callback
     def set_custom_tools(self, tools: CustomTools) -> None:
         """Offer the tools of the YAML beside our own; turns under way go on with those they have."""
-        self.handler.set_tools([*self.own_tools, *tools.make(self.settings)])
+        self.handler.set_tools([*self.own_tools, *tools.make(self.settings, self.outgoing)])
         self.tool_schemas.write(self.handler.tools.values())
 
     @callback

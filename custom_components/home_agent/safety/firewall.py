@@ -61,9 +61,12 @@ type Span = tuple[int, int, str]
 """Where something stands, and by which rule."""
 
 
-def clean(value: Any, only: Collection[str] | None = None) -> Cleaned:
-    """Return a JSON value with its strings and keys cleaned; `only` limits that to these strings."""
-    cleaner = _Cleaner(only)
+def clean(value: Any, only: Collection[str] | None = None, *, short: int = SHORT) -> Cleaned:
+    """Return a JSON value with its strings and keys cleaned; `only` limits that to these strings.
+
+    A text of up to `short` characters that reads like an order is one.
+    """
+    cleaner = _Cleaner(only, short)
     cleaned = cleaner.value(value)
     cleaned = cleaner.across(cleaned)
     return Cleaned(cleaned, cleaner.found)
@@ -72,9 +75,10 @@ def clean(value: Any, only: Collection[str] | None = None) -> Cleaned:
 class _Cleaner:
     """One pass over one value."""
 
-    def __init__(self, only: Collection[str] | None) -> None:
+    def __init__(self, only: Collection[str] | None, short: int) -> None:
         """Start with nothing found."""
         self.found: list[Found] = []
+        self._short = short
         self._only = None if only is None else frozenset(only)
         self._left = MAX_CHARS
 
@@ -107,7 +111,7 @@ class _Cleaner:
             return text
         whole = text[: max(0, self._left)]
         self._left -= len(text)
-        return self._without(whole, spans(whole)) + ("" if len(whole) == len(text) else " …")
+        return self._without(whole, spans(whole, short=self._short)) + ("" if len(whole) == len(text) else " …")
 
     def _without(self, text: str, found: Iterable[Span]) -> str:
         """Return a text without some parts."""
@@ -146,7 +150,7 @@ class _Cleaner:
         return _replaced(value, replaced)
 
 
-def spans(text: str, depth: int = 2) -> list[Span]:
+def spans(text: str, depth: int = 2, *, short: int = SHORT) -> list[Span]:
     """Return the parts of a text that are written to steer a model."""
     found = [(*match.span(), "image") for match in _LEAKY_IMAGE.finditer(text)]
     found += _token_spans(text)
@@ -161,7 +165,7 @@ def spans(text: str, depth: int = 2) -> list[Span]:
         for start, end, letters in spaced_out(readable.text)
         if SQUASHED.search(letters)
     ]
-    found += _sentence_spans(readable, text, seen=bool(found))
+    found += _sentence_spans(readable, seen=bool(found), short=len(text.strip()) <= short)
     if not found and depth:
         found += _turned_spans(readable.text, text, depth)
     return found
@@ -182,7 +186,7 @@ def _token_spans(text: str) -> list[Span]:
     return found
 
 
-def _sentence_spans(readable: Readable, written: str, *, seen: bool) -> list[Span]:
+def _sentence_spans(readable: Readable, *, seen: bool, short: bool) -> list[Span]:
     """Return sentences that give orders; `seen` tells that something else in the text already did."""
     text = readable.text
     rules = list(rules_for(text))
@@ -191,7 +195,6 @@ def _sentence_spans(readable: Readable, written: str, *, seen: bool) -> list[Spa
         for name in one.anywhere:
             hits += [(*match.span(), name) for match in one.find(name, text)]
     seen = seen or any(name not in ("secrecy", "private") for _, _, name in hits)
-    short = len(written.strip()) <= SHORT
     sentences = [match.span() for match in _SENTENCE.finditer(text) if match.end() > match.start()]
     acting = [one for one in rules if next(one.find("action", text), None)]
     found: list[Span] = []

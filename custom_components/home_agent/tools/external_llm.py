@@ -25,7 +25,6 @@ from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Completion, Endpoint, Usage
 from ..regex import lazy
-from ..safety import firewall
 from ..safety.disclosure import DataPolicy, Disclosure
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
@@ -88,11 +87,7 @@ def external_model(
 
 
 class ExternalModelTool(HomeAgentTool):
-    """Asks the second model. It is not told of the house, of the conversation or of anybody.
-
-    Its answer is the household's own choice and came of our words only, so it does not mark the turn by
-    itself; what in it looks like instructions is removed, and does.
-    """
+    """Asks the second model. It is not told of the house, of the conversation or of anybody."""
 
     name = "query_external_llm"
     title = "Ask another model"
@@ -134,9 +129,8 @@ class ExternalModelTool(HomeAgentTool):
 
     @override
     def outside_texts(self, result: JsonValueType) -> Iterable[str]:
-        """Return an answer that holds instructions; any other one is no text from outside."""
-        answer = str(result["answer"]) if isinstance(result, dict) else ""
-        return (answer,) if firewall.clean(answer).found else ()
+        """Return the answer: what of it may be meant for the model is judged as of a title."""
+        return (str(result["answer"]),) if isinstance(result, dict) else ()
 
     async def _async_question(self, args: Mapping[str, Any], run: ToolRun) -> tuple[str, tuple[str, ...]]:
         """Return what is sent, and what of it was left out. Raises ValidationError if it cannot be sent."""
@@ -144,7 +138,7 @@ class ExternalModelTool(HomeAgentTool):
         if len(prompt) + len(json_dumps(context)) > MAX_CHARS:
             raise ValidationError(f"prompt and context: at most {MAX_CHARS} characters together")
         left_out: tuple[str, ...] = ()
-        if not self._model.disclosure.home and run.disclosure.home:
+        if not self._model.disclosure.home and (run.disclosure.home or run.tainted):
             sent = await self._outgoing.async_question(
                 self.name, prompt, context, run, self._model.disclosure
             )

@@ -1,6 +1,6 @@
-"""What leaves the house for somebody else's server: one sanitiser for all of it, and a line in the audit log."""
+"""What leaves the house for somebody else's server: one sanitiser for all of it, and an audit log."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
@@ -15,10 +15,10 @@ from ..memory.visibility import is_entry_visible, is_visible
 from ..safety.audit import AuditKind
 from ..safety.disclosure import Disclosure
 from ..safety.private_patterns import Kind
+from ..safety.redaction import redacted
 from ..safety.sanitizer import Sanitized, Sanitizer, Sending, Shortened
 from ..safety.shortening import LEFT_OUT, STATES, Untold
 from .base import ToolRun
-from .redaction import redacted
 
 OF_STATES: Final = frozenset({Kind.ROOM, Kind.PLACE, Kind.DEVICE, Kind.ENTITY_ID})
 """What a model that may read states knows anyway."""
@@ -51,7 +51,7 @@ class Outgoing:
         return cls(Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts), memories, profile)
 
     async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
-        """Return what is searched for; the caller notes it. Raises ToolExecutionError for what is held back."""
+        """Return what is searched for; the caller notes it. Raises ToolExecutionError for a query held back."""
         sent = await self._sanitizer.async_clean(
             query, language=run.speaker.language, strict=run.tainted, said=run.sentence
         )
@@ -61,7 +61,7 @@ class Outgoing:
         return sent
 
     async def async_check(self, tool: str, args: Mapping[str, Any], run: ToolRun, *, private: bool) -> None:
-        """Let the arguments of a call through as they are; `private` is what the household lets the tool have.
+        """Let the arguments of a call through as they are; `private`: the household lets the tool have all.
 
         Text from outside gets nothing private out whatever the household allows. Raises PermissionDenied.
         """

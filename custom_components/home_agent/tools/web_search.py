@@ -11,14 +11,9 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
-from ..const import CONF_SANITIZER_KEYWORDS
-from ..errors import HomeAgentError, ToolExecutionError, ValidationError
-from ..memory.memories import Memories
-from ..memory.profile import Profile
-from ..memory.profile_records import Sensitivity
-from ..safety.audit import AuditKind
-from ..safety.sanitizer import Sanitized, Sanitizer
+from ..errors import HomeAgentError, ValidationError
 from .base import HomeAgentTool, ToolRun
+from .outgoing import Outgoing
 from .search.base import SearchError, SearchProvider, SearchResult, Trouble
 from .search.providers import is_set_up, search_provider
 
@@ -38,13 +33,13 @@ class SearchTool(HomeAgentTool):
     untrusted = True
 
     def __init__(
-        self, hass: HomeAssistant, provider: Callable[[], SearchProvider | None], sanitizer: Sanitizer
+        self, hass: HomeAssistant, provider: Callable[[], SearchProvider | None], outgoing: Outgoing
     ) -> None:
         """Take the service; `provider` is asked at the first search and raises HomeAgentError."""
         self._hass = hass
         self._make = provider
         self._provider: SearchProvider | None = None
-        self._sanitizer = sanitizer
+        self._outgoing = outgoing
         self._kept: OrderedDict[tuple[str, str], tuple[float, Sequence[SearchResult]]] = OrderedDict()
 
     @override
@@ -54,12 +49,7 @@ class SearchTool(HomeAgentTool):
         if not query:
             raise ValidationError("query: write what to look for")
         language = run.speaker.language
-        sent = await self._sanitizer.async_clean(
-            query[:MAX_QUERY], language=language, strict=run.tainted, said=run.sentence
-        )
-        if sent.blocked:
-            _note(run, query, sent)
-            raise ToolExecutionError(sent.advice)
+        sent = await self._outgoing.async_query(self.name, query[:MAX_QUERY], run)
         problem: str | None = "interrupted"
         try:
             results = await self._async_results(sent.text, language)
@@ -68,7 +58,7 @@ class SearchTool(HomeAgentTool):
             problem = str(err)
             raise
         finally:
-            _note(run, query, sent, problem)
+            self._outgoing.note(self.name, query, sent, run, problem)
         answer: dict[str, JsonValueType] = {"searched": sent.text} if sent.found else {}
         if not results:
             return {**answer, "results": [], "hint": "nothing was found; try other words"}
@@ -95,34 +85,9 @@ class SearchTool(HomeAgentTool):
         return results
 
 
-def _note(run: ToolRun, query: str, sent: Sanitized, problem: str | None = None) -> None:
-    """Keep a search, sent or held back, in the audit log."""
-    speaker = run.speaker
-    run.handler.journal.note(
-        AuditKind.SEARCH,
-        query=query,
-        sent=sent.text or None,
-        blocked=sent.blocked,
-        reason=", ".join(sent.found) or problem,
-        error=problem if sent.found else None,
-        tainted=run.tainted or None,
-        user_id=speaker.context.user_id,
-        device_id=speaker.device_id,
-        conversation_id=speaker.conversation_id,
-    )
-
-
 def search_tools(
-    hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
+    hass: HomeAssistant, settings: Mapping[str, Any], outgoing: Outgoing
 ) -> Iterator[SearchTool]:
     """Yield the tool where a search service is set up."""
-    if not is_set_up(settings):
-        return
-
-    def private_texts() -> Iterator[str]:
-        yield from (memory.content for memory in memories.all() if memory.private)
-        hidden = profile.entries(lambda entry: entry.sensitivity is Sensitivity.SENSITIVE)
-        yield from (entry.value for entry in hidden)
-
-    sanitizer = Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts)
-    yield SearchTool(hass, partial(search_provider, hass, settings), sanitizer)
+    if is_set_up(settings):
+        yield SearchTool(hass, partial(search_provider, hass, settings), outgoing)

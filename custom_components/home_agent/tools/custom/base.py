@@ -11,6 +11,7 @@ from homeassistant.util.json import JsonValueType
 from ...errors import PermissionDenied
 from ..base import HomeAgentTool, ToolRun
 from ..json_schema import JsonSchema
+from ..outgoing import Outgoing
 from .checks import Section
 from .templates import Writer, variables_of
 
@@ -37,9 +38,15 @@ class CustomTool(HomeAgentTool):
     """
 
     judged = True
+    leaves = False
+    """Whether its arguments go to a server outside the house: then they are sanitised."""
+    private_words = False
+    """Whether the household lets it have private words."""
 
-    def __init__(self, definition: Definition, handler: Any, settings: Mapping[str, Any]) -> None:
-        """Take what `read` has read."""
+    def __init__(
+        self, definition: Definition, handler: Any, settings: Mapping[str, Any], outgoing: Outgoing
+    ) -> None:
+        """Take what `read` has read, and what judges arguments that leave the house."""
         self.name = definition.name
         self.title = definition.name
         self.description = definition.description
@@ -47,6 +54,7 @@ class CustomTool(HomeAgentTool):
         self._names = definition.names
         self._settings = settings
         self._hass = definition.hass
+        self._outgoing = outgoing
         self.configure(handler)
 
     @classmethod
@@ -64,10 +72,12 @@ class CustomTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Refuse entities that are not exposed, then do the work."""
+        """Refuse entities that are not exposed and words that may not leave, then do the work."""
         for text in texts_among(args):
             if run.hass.states.get(text) is not None and not run.is_exposed(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
+        if self.leaves:
+            await self._outgoing.async_check(self.name, args, run, private=self.private_words)
         return await self.async_handle(variables_of(self._names, args), run)
 
 

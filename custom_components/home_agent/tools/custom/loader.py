@@ -16,6 +16,7 @@ from homeassistant.util.hass_dict import HassKey
 from ...const import CONF_TOOLS_DISABLED, DOMAIN, LOGGER
 from ...regex import lazy
 from ..json_schema import JsonSchema
+from ..outgoing import Outgoing
 from .base import CustomTool, Definition
 from .checks import Place, Problem, Report, Section, Written
 from .mcp import McpTool
@@ -50,9 +51,9 @@ class Recipe:
     kind: type[CustomTool]
     handler: Any
 
-    def make(self, settings: Mapping[str, Any]) -> CustomTool:
+    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:
         """Return the tool for an agent with these options."""
-        return self.kind(self.definition, self.handler, settings)
+        return self.kind(self.definition, self.handler, settings, outgoing)
 
 
 @dataclass(slots=True)
@@ -62,10 +63,10 @@ class CustomTools:
     recipes: Sequence[Recipe] = ()
     issues: set[str] = field(default_factory=set)
 
-    def make(self, settings: Mapping[str, Any]) -> list[CustomTool]:
+    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> list[CustomTool]:
         """Return the tools for one agent, without those that its options switch off."""
         return [
-            recipe.make(settings)
+            recipe.make(settings, outgoing)
             for recipe in self.recipes
             if recipe.definition.name not in settings[CONF_TOOLS_DISABLED]
         ]

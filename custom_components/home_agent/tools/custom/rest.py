@@ -13,14 +13,13 @@ from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.redact import REDACTED
 from homeassistant.util.json import JsonValueType
 
-from ...const import CONF_REST_ALLOWED_HOSTS, CONF_SANITIZER_KEYWORDS
+from ...const import CONF_REST_ALLOWED_HOSTS
 from ...errors import PermissionDenied, ToolExecutionError
 from ...regex import lazy
 from ...safety.redaction import is_secret
-from ...safety.sanitizer import Sanitizer
 from ..base import ToolRun
 from .auth import Auth, OAuth2, read_auth
-from .base import CustomTool, texts_among
+from .base import CustomTool
 from .checks import Section
 from .hosts import async_session, is_allowed, is_local_name
 from .http import Answer, Request, async_send
@@ -65,6 +64,7 @@ class RestHandler:
     seconds: float
     verify_ssl: bool
     private_network: bool
+    private_words: bool
     read_only: bool
 
 
@@ -91,6 +91,7 @@ class RestTool(CustomTool):
             "response": read_response(section, writer),
             "seconds": section.number("timeout", 1, MAX_SECONDS, "seconds") or DEFAULT_SECONDS,
             "private_network": section.flag("private_network") or False,
+            "private_words": section.flag("private_words") or False,
         }
         for name in handler["headers"]:
             if not HEADER.fullmatch(name) or name.lower() in FORBIDDEN_HEADERS:
@@ -109,7 +110,8 @@ class RestTool(CustomTool):
     def configure(self, handler: RestHandler) -> None:
         """Take the request."""
         self._handler = handler
-        self._sanitizer = Sanitizer(self._hass, self._settings.get(CONF_SANITIZER_KEYWORDS) or ())
+        self.leaves = not is_local_name(handler.url.host)
+        self.private_words = handler.private_words
         self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
         self.annotations = llm.ToolAnnotations(
             read_only=handler.read_only,
@@ -123,7 +125,6 @@ class RestTool(CustomTool):
         """Send the request and return what of the answer is wanted."""
         handler = self._handler
         secrets = set(_secrets(handler))
-        await self._async_check_words(variables, run)
         try:
             async with asyncio.timeout(handler.seconds) as limit:
                 answer = await self._async_answer(run.hass, variables, secrets)
@@ -137,17 +138,6 @@ class RestTool(CustomTool):
             )
         result: JsonValueType = without_keys(handler.response.read(answer, variables), secrets)
         return result
-
-    async def _async_check_words(self, variables: Variables, run: ToolRun) -> None:
-        """Raise PermissionDenied for private words that text from outside may have asked to be sent out."""
-        if not run.tainted or is_local_name(self._handler.url.host):
-            return
-        for text in texts_among(variables):
-            checked = await self._sanitizer.async_clean(
-                text, language=run.speaker.language, strict=True, said=run.sentence
-            )
-            if checked.blocked:
-                raise PermissionDenied(checked.advice)
 
     async def _async_answer(self, hass: HomeAssistant, variables: Variables, secrets: set[str]) -> Answer:
         """Return the answer; credentials that can be renewed get a second try."""
