@@ -1,5 +1,6 @@
 """Lists, calendars, a weather station and a satellite that are really there."""
 
+import asyncio
 from typing import Any, override
 
 from freezegun.api import FrozenDateTimeFactory
@@ -80,6 +81,9 @@ class Satellite(AssistSatelliteEntity):
         """Start silent."""
         self.said: list[str] = []
         self.broken = False
+        self.together = 0
+        """How many announcements went on at once."""
+        self._speaking = 0
 
     @property
     def device(self) -> str:
@@ -104,8 +108,12 @@ class Satellite(AssistSatelliteEntity):
     @override
     async def async_internal_announce(self, message: str | None = None, **_options: Any) -> None:
         """Say it without a voice: none works offline."""
-        if self.broken:
+        if self.broken or self._speaking:
             raise HomeAssistantError("busy")
+        self._speaking += 1
+        self.together = max(self.together, self._speaking)
+        await asyncio.sleep(0)
+        self._speaking -= 1
         self.said.append(message or "")
 
 

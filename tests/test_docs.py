@@ -26,6 +26,7 @@ from custom_components.home_agent.inference.dialects.address import is_azure, is
 from custom_components.home_agent.inference.errors import ErrorKind
 from custom_components.home_agent.inference.models import Endpoint
 from custom_components.home_agent.knowledge.sources import summaries
+from custom_components.home_agent.timers.records import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
 from custom_components.home_agent.tools.actions import ACTIONS, GATED_DOMAINS, is_vetted
 from custom_components.home_agent.tools.parameter_table import PARAMETERS, STEPS
@@ -258,6 +259,7 @@ async def test_events(
     await agent.say("Is the front door open?")
     model_server.script([text("All right."), text('{"memories": []}')])
     await agent.say("I am vegetarian", context=Context(user_id=hass_admin_user.id))
+    await agent.entry.runtime_data.timers.async_set(Timer(due=dt_util.utcnow() + timedelta(seconds=5)))
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=10))
     await hass.async_block_till_done(wait_background_tasks=True)
     await agent.say("Listen: " + "a word and another " * 3000)

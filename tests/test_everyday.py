@@ -33,7 +33,7 @@ def hass_config_dir(hass_tmp_config_dir: str) -> str:
     return hass_tmp_config_dir
 
 
-EVERYDAY = {"todo_list", "calendar", "weather", "timer", "notify_person", "look_at_camera"}
+EVERYDAY = {"todo_list", "calendar", "weather", "notify_person", "look_at_camera"}
 
 
 async def call(agent: Agent, name: str, /, sentence: str = "Do it", **args: Any) -> dict[str, Any]:

@@ -8,9 +8,10 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 from hypothesis import given, strategies as st
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
+from custom_components.home_agent.const import EVENT_TIMER_FINISHED
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.store import SAVE_DELAY
 from custom_components.home_agent.timers.records import Repeat, Timer
@@ -85,16 +86,67 @@ async def test_a_timer_that_was_not_set_is_not_claimed(
     assert "I've set" not in speech(await agent.say("Set a timer for ten minutes"))
 
 
-async def test_without_anything_to_tell_it_on(
+async def test_from_the_chat_without_a_phone(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
+) -> None:
+    """A timer of the chat dialog is shown in Home Assistant; automations hear of it by an event."""
+    agent = await async_agent(hass, model_server)
+    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    own = Context(user_id=hass_admin_user.id)
+    await agent.say("Hello", context=own)
+    assert "timer" in {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
+    timer = (await call(agent, action="set", when="5 min", name="tea", context=own))["result"]["set"]
+    await async_pass(hass, freezer, 301)
+    assert shown(hass) == ["It is time: tea."]
+    (event,) = told
+    assert event.data == {
+        "timer_id": timer["id"],
+        "name": "tea",
+        "due": "2026-06-03T10:05:00+00:00",
+        "user_id": hass_admin_user.id,
+        "device_id": None,
+        "told_by": "notification",
+        "timestamp": event.data["timestamp"],
+    }
+
+
+async def test_no_event_where_none_is_wanted(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
-    """The model is not told of timers; one that is set all the same is shown in Home Assistant."""
-    agent = await async_agent(hass, model_server)
-    await agent.say("Hello")
-    assert "timer" not in {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
+    agent = await async_agent(hass, model_server, {"emit_events": False})
+    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
     await call(agent, action="set", when="5 min")
     await async_pass(hass, freezer, 301)
     assert shown(hass) == ["Your timer is up."]
+    assert told == []
+
+
+async def test_two_at_once(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """Two of one sentence are two, with names of their own; due together they are told one by one."""
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server, {"memory_enabled": False})
+    here = {"device_id": satellite.device}
+    model_server.script(
+        [
+            tool_calls(
+                [
+                    ("timer", {"action": "set", "when": "10 minutes", "name": "pasta"}),
+                    ("timer", {"action": "set", "when": "10 minutes", "name": "sauce"}),
+                ]
+            ),
+            text("I've set both timers."),
+        ]
+    )
+    await agent.say("Set a timer for the pasta and one for the sauce, ten minutes each", **here)
+    await async_pass(hass, freezer, 240)
+    listed = (await call(agent, "How long still?", action="list", **here))["result"]["timers"]
+    assert [(timer["name"], timer["in"]) for timer in listed] == [("pasta", "6 min"), ("sauce", "6 min")]
+    await async_pass(hass, freezer, 361)
+    assert satellite.said == ["It is time: pasta.", "It is time: sauce."]
+    assert satellite.together == 1
+    assert shown(hass) == []
 
 
 async def test_a_satellite_that_does_not_answer(

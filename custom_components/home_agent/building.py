@@ -48,6 +48,7 @@ from .inference.client import ModelClient
 from .inference.router import Router
 from .knowledge.documents import Source
 from .knowledge.embedder import async_create_embedder, embedder_disclosure
+from .knowledge.household_texts import HouseholdTexts
 from .knowledge.indexer import Indexer, knowledge_collection
 from .knowledge.library import Library
 from .knowledge.search import KnowledgeSearch
@@ -108,11 +109,15 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     profile.configure(people, f"{settings[CONF_MEMORY_COLLECTION]}_profile")
     personal = profile if settings[CONF_PROFILE] else None
     search = KnowledgeSearch(hass, shared.knowledge, semantic, collection, personal)
+    library = Library(hass, entry.entry_id, semantic)
+    texts = HouseholdTexts(
+        hass, settings, entry_id=entry.entry_id, title=entry.title, semantic=semantic, library=library
+    )
     timers, members = shared.timers.of(entry.entry_id), People(hass, settings[CONF_NOTIFY_TARGETS])
     announcer = Announcer(hass, members, emitter)
     outgoing = Outgoing.of(hass, settings, memories, profile)
     everyday = everyday_tools(timers, members, seeing(router, data_policy, settings))
-    own_tools = native_tools(hass, settings, search, memories, profile, external, outgoing, everyday)
+    own_tools = native_tools(hass, settings, search, texts, memories, profile, external, outgoing, everyday)
     handler = ToolHandler(
         hass,
         shared.house,
@@ -125,7 +130,6 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         gated=settings[CONF_ALLOW_SCRIPTS],
         is_receiver=members.receives,
     )
-    library = Library(hass, entry.entry_id, semantic)
     context = ContextManager(
         shared.house,
         ProviderSetup(
@@ -134,7 +138,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
             entry_id=entry.entry_id,
             title=entry.title,
             semantic=semantic,
-            library=library,
+            texts=texts,
             memories=memories,
             profile=profile,
             data_policy=data_policy,
@@ -266,6 +270,7 @@ def native_tools(
     hass: HomeAssistant,
     settings: Mapping[str, Any],
     search: KnowledgeSearch,
+    texts: HouseholdTexts,
     memories: Memories,
     profile: Profile,
     external: ExternalModel | None,
@@ -279,7 +284,7 @@ def native_tools(
         ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]),
         QueryTool(),
         ActivityTool(),
-        RetrieveKnowledgeTool(search),
+        RetrieveKnowledgeTool(search, texts),
         GetEntitiesTool(),
         *(memory_tools(memories) if settings[CONF_MEMORY] else ()),
         *(profile_tools(profile) if settings[CONF_PROFILE] else ()),

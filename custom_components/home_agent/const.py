@@ -190,6 +190,9 @@ CONF_SANITIZER_KEYWORDS: Final = "sanitizer_keywords"
 # Channels
 CONF_NOTIFY_TARGETS: Final = "notify_targets"
 """Which notify targets are whose."""
+CONF_TELEGRAM: Final = "telegram_enabled"
+CONF_TELEGRAM_CHATS: Final = "telegram_chat_persons"
+"""Which Telegram chat is whose."""
 
 # Proactive
 CONF_PROACTIVE: Final = "proactive_enabled"
@@ -306,6 +309,8 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_CLOUD_STATES: True,
     CONF_SANITIZER_KEYWORDS: [],
     CONF_NOTIFY_TARGETS: [],
+    CONF_TELEGRAM: False,
+    CONF_TELEGRAM_CHATS: [],
     CONF_PROACTIVE: False,
     CONF_PROACTIVE_RULES: [],
     CONF_PROACTIVE_SUGGESTIONS: True,
@@ -331,6 +336,7 @@ EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
 EVENT_MEMORY_EXTRACTED: Final = f"{DOMAIN}.memory.extracted"
 EVENT_SUGGESTION_REQUESTED: Final = f"{DOMAIN}.suggestion.requested"
 EVENT_SUGGESTION_RESOLVED: Final = f"{DOMAIN}.suggestion.resolved"
+EVENT_TIMER_FINISHED: Final = f"{DOMAIN}.timer.finished"
 EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
 EVENT_ERROR: Final = f"{DOMAIN}.error"
 

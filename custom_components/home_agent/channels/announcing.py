@@ -1,5 +1,6 @@
 """Telling of a timer: where it was set, else on the phone of who set it, else in Home Assistant."""
 
+import asyncio
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -10,8 +11,9 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..const import LOGGER
+from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..errors import HomeAgentError
+from ..events import EventEmitter
 from ..timers.records import Timer
 from ..tools.guard import async_announce, async_notify
 from .people import People
@@ -28,26 +30,39 @@ TOO_LATE: Final = timedelta(hours=24)
 class Announcer:
     """Tells of the timers of one agent."""
 
-    def __init__(self, hass: HomeAssistant, people: People) -> None:
+    def __init__(self, hass: HomeAssistant, people: People, emitter: EventEmitter) -> None:
         """Take who can be reached."""
         self._hass = hass
         self._people = people
+        self._emitter = emitter
+        self._speaking = asyncio.Lock()
+        """A satellite that is saying something takes nothing else."""
 
-    @callback
-    def can_tell(self) -> bool:
-        """Return whether this home has a satellite, or a phone that is somebody's."""
-        return bool(self._people) or self._hass.states.async_entity_ids_count(SATELLITE) > 0
+    async def async_tell(self, timer: Timer, due: datetime, rings: bool) -> None:
+        """Tell of a timer that was due then, unless its device rings by itself; automations hear of it."""
+        told_by = "device" if rings else await self._async_tell(timer, due)
+        self._emitter.fire(
+            EVENT_TIMER_FINISHED,
+            timer_id=timer.id,
+            name=timer.name,
+            due=due.isoformat(),
+            user_id=timer.user_id,
+            device_id=timer.device_id,
+            told_by=told_by,
+        )
 
-    async def async_tell(self, timer: Timer, due: datetime) -> None:
-        """Tell of a timer that was due then. What cannot be said is shown."""
+    async def _async_tell(self, timer: Timer, due: datetime) -> str:
+        """Say it, else send it, else show it; return which."""
         late = dt_util.utcnow() - due
         message = await self._async_message(timer, due, late)
-        if late < TOO_LATE and (
-            await self._async_say(timer, message) or await self._async_send(timer, message)
-        ):
-            return
+        if late < TOO_LATE:
+            if await self._async_say(timer, message):
+                return "satellite"
+            if await self._async_send(timer, message):
+                return "phone"
         title = await async_phrase(self._hass, timer.language, "timer_title")
         persistent_notification.async_create(self._hass, message, title, f"home_agent_timer_{timer.id}")
+        return "notification"
 
     async def _async_message(self, timer: Timer, due: datetime, late: timedelta) -> str:
         """Return what is said."""
@@ -63,7 +78,8 @@ class Announcer:
         """Say it on the device where it was set; False if that cannot."""
         for entity_id in self._satellites(timer.device_id):
             try:
-                await async_announce(self._hass, entity_id, message)
+                async with self._speaking:
+                    await async_announce(self._hass, entity_id, message)
             except HomeAgentError as err:
                 LOGGER.warning("A timer was not announced: %s", err)
             else:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
@@ -11,14 +11,17 @@ from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..store import EntryStore, read_list
+from .countdown import Countdown
 from .records import Timer
 
 STORE_KEY: Final = f"{DOMAIN}.timers"
 MAX_TIMERS: Final = 100
 """Timers of one agent."""
+AHEAD: Final = timedelta(seconds=1)
+"""How long before its time it is asked whether a device is going to ring."""
 
-type Tell = Callable[[Timer, datetime], Awaitable[None]]
-"""Tells somebody of a timer; the time is the one at which it was due."""
+type Tell = Callable[[Timer, datetime, bool], Awaitable[None]]
+"""Tells somebody of a timer: at which time it was due, and whether its device rings by itself."""
 
 
 class Timers:
@@ -32,6 +35,7 @@ class Timers:
         self._changed = changed
         self._flush = flush
         self._timers: dict[str, Timer] = {}
+        self._countdown = Countdown(hass)
         self._tell: Tell | None = None
         self._cancel: CALLBACK_TYPE | None = None
 
@@ -52,18 +56,58 @@ class Timers:
         """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
         found, problem = read_list(stored, Timer.from_dict)
         self._timers = {timer.id: timer for timer in found}
+        self._countdown = Countdown(self._hass)
         return problem
 
-    async def async_set(self, timer: Timer) -> None:
-        """Keep a timer, or one that was changed, and write it at once: a restart may be near."""
+    async def async_set(self, timer: Timer, *, counts: bool = False) -> None:
+        """Keep a timer, or one that was changed, and write it at once: a restart may be near.
+
+        One that `counts` is shown on the device where it was set, if that can count down.
+        """
+        seconds = (timer.due - dt_util.utcnow()).total_seconds()
+        if timer.id in self._timers:
+            self._countdown.move(timer.id, seconds)
+        elif counts and timer.repeat is None:
+            self._countdown.show(timer.id, timer.device_id, seconds, timer.name, timer.language)
         self._timers[timer.id] = timer
         self._note()
         await self._flush()
 
+    @callback
+    def look(self, device_id: str | None, language: str) -> None:
+        """Learn what a device and Home Assistant's own sentences have done to its timers meanwhile."""
+        moved = [timer for timer in self.all() if self._countdown.is_shown(timer.id)]
+        changed = [self._follow(timer) for timer in moved]
+        for there in list(self._countdown.others(device_id)) if device_id else ():
+            due = dt_util.utcnow() + timedelta(seconds=there.seconds_left)
+            timer = Timer(due=due, name=there.name or "", language=language, device_id=device_id)
+            self._timers[timer.id] = timer
+            self._countdown.adopt(timer.id, there.id)
+            changed.append(True)
+        if any(changed):
+            self._note()
+
+    def _follow(self, timer: Timer) -> bool:
+        """Take over when a device is going to ring; return whether anything has changed."""
+        left = self._countdown.seconds_left(timer.id)
+        if left is None:
+            self._drop(timer.id)
+            return True
+        due = dt_util.utcnow() + timedelta(seconds=left)
+        if abs(due - timer.due) <= 2 * AHEAD:
+            return False
+        self._timers[timer.id] = replace(timer, due=due)
+        return True
+
+    def _drop(self, timer_id: str) -> None:
+        """Forget a timer, on its device too."""
+        self._timers.pop(timer_id, None)
+        self._countdown.end(timer_id)
+
     async def async_cancel(self, timer_ids: list[str]) -> None:
         """Drop timers."""
         for timer_id in timer_ids:
-            self._timers.pop(timer_id, None)
+            self._drop(timer_id)
         self._note()
         await self._flush()
 
@@ -76,7 +120,7 @@ class Timers:
         """Drop the timers of a user; return how many."""
         gone = [timer.id for timer in self._timers.values() if timer.user_id == user_id]
         for timer_id in gone:
-            del self._timers[timer_id]
+            self._drop(timer_id)
         if gone:
             self._note()
         return len(gone)
@@ -108,28 +152,41 @@ class Timers:
             self._cancel = None
         if self._tell is not None and self._timers:
             job = HassJob(self._ring, "home_agent timer", cancel_on_shutdown=True)
-            self._cancel = async_track_point_in_utc_time(self._hass, job, self.all()[0].due)
+            due = min(self._asked_at(timer) for timer in self._timers.values())
+            self._cancel = async_track_point_in_utc_time(self._hass, job, due)
+
+    def _asked_at(self, timer: Timer) -> datetime:
+        """Return when it is to be seen what becomes of a timer."""
+        return timer.due - AHEAD if self._countdown.is_shown(timer.id) else timer.due
 
     @callback
     def _ring(self, now: datetime) -> None:
         """Tell what is due. A repeated one waits for its next time, any other is done."""
         self._cancel = None
-        due = [timer for timer in self.all() if timer.due <= now]
-        for timer in due:
+        due: list[tuple[Timer, bool]] = []
+        changed = False
+        for timer in [timer for timer in self.all() if self._asked_at(timer) <= now]:
+            changed = True
+            if shown := self._countdown.is_shown(timer.id):
+                if self._follow(timer):
+                    continue
+                self._countdown.leave(timer.id)
+            due.append((timer, shown))
             if (again := timer.next_after(now)) is None:
                 del self._timers[timer.id]
             else:
                 self._timers[timer.id] = replace(timer, due=again)
-            if self._tell is not None:
-                self._hass.async_create_task(_told(self._tell, timer), "home_agent timer")
-        if due:
+        if due and self._tell is not None:
+            self._hass.async_create_task(_async_tell_all(self._tell, due), "home_agent timer")
+        if changed:
             self._changed()
         self._wait()
 
 
-async def _told(tell: Tell, timer: Timer) -> None:
-    """Tell of a timer."""
-    await tell(timer, timer.due)
+async def _async_tell_all(tell: Tell, due: list[tuple[Timer, bool]]) -> None:
+    """Tell of timers."""
+    for timer, shown in due:
+        await tell(timer, timer.due, shown)
 
 
 class TimerStore(EntryStore[Timers]):

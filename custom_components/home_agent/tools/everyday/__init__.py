@@ -1,7 +1,5 @@
 """What a household does every day: lists, calendar, weather, timers, messages, music and cameras."""
 
-from collections.abc import Callable
-
 from ...timers.timers import Timers
 from ..base import HomeAgentTool
 from .calendar_tool import CalendarTool
@@ -13,16 +11,14 @@ from .todo_tool import TodoTool
 from .weather_tool import WeatherTool
 
 
-def everyday_tools(
-    timers: Timers, can_tell: Callable[[], bool], people: Receivers, see: See
-) -> list[HomeAgentTool]:
+def everyday_tools(timers: Timers, people: Receivers, see: See) -> list[HomeAgentTool]:
     """Return the everyday tools; which of them a model is told of depends on the house."""
     tools: list[HomeAgentTool] = [
         *(
             TodoTool(),
             CalendarTool(),
             WeatherTool(),
-            TimerTool(timers, can_tell),
+            TimerTool(timers),
             CameraTool(see),
             MediaTool(),
         ),

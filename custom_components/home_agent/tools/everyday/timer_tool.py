@@ -1,6 +1,6 @@
 """timer: timers and reminders, told where they were set."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any, Final, override
@@ -13,7 +13,6 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
-from ...knowledge.house import HouseSnapshot
 from ...knowledge.persons import persons
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
@@ -48,15 +47,9 @@ class TimerTool(HomeAgentTool):
         }
     )
 
-    def __init__(self, timers: Timers, can_tell: Callable[[], bool]) -> None:
-        """Take the timers, and whether there is anything to tell them on."""
+    def __init__(self, timers: Timers) -> None:
+        """Take the timers."""
         self._timers = timers
-        self._can_tell = can_tell
-
-    @override
-    def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
-        """Return whether a timer would be heard or read away from the screen."""
-        return self._can_tell()
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -69,6 +62,7 @@ class TimerTool(HomeAgentTool):
         action, said = args["action"], one_line((args.get("name") or "").strip(), MAX_NAME)
         if action == "set":
             return await self._async_set(args, said, run)
+        self._timers.look(run.speaker.device_id, run.speaker.language)
         own = [timer for timer in self._timers.all() if _may_see(timer, run.speaker)]
         if action == "list":
             listed: list[JsonValueType] = [_told(timer) for timer in own[:MAX_LISTED]]
@@ -94,7 +88,7 @@ class TimerTool(HomeAgentTool):
             user_id=speaker.context.user_id or _user_of(run.hass, speaker.person_id),
             device_id=speaker.device_id,
         )
-        await self._timers.async_set(timer)
+        await self._timers.async_set(timer, counts=read_length(args.get("when") or "") is not None)
         return {"set": _told(timer)}
 
     async def _async_extend(self, args: Mapping[str, Any], said: str, own: list[Timer]) -> JsonValueType:
