@@ -80,6 +80,7 @@ NAMES_OF_LISTS = {
     const.CONF_POLICY_PROFILES: "profiles",
     const.CONF_DEVICE_PERSONS: "devices and persons",
     const.CONF_NOTIFY_TARGETS: "persons with targets",
+    const.CONF_TELEGRAM_CHATS: "private chats with persons",
     const.CONF_PROACTIVE_RULES: "rules with entities",
 }
 

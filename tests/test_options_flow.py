@@ -1,11 +1,13 @@
 """The options' pages: what is stored, what can be emptied again, what is refused."""
 
+import re
 from typing import Any
 
 import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.config import options
 from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.config.validators import KEPT_SECRET
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -13,6 +15,7 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
 from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers.translation import async_get_translations
 
 from .servers.model_server import ModelServer, on_path
 from .servers.replies import html, status
@@ -265,8 +268,97 @@ async def test_limits_of_numbers(
         await save(hass, entry, name, {key: value})
         assert entry.options[key] == value
     for value in (low - 1, high + 1):
-        with pytest.raises(InvalidData):
-            await save(hass, entry, name, {key: value})
+        result = await save(hass, entry, name, {key: value})
+        assert result["errors"] == {key: "out_of_range"}
+        placeholders = result["description_placeholders"]
+        assert placeholders
+        assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
+        assert shown(result)[key] == value
+
+
+async def test_sentence_with_other_limits_waits_its_turn(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """One page has one set of placeholders, so what the same sentence would say of another field comes next."""
+    result = await save(hass, entry, "tools", {"tools_max_calls_per_turn": 51, "tools_timeout": 1})
+    assert result["errors"] == {"tools_max_calls_per_turn": "out_of_range"}
+    flow = result["flow_id"]
+    result = await hass.config_entries.options.async_configure(flow, {"tools_timeout": 1})
+    assert result["errors"] == {"tools_timeout": "out_of_range"}
+    assert not entry.options
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_placeholders_of_help_are_given(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    """The browser shows an error in place of a text whose placeholder is missing."""
+    texts = await async_get_translations(hass, "en", "options", {DOMAIN})
+    step = f"component.{DOMAIN}.options.step.{name}."
+    wanted = {
+        placeholder
+        for path, text in texts.items()
+        if path.startswith(step)
+        for placeholder in re.findall(r"{(\w+)}", text)
+    }
+    assert wanted <= set((await page(hass, entry, name))["description_placeholders"] or ())
+
+
+def conditions(result: ConfigFlowResult) -> dict[str, Any]:
+    """Return under which conditions the browser shows the fields of a page."""
+    schema = result["data_schema"]
+    assert schema
+    return {str(key): getattr(key, "visible", None) for key in schema.schema}
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_conditions_name_fields_of_the_page(
+    hass: HomeAssistant, entry: MockConfigEntry, name: str
+) -> None:
+    """They are what Home Assistant reads, and name a field that stands before."""
+    before: set[str] = set()
+    for key, found in conditions(await page(hass, entry, name)).items():
+        for condition in found or []:
+            assert condition["field"] in before
+            expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
+            assert set(condition) == expected
+        before.add(key)
+
+
+async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    found = conditions(await page(hass, entry, "memory"))
+    learning = {"field": "learning_enabled", "operator": "in", "value": [True]}
+    influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
+    second = {"field": "influxdb_version", "operator": "in", "value": ["2"]}
+    assert found["memory_enabled"] is None
+    assert found["learning_source"] == [learning]
+    assert found["influxdb_url"] == [learning, influxdb]
+    assert found["influxdb_token"] == [learning, influxdb, second]
+    found = conditions(await page(hass, entry, "llm"))
+    assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
+
+
+async def test_what_was_hidden_is_kept(
+    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form of 2026.11 leaves out what it does not show; it is there again when it is shown again."""
+    monkeypatch.setattr(options, "HIDES_FIELDS", True)
+    chroma = {"vector_db_host": "chroma.local", "vector_db_auth_token": "secret-token"}
+    stored = {"vector_db_backend": "chroma", "vector_db_top_k": 7, **chroma}
+    hass.config_entries.async_update_entry(entry, options=stored)
+    await save(hass, entry, "vector_store", {"vector_db_backend": "embedded"})
+    assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
+    result = await save(hass, entry, "vector_store", {"vector_db_backend": "embedded", "vector_db_top_k": 99})
+    assert result["errors"] == {"vector_db_top_k": "out_of_range"}
+    assert shown(result)["vector_db_host"] == "chroma.local"
+    assert shown(result)["vector_db_auth_token"] not in (None, "secret-token")
+
+
+async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """The browser does not translate a list inside a list."""
+    hass.config.language = "de"
+    schema = (await page(hass, entry, "proactive"))["data_schema"]
+    assert schema
+    selector = next(item for key, item in schema.schema.items() if key == "proactive_rules")
+    offered = selector.config["fields"]["rule"]["selector"].config["options"]
+    assert {"value": "garage_open", "label": "Garage oder Tor offen geblieben"} in offered
+    assert all(option["label"] != option["value"] for option in offered)
 
 
 @pytest.mark.parametrize(
@@ -496,7 +588,7 @@ async def test_targets_to_choose_from(hass: HomeAssistant, entry: MockConfigEntr
     hass.states.async_set("notify.mail", "unknown", {"friendly_name": "Mail"})
     schema = (await page(hass, entry, "channels"))["data_schema"]
     assert schema
-    (selector,) = schema.schema.values()
+    selector = next(item for key, item in schema.schema.items() if key == "notify_targets")
     offered = selector.config["fields"]["targets"]["selector"].config["options"]
     assert [option["value"] for option in offered] == ["notify.mobile_app_anna", "notify.mail"]
     hass.services.async_register("notify", "send_message", lambda _call: None)

@@ -12,7 +12,7 @@ from homeassistant.helpers.importlib import async_import_module
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
-from .building import build
+from .building import build, settings_of
 from .channels.notify import NotificationChannel
 from .channels.phones import PhoneChannel
 from .const import (
@@ -42,11 +42,12 @@ from .knowledge.library import async_remove_library
 from .knowledge.stores import async_remove_files
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging
-from .memory.learner.learner import async_forget_learned
+from .memory.learner.forgetting import async_forget_learned
 from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
+from .parts import async_load_parts, speaks_up
 from .pipelines import async_watch_pipelines
 from .proactive.book import ProactiveStore
 from .regex import compile_all
@@ -76,7 +77,6 @@ LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     """Set up what all entries share, and the services."""
-    hass.async_add_executor_job(compile_all)
 
     @callback
     def saved(data: dict[str, Any]) -> None:
@@ -101,7 +101,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         timers=TimerStore(hass),
     )
     hass.data[DATA_SHARED] = shared
-    async_load_custom_tools(hass, config)
+    await async_load_custom_tools(hass, config)
     await shared.house.async_start()
     for store in shared.stores:
         await store.async_load()
@@ -111,8 +111,9 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Set up one agent: reach its model server, then start its entities."""
+    await async_load_parts(hass, settings_of(entry))
     try:
-        data = build(hass, entry)
+        data = entry.runtime_data = build(hass, entry)
         models = await _async_models(data)
     except AuthenticationError as err:
         raise ConfigEntryAuthFailed(str(err)) from err
@@ -120,7 +121,6 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         raise _setup_error(err) from err
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
     data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
-    entry.runtime_data = data
     await data.library.async_load()
     data.confirmations.async_start()
     entry.async_on_unload(data.shared.knowledge.async_use())
@@ -134,38 +134,23 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     _report_model(hass, entry, models)
     _report_extraction(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
+    hass.async_add_executor_job(compile_all)
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 
-    @callback
-    def prune(*_: object) -> None:
-        data.shared.history.prune(data.settings[CONF_HISTORY_RETENTION_DAYS], entry.entry_id)
-
-    prune()
-    entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
-
-    @callback
-    def expire(now: datetime) -> None:
-        timeout = data.settings[CONF_SESSION_TIMEOUT]
-        data.shared.sessions.expire(entry.entry_id, timeout_minutes=timeout, now=now)
-
-    entry.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
-    if interval := read_span(data.settings[CONF_MEMORY_CLEANUP]):
-
-        async def tidy(now: datetime) -> None:
-            await data.memories.async_tidy(now)
-
-        entry.async_on_unload(async_track_time_interval(hass, tidy, interval))
-
+    _tidy_regularly(hass, entry)
     if data.learner is not None:
         entry.async_on_unload(data.learner.async_start())
     else:
         await async_forget_learned(data.shared.observations.of(entry.entry_id), data.memories)
 
+    proactive = await data.async_proactive() if speaks_up(data.settings) else None
+
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
         entry.async_create_background_task(hass, data.async_prepare(), "home_agent warm start")
         entry.async_on_unload(_warm_after_changes(hass, entry))
-        entry.async_on_unload(data.proactive.async_start())
+        if proactive is not None:
+            entry.async_on_unload(proactive.async_start())
         entry.async_on_unload(data.timers.async_start(data.announcer.async_tell))
 
     entry.async_on_unload(async_at_started(hass, warm))
@@ -188,6 +173,32 @@ def _end_with_home_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     listen = hass.bus.async_listen_once
     entry.async_on_unload(listen(EVENT_HOMEASSISTANT_STOP, data.turns.stop))
     entry.async_on_unload(listen(EVENT_HOMEASSISTANT_FINAL_WRITE, write))
+
+
+@callback
+def _tidy_regularly(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Forget conversations, sessions and memories when their time is over."""
+    data = entry.runtime_data
+
+    @callback
+    def prune(*_: object) -> None:
+        data.shared.history.prune(data.settings[CONF_HISTORY_RETENTION_DAYS], entry.entry_id)
+
+    prune()
+    entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
+
+    @callback
+    def expire(now: datetime) -> None:
+        timeout = data.settings[CONF_SESSION_TIMEOUT]
+        data.shared.sessions.expire(entry.entry_id, timeout_minutes=timeout, now=now)
+
+    entry.async_on_unload(async_track_time_interval(hass, expire, timedelta(hours=1)))
+    if interval := read_span(data.settings[CONF_MEMORY_CLEANUP]):
+
+        async def tidy(now: datetime) -> None:
+            await data.memories.async_tidy(now)
+
+        entry.async_on_unload(async_track_time_interval(hass, tidy, interval))
 
 
 @callback

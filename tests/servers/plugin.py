@@ -11,6 +11,7 @@ from .influxdb import InfluxServer, InfluxStandIn, program
 from .model_server import ModelServer
 from .rest_server import RestServer
 from .search_server import SearchServer
+from .telegram_server import TelegramServer
 
 
 @pytest.fixture
@@ -97,4 +98,11 @@ def influx_stand_in(socket_enabled: None) -> Iterator[InfluxStandIn]:
 def search_server(socket_enabled: None) -> Iterator[SearchServer]:
     """Return a scripted search service."""
     with SearchServer() as server:
+        yield server
+
+
+@pytest.fixture
+def telegram_server(socket_enabled: None) -> Iterator[TelegramServer]:
+    """Return a stand-in for Telegram."""
+    with TelegramServer() as server:
         yield server

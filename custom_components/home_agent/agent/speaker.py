@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 
 from ..knowledge.persons import async_person_of_user, person_of_device
-from ..knowledge.speaker import Speaker
+from ..knowledge.speaker import Speaker, Surface, surface
 
 
 async def async_speaker(
@@ -28,6 +28,7 @@ async def async_speaker(
             floor_id = area.floor_id
     person = await async_person_of_user(hass, user_input.context.user_id)
     person = person or person_of_device(hass, owners, user_input.device_id)
+    voice = bool(user_input.device_id or user_input.satellite_id)
     return Speaker(
         context=user_input.context,
         language=user_input.language,
@@ -36,5 +37,15 @@ async def async_speaker(
         floor_id=floor_id,
         person=person.name or None if person else None,
         person_id=person.id if person else None,
-        voice=bool(user_input.device_id or user_input.satellite_id),
+        voice=voice,
+        surface=_surface(user_input, voice=voice),
     )
+
+
+def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surface:
+    """Return by which way somebody speaks."""
+    if told := surface.get():
+        return told
+    if voice:
+        return Surface.VOICE
+    return Surface.CHAT if user_input.context.user_id else Surface.AUTOMATION

@@ -73,7 +73,13 @@ def route_to(hass: HomeAssistant, target: str) -> Route | None:
 def _app_service(hass: HomeAssistant, entity_id: str) -> str | None:
     """Return the service of the phone that a notify entity belongs to."""
     registered = er.async_get(hass).async_get(entity_id)
-    if registered is None or registered.platform != APP or registered.config_entry_id is None:
+    return service_of_phone(hass, registered.config_entry_id) if registered else None
+
+
+@callback
+def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
+    """Return the service of a phone by its config entry; None for anything but a phone."""
+    phone = hass.config_entries.async_get_entry(entry_id) if entry_id else None
+    if phone is None or phone.domain != APP:
         return None
-    phone = hass.config_entries.async_get_entry(registered.config_entry_id)
-    return f"{APP}_{slugify(phone.data.get('device_name', ''))}" if phone else None
+    return f"{APP}_{slugify(phone.data.get('device_name', ''))}"

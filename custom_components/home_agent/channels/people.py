@@ -1,12 +1,16 @@
 """The persons whom a message reaches, and how: the targets of the page Channels."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+import re
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr
 
 from ..tools.base import ServiceCall
-from .notify_targets import NOTIFY, Route, read_targets, route_to, user_id_of
+from .notify_targets import NOTIFY, Route, read_targets, route_to, service_of_phone, user_id_of
+
+_CAMERA: Final = re.compile(r"/api/camera_proxy/camera\.[a-z0-9_]+")
 
 
 class People:
@@ -40,15 +44,34 @@ class People:
         return list(dict.fromkeys(route for route in found if route is not None))
 
     @callback
+    def phones(self, user_id: str | None) -> list[Route]:
+        """Return the phones of a user that are there now: what can show a picture."""
+        person = self.person_of(user_id)
+        return [route for route in self.routes(person) if route.can_clear] if person else []
+
+    @callback
+    def is_phone(self, route: Route, device_id: str | None) -> bool:
+        """Return whether a device is the phone at the end of a route."""
+        device = dr.async_get(self._hass).async_get(device_id) if device_id else None
+        return device is not None and service_of_phone(self._hass, device.config_entry_id) == route.service
+
+    @callback
     def receives(self, call: ServiceCall) -> bool:
         """Return whether a call is a message to one of the targets, and nothing else."""
-        if call.domain != NOTIFY or not call.data.keys() <= {"message", "title"}:
+        if call.domain != NOTIFY or not call.data.keys() <= {"message", "title", "data"}:
+            return False
+        if "data" in call.data and not shows_camera(call.data["data"]):
             return False
         return any(
             call.service == route.service and call.entity_ids == entity_ids(route)
             for person in self._targets
             for route in self.routes(person)
         )
+
+
+def shows_camera(data: object) -> bool:
+    """Return whether what goes with a message is the picture of a camera and nothing else."""
+    return isinstance(data, Mapping) and data.keys() == {"image"} and bool(_CAMERA.fullmatch(data["image"]))
 
 
 def entity_ids(route: Route) -> tuple[str, ...]:

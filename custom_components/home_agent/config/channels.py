@@ -1,16 +1,20 @@
-"""The page Channels: who is asked on which phone."""
+"""The page Channels: who is asked on which phone, and whose Telegram chats are answered."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import SelectOptionDict
 
 from ..channels.notify_targets import APP, NOTIFY, TARGETS, route_to, user_id_of
-from ..const import CONF_NOTIFY_TARGETS
-from ..knowledge.persons import PERSON
+from ..channels.telegram.chats import CHAT, read_chats
+from ..const import CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
 from ..errors import InvalidInput
+from ..knowledge.persons import PERSON
 from .fields import Checked
+
+TELEGRAM: Final = "telegram_bot"
 
 
 @callback
@@ -25,11 +29,75 @@ def notify_options(hass: HomeAssistant) -> list[SelectOptionDict]:
     return [*phones, *entities]
 
 
-async def async_check_targets(hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any]) -> None:
-    """Look whether the targets are there, and whether the persons can answer at all."""
+@callback
+def chat_options(hass: HomeAssistant) -> list[SelectOptionDict]:
+    """Return the private chats that a Telegram bot may write to."""
+    return [
+        SelectOptionDict(value=str(chat), label=f"{title} ({chat})")
+        for chat, title in _bot_chats(hass)
+        if chat > 0
+    ]
+
+
+def clean_chats(value: object) -> list[dict[str, object]]:
+    """Return chats with their persons; raises InvalidInput for what is no private chat."""
+    items = value if isinstance(value, list) else [value]
+    found: dict[int, str] = {}
+    for item in items:
+        if not isinstance(item, Mapping) or not (person := str(item.get(PERSON, "")).strip()):
+            continue
+        said = str(item.get(CHAT, "")).strip()
+        if not said.isdecimal() or not int(said):
+            raise InvalidInput("invalid_telegram_chat", chat=said[:60])
+        found[int(said)] = person
+    return [{CHAT: str(chat), PERSON: person} for chat, person in found.items()]
+
+
+async def async_check_channels(
+    hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any], *, entry: ConfigEntry
+) -> None:
+    """Look whether targets and chats are there, and whether the persons can answer at all."""
     for item in checked.values.get(CONF_NOTIFY_TARGETS, []):
-        if user_id_of(hass, item[PERSON]) is None:
-            checked.fail(CONF_NOTIFY_TARGETS, InvalidInput("person_without_user", person=item[PERSON]))
+        _check_person(hass, checked, CONF_NOTIFY_TARGETS, item[PERSON])
         for target in item[TARGETS]:
             if route_to(hass, target) is None:
                 checked.fail(CONF_NOTIFY_TARGETS, InvalidInput("notify_target_missing", target=target))
+    chats = read_chats(checked.values.get(CONF_TELEGRAM_CHATS, []))
+    if not checked.values.get(CONF_TELEGRAM):
+        return
+    if not hass.config_entries.async_loaded_entries(TELEGRAM):
+        checked.fail(CONF_TELEGRAM, InvalidInput("telegram_missing"))
+        return
+    if not chats and CONF_TELEGRAM_CHATS not in checked.errors:
+        checked.fail(CONF_TELEGRAM_CHATS, InvalidInput("telegram_no_chats"))
+    known = {chat for chat, _title in _bot_chats(hass)}
+    for chat, person in chats.items():
+        _check_person(hass, checked, CONF_TELEGRAM_CHATS, person)
+        if chat not in known:
+            checked.fail(CONF_TELEGRAM_CHATS, InvalidInput("telegram_chat_unknown", chat=str(chat)))
+        if other := _other_agent(hass, entry, chat):
+            checked.fail(
+                CONF_TELEGRAM_CHATS, InvalidInput("telegram_chat_taken", chat=str(chat), title=other)
+            )
+
+
+def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str) -> None:
+    """Note a person without a user: nothing can be done in the name of nobody."""
+    if user_id_of(hass, person) is None:
+        checked.fail(field, InvalidInput("person_without_user", person=person))
+
+
+def _bot_chats(hass: HomeAssistant) -> Iterator[tuple[int, str]]:
+    """Yield the chats that are allowed to the bots, with their names."""
+    for entry in hass.config_entries.async_loaded_entries(TELEGRAM):
+        for part in entry.subentries.values():
+            if isinstance(chat := part.data.get(CHAT), int):
+                yield chat, part.title
+
+
+def _other_agent(hass: HomeAssistant, entry: ConfigEntry, chat: int) -> str | None:
+    """Return the name of another agent that answers in a chat."""
+    others = (other for other in hass.config_entries.async_entries(DOMAIN) if other is not entry)
+    answering = (other for other in others if other.options.get(CONF_TELEGRAM))
+    found = (one for one in answering if chat in read_chats(one.options.get(CONF_TELEGRAM_CHATS, [])))
+    return next((one.title for one in found), None)

@@ -1,8 +1,8 @@
 """Fields of forms: with which selector, kept how; and forms made and checked of them."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import Any, Final, override
 
 import probatio
 
@@ -31,6 +31,8 @@ from .validators import (
 )
 
 type Values = dict[str, Any]
+type Condition = dict[str, Any]
+"""When a field is shown: the name of another `field`, an `operator` (in, exists), and for in its `value`."""
 
 FIELD_PATTERNS: Final = "direct_patterns"
 """Field of the form only: its patterns are stored with the entities, under `direct_entities`."""
@@ -48,6 +50,46 @@ class Field:
     clean: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
+    visible: tuple[Condition, ...] = ()
+
+    def is_hidden(self, typed: Mapping[str, Any]) -> bool:
+        """Return whether a form with these values does not show the field."""
+        return not all(_holds(condition, typed) for condition in self.visible)
+
+
+def shown_if(field: str, values: Iterable[Any], *fields: Field) -> tuple[Field, ...]:
+    """Return fields that are shown only while another one has one of these values; none: while it is filled.
+
+    Home Assistant hides fields since 2026.11; before, they are always shown.
+    """
+    listed = list(values)
+    condition: Condition = (
+        {"field": field, "operator": "in", "value": listed}
+        if listed
+        else {"field": field, "operator": "exists"}
+    )
+    return tuple(replace(each, visible=(condition, *each.visible)) for each in fields)
+
+
+def _holds(condition: Condition, typed: Mapping[str, Any]) -> bool:
+    """Return whether a condition is met, as Home Assistant decides it."""
+    value = typed.get(condition["field"])
+    return value in condition["value"] if "value" in condition else value not in (None, "")
+
+
+class _Optional(probatio.Optional):
+    """A field of a schema that is shown under conditions."""
+
+    visible: list[Condition] | None = None
+
+
+class _Number(NumberSelector):
+    """A box for a number; `clean` holds it against its limits, so that the error says what they are."""
+
+    @override
+    def __call__(self, data: Any) -> float:
+        """Return the number."""
+        return float(data)
 
 
 @dataclass(slots=True)
@@ -61,9 +103,14 @@ class Checked:
     """The step that tells what was found out before the values are stored; empty where there is nothing."""
 
     def fail(self, field: str, error: InvalidInput) -> None:
-        """Note what is wrong with a field."""
+        """Note what is wrong with a field; what the same sentence would say of another waits its turn."""
+        shown = {key: self.placeholders.get(key) for key in error.placeholders}
+        if error.key in self.errors.values() and shown != error.placeholders:
+            return
         self.errors[field] = error.key
         self.placeholders |= error.placeholders
+        if detail := error.placeholders.get("detail"):
+            self.placeholders["detail"] = detail[0].upper() + detail[1:]
 
 
 def stripped(value: str) -> str:
@@ -88,7 +135,14 @@ def number(low: float, high: float, step: float, unit: str | None = None) -> Num
     config = NumberSelectorConfig(min=low, max=high, step=step, mode=NumberSelectorMode.BOX)
     if unit:
         config["unit_of_measurement"] = unit
-    return NumberSelector(config)
+    return _Number(config)
+
+
+def within(value: float, low: float, high: float) -> float:
+    """Return a number that is inside its limits. Raises InvalidInput."""
+    if low <= value <= high:
+        return value
+    raise InvalidInput("out_of_range", low=f"{low:,}", high=f"{high:,}")
 
 
 def choice(
@@ -113,12 +167,16 @@ def switch(key: str) -> Field:
 
 def whole(key: str, low: int, high: int, unit: str | None = None) -> Field:
     """Return a field for a whole number."""
-    return Field(key=key, selector=number(low, high, 1, unit), clean=int)
+    return Field(
+        key=key, selector=number(low, high, 1, unit), clean=lambda value: int(within(value, low, high))
+    )
 
 
 def share(key: str, high: float) -> Field:
     """Return a field for a number from 0 to `high` in steps of 0.05."""
-    return Field(key=key, selector=number(0, high, 0.05), clean=lambda value: round(value, 3))
+    return Field(
+        key=key, selector=number(0, high, 0.05), clean=lambda value: round(within(value, 0, high), 3)
+    )
 
 
 def rules(key: str) -> Field:
@@ -131,14 +189,26 @@ def form(fields: Iterable[Field], shown: Mapping[str, Any]) -> probatio.Schema:
 
     They are suggestions, no defaults: a field that is emptied comes back empty.
     """
-    return probatio.Schema(
-        {
-            (probatio.Required if field.required else probatio.Optional)(
-                field.key, description={"suggested_value": shown.get(field.key)}
-            ): field.selector
-            for field in fields
-        }
-    )
+    return probatio.Schema({_marker(field, shown.get(field.key)): field.selector for field in fields})
+
+
+def _marker(field: Field, value: Any) -> probatio.Marker:
+    """Return the key of a field in a schema, with the value that is shown."""
+    description = {"suggested_value": value}
+    if field.required:
+        return probatio.Required(field.key, description=description)
+    marker = _Optional(field.key, description=description)
+    marker.visible = list(field.visible) or None
+    return marker
+
+
+def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Values:
+    """Return the stored values of the fields that the form did not show."""
+    return {
+        field.key: stored[field.key]
+        for field in fields
+        if field.key in stored and field.key not in typed and field.is_hidden(typed)
+    }
 
 
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:

@@ -1,5 +1,6 @@
 """Selectors of lists whose items have fields of their own."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from homeassistant.helpers.selector import (
@@ -21,6 +22,8 @@ from homeassistant.helpers.selector import (
 )
 
 from ..channels.notify_targets import TARGETS
+from ..channels.telegram.chats import CHAT
+from ..const import DOMAIN
 from ..knowledge.persons import DEVICE, PERSON
 from ..proactive.rules import DURATION, ENTITIES, PERSONS as TOLD, RULE, STATE, TEMPLATES, URGENT
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
@@ -65,9 +68,14 @@ def owners_selector() -> ObjectSelector:
     )
 
 
-def proactive_selector() -> ObjectSelector:
-    """Return a selector of rules: what is watched, for how long, and who is told."""
-    choice = SelectSelector(SelectSelectorConfig(options=list(TEMPLATES), translation_key="proactive_rule"))
+def proactive_selector(texts: Mapping[str, str]) -> ObjectSelector:
+    """Return a selector of rules: what is watched, for how long, and who is told.
+
+    A list inside a list finds no translations in the browser, so its labels are given: `texts` by path.
+    """
+    path = f"component.{DOMAIN}.selector.proactive_rule.options"
+    rules = [SelectOptionDict(value=rule, label=texts.get(f"{path}.{rule}", rule)) for rule in TEMPLATES]
+    choice = SelectSelector(SelectSelectorConfig(options=rules))
     fields: dict[str, Selector[Any]] = {
         RULE: choice,
         ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
@@ -83,6 +91,24 @@ def proactive_selector() -> ObjectSelector:
             label_field=RULE,
             description_field=ENTITIES,
             translation_key="proactive_rules",
+        )
+    )
+
+
+def chats_selector(options: list[SelectOptionDict]) -> ObjectSelector:
+    """Return a selector of Telegram chats, each with whose it is; the bot's own chats to choose from."""
+    chats = SelectSelector(SelectSelectorConfig(options=options, custom_value=True))
+    fields: dict[str, Selector[Any]] = {
+        CHAT: chats,
+        PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
+    }
+    return ObjectSelector(
+        ObjectSelectorConfig(
+            fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
+            multiple=True,
+            label_field=PERSON,
+            description_field=CHAT,
+            translation_key="telegram_chat_persons",
         )
     )
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+from homeassistant import data_entry_flow
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -14,25 +15,25 @@ from homeassistant.helpers.selector import (
     SelectSelector,
     SelectSelectorConfig,
 )
+from homeassistant.helpers.translation import async_get_translations
 
 from ..const import (
     CONF_LLM_APIS,
     CONF_NOTIFY_TARGETS,
     CONF_POLICY_PIN,
+    CONF_PROACTIVE_RULES,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
+    CONF_TELEGRAM_CHATS,
     DOMAIN,
 )
 from ..errors import InvalidInput
+from ..parts import async_part
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
-from .channels import async_check_targets, notify_options
-from .fields import Checked, Field, check, form, stored_values
-from .learning import async_check_learning
-from .lists import notify_selector
+from .channels import async_check_channels, chat_options, notify_options
+from .fields import Checked, Field, check, form, kept_values, stored_values
+from .lists import chats_selector, notify_selector, proactive_selector
 from .schemas import EXAMPLES, PAGES
-from .search import async_check_search
-from .servers import async_check_external, async_check_fallback
-from .vector_store import async_check_vector_store
 
 
 async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any]) -> None:
@@ -52,24 +53,41 @@ async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mappin
     checked.values[CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
 
 
+HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
+"""Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
+
 type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
 
 PAGE_CHECKS: Final[dict[str, PageCheck]] = {
-    "llm": async_check_fallback,
-    "external_llm": async_check_external,
     "prompt": _async_check_prompt,
     "safety": _async_check_pin,
-    "channels": async_check_targets,
-    "tools": async_check_search,
-    "memory": async_check_learning,
 }
+ASKING_CHECKS: Final = {
+    "llm": ("config.servers", "async_check_fallback"),
+    "external_llm": ("config.servers", "async_check_external"),
+    "tools": ("config.search", "async_check_search"),
+    "memory": ("config.learning", "async_check_learning"),
+}
+"""Checks that ask a server, with the module of each: it loads when the page is saved."""
 
 
-def with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
-    """Return the fields with what is there to choose from: LLM APIs, notify targets."""
+async def _async_check_of(hass: HomeAssistant, page: str) -> PageCheck | None:
+    """Return what checks a page, None where nothing has to be."""
+    if page not in ASKING_CHECKS:
+        return PAGE_CHECKS.get(page)
+    module, name = ASKING_CHECKS[page]
+    check: PageCheck = getattr(await async_part(hass, module), name)
+    return check
+
+
+async def async_with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """Return the fields with what is there to choose from: LLM APIs, notify targets, rules by their names."""
+    texts = await async_get_translations(hass, hass.config.language, "selector", {DOMAIN})
     makers: dict[str, Callable[[HomeAssistant], Selector[Any]]] = {
         CONF_LLM_APIS: _api_selector,
         CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
+        CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
+        CONF_PROACTIVE_RULES: lambda _hass: proactive_selector(texts),
     }
     return tuple(
         replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
@@ -106,7 +124,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_vector_store(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of embeddings and collections."""
-        page_check = partial(async_check_vector_store, entry=self.config_entry)
+        part = await async_part(self.hass, "config.vector_store")
+        page_check = partial(part.async_check_vector_store, entry=self.config_entry)
         return await self._async_page("vector_store", user_input, page_check)
 
     async def async_step_vector_save(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -143,7 +162,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_channels(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of who is asked where."""
-        return await self._async_page("channels", user_input)
+        page_check = partial(async_check_channels, entry=self.config_entry)
+        return await self._async_page("channels", user_input, page_check)
 
     async def async_step_proactive(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of what is said unasked."""
@@ -157,23 +177,29 @@ class HomeAgentOptionsFlow(OptionsFlow):
         self, page: str, user_input: dict[str, Any] | None, page_check: PageCheck | None = None
     ) -> ConfigFlowResult:
         """Show a page, or save what it gave; a check with something to tell asks first."""
-        fields, stored = with_choices(self.hass, PAGES[page]), self.config_entry.options
+        fields, stored = await async_with_choices(self.hass, PAGES[page]), self.config_entry.options
+        shown = stored_values(fields, stored)
         if user_input is None:
-            shown = self._typed or stored_values(fields, stored)
-            return self.async_show_form(step_id=page, data_schema=form(fields, shown))
+            return self.async_show_form(
+                step_id=page,
+                data_schema=form(fields, self._typed or shown),
+                description_placeholders=EXAMPLES,
+            )
         checked = check(fields, user_input, stored)
-        if page_check := page_check or PAGE_CHECKS.get(page):
+        kept = kept_values(fields, user_input, stored) if HIDES_FIELDS else {}
+        shown = {key: shown[key] for key in kept} | user_input
+        if page_check := page_check or await _async_check_of(self.hass, page):
             await page_check(self.hass, checked, stored)
         if checked.errors:
             return self.async_show_form(
                 step_id=page,
-                data_schema=form(fields, user_input),
+                data_schema=form(fields, shown),
                 errors=checked.errors,
                 description_placeholders={**EXAMPLES, **checked.placeholders},
             )
         of_page = {field.key for field in fields}
         others = {key: value for key, value in stored.items() if key not in of_page}
-        self._typed, self._tried = user_input, others | checked.values
+        self._typed, self._tried = shown, others | kept | checked.values
         if checked.report:
             return self.async_show_menu(
                 step_id=checked.report,

@@ -25,6 +25,7 @@ from .fields import (
     key,
     rules,
     share,
+    shown_if,
     stripped,
     switch,
     text,
@@ -108,8 +109,12 @@ LLM: Final = (
         clean=clean_names,
     ),
     Field(key=const.CONF_FALLBACK_BASE_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
-    Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
+    *shown_if(
+        const.CONF_FALLBACK_BASE_URL,
+        (),
+        Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
+        Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
+    ),
 )
 
 CONTEXT: Final = (
@@ -139,17 +144,29 @@ VECTOR_STORE: Final = (
         key=const.CONF_EMBEDDING_PROVIDER,
         selector=choice("embedding_provider", const.EMBEDDING_PROVIDERS),
     ),
-    Field(key=const.CONF_EMBEDDING_BASE_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_EMBEDDING_MODEL, selector=text(), clean=stripped),
-    Field(key=const.CONF_EMBEDDING_API_KEY, selector=key(), secret=True),
-    Field(key=const.CONF_EMBEDDING_KEEP_ALIVE, selector=text(), clean=clean_duration),
+    *shown_if(
+        const.CONF_EMBEDDING_PROVIDER,
+        (const.EMBEDDING_OPENAI, const.EMBEDDING_OLLAMA),
+        Field(key=const.CONF_EMBEDDING_BASE_URL, selector=text(), clean=normalise_url),
+        Field(key=const.CONF_EMBEDDING_MODEL, selector=text(), clean=stripped),
+        Field(key=const.CONF_EMBEDDING_API_KEY, selector=key(), secret=True),
+    ),
+    *shown_if(
+        const.CONF_EMBEDDING_PROVIDER,
+        (const.EMBEDDING_OLLAMA,),
+        Field(key=const.CONF_EMBEDDING_KEEP_ALIVE, selector=text(), clean=clean_duration),
+    ),
     Field(key=const.CONF_VECTOR_BACKEND, selector=choice("vector_backend", const.BACKENDS)),
-    Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
-    whole(const.CONF_VECTOR_PORT, 1, 65_535),
-    switch(const.CONF_VECTOR_SSL),
-    Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
-    Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
-    Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
+    *shown_if(
+        const.CONF_VECTOR_BACKEND,
+        (const.BACKEND_CHROMA,),
+        Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
+        whole(const.CONF_VECTOR_PORT, 1, 65_535),
+        switch(const.CONF_VECTOR_SSL),
+        Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
+        Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
+        Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
+    ),
     Field(key=const.CONF_VECTOR_COLLECTION, selector=text(), clean=clean_collection),
     whole(const.CONF_VECTOR_TOP_K, 1, 50),
     share(const.CONF_VECTOR_THRESHOLD, 1),
@@ -164,57 +181,93 @@ VECTOR_STORE: Final = (
 
 HISTORY: Final = (
     switch(const.CONF_HISTORY),
-    whole(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
-    whole(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000),
-    switch(const.CONF_HISTORY_PERSIST),
-    whole(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
-    switch(const.CONF_HISTORY_SUMMARIZE),
+    *shown_if(
+        const.CONF_HISTORY,
+        (True,),
+        whole(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
+        whole(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000),
+        switch(const.CONF_HISTORY_PERSIST),
+        whole(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
+        switch(const.CONF_HISTORY_SUMMARIZE),
+    ),
     switch(const.CONF_SESSION_PERSISTENCE),
-    whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
+    *shown_if(const.CONF_SESSION_PERSISTENCE, (True,), whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min")),
+)
+
+_INFLUXDB: Final = (
+    Field(key=const.CONF_INFLUX_VERSION, selector=choice("influxdb_version", const.INFLUX_VERSIONS)),
+    Field(key=const.CONF_INFLUX_URL, selector=text(), clean=normalise_url),
+    Field(key=const.CONF_INFLUX_DATABASE, selector=text(), clean=stripped),
+    *shown_if(
+        const.CONF_INFLUX_VERSION,
+        (const.INFLUX_2,),
+        Field(key=const.CONF_INFLUX_ORG, selector=text(), clean=stripped),
+        Field(key=const.CONF_INFLUX_TOKEN, selector=key(), secret=True),
+    ),
+    *shown_if(
+        const.CONF_INFLUX_VERSION,
+        (const.INFLUX_1,),
+        Field(key=const.CONF_INFLUX_USERNAME, selector=text(), clean=stripped),
+        Field(key=const.CONF_INFLUX_PASSWORD, selector=key(), secret=True),
+    ),
 )
 
 MEMORY: Final = (
     switch(const.CONF_MEMORY),
     switch(const.CONF_PROFILE),
     Field(key=const.CONF_DEVICE_PERSONS, selector=owners_selector(), clean=clean_owners),
-    switch(const.CONF_MEMORY_EXTRACTION),
-    Field(
-        key=const.CONF_MEMORY_EXTRACTION_LLM,
-        selector=choice("memory_extraction_llm", const.EXTRACTION_LLMS),
+    *shown_if(
+        const.CONF_MEMORY,
+        (True,),
+        switch(const.CONF_MEMORY_EXTRACTION),
+        *shown_if(
+            const.CONF_MEMORY_EXTRACTION,
+            (True,),
+            Field(
+                key=const.CONF_MEMORY_EXTRACTION_LLM,
+                selector=choice("memory_extraction_llm", const.EXTRACTION_LLMS),
+            ),
+            share(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
+        ),
+        whole(const.CONF_MEMORY_TOP_K, 1, 20),
+        whole(const.CONF_MEMORY_MAX, 10, 10_000),
+        share(const.CONF_MEMORY_DEDUP, 1),
+        share(const.CONF_MEMORY_DECAY, 1),
+        *(Field(key=key, selector=text(), clean=clean_span) for key in const.CONF_MEMORY_TTL.values()),
+        Field(key=const.CONF_MEMORY_CLEANUP, selector=text(), clean=clean_span),
+        Field(key=const.CONF_MEMORY_COLLECTION, selector=text(), clean=clean_collection),
     ),
-    share(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
-    whole(const.CONF_MEMORY_TOP_K, 1, 20),
-    whole(const.CONF_MEMORY_MAX, 10, 10_000),
-    share(const.CONF_MEMORY_DEDUP, 1),
-    share(const.CONF_MEMORY_DECAY, 1),
-    *(Field(key=key, selector=text(), clean=clean_span) for key in const.CONF_MEMORY_TTL.values()),
-    Field(key=const.CONF_MEMORY_CLEANUP, selector=text(), clean=clean_span),
-    Field(key=const.CONF_MEMORY_COLLECTION, selector=text(), clean=clean_collection),
     switch(const.CONF_LEARNING),
-    Field(key=const.CONF_LEARNING_SOURCE, selector=choice("learning_source", const.LEARNING_SOURCES)),
-    Field(key=const.CONF_INFLUX_VERSION, selector=choice("influxdb_version", const.INFLUX_VERSIONS)),
-    Field(key=const.CONF_INFLUX_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_INFLUX_DATABASE, selector=text(), clean=stripped),
-    Field(key=const.CONF_INFLUX_ORG, selector=text(), clean=stripped),
-    Field(key=const.CONF_INFLUX_USERNAME, selector=text(), clean=stripped),
-    Field(key=const.CONF_INFLUX_PASSWORD, selector=key(), secret=True),
-    Field(key=const.CONF_INFLUX_TOKEN, selector=key(), secret=True),
+    *shown_if(
+        const.CONF_LEARNING,
+        (True,),
+        Field(key=const.CONF_LEARNING_SOURCE, selector=choice("learning_source", const.LEARNING_SOURCES)),
+        *shown_if(const.CONF_LEARNING_SOURCE, (const.SOURCE_INFLUXDB,), *_INFLUXDB),
+    ),
 )
 
 EXTERNAL_LLM: Final = (
     switch(const.CONF_EXTERNAL),
-    Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
-    Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
-    share(const.CONF_EXTERNAL_TEMPERATURE, 2),
-    whole(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000),
-    Field(key=const.CONF_EXTERNAL_KEEP_ALIVE, selector=text(), clean=clean_duration),
-    Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=text(multiline=True), clean=stripped),
+    *shown_if(
+        const.CONF_EXTERNAL,
+        (True,),
+        Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
+        Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
+        Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
+        share(const.CONF_EXTERNAL_TEMPERATURE, 2),
+        whole(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000),
+        Field(key=const.CONF_EXTERNAL_KEEP_ALIVE, selector=text(), clean=clean_duration),
+        Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=text(multiline=True), clean=stripped),
+    ),
 )
 
 PROMPT: Final = (
     switch(const.CONF_PROMPT_USE_DEFAULT),
-    Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=stripped),
+    *shown_if(
+        const.CONF_PROMPT_USE_DEFAULT,
+        (False,),
+        Field(key=const.CONF_PROMPT_CUSTOM, selector=TemplateSelector(), clean=stripped),
+    ),
     Field(key=const.CONF_PROMPT_ADDITIONS, selector=TemplateSelector(), clean=stripped),
     switch(const.CONF_PROMPT_LABELS),
     Field(key=const.CONF_PERSONA, selector=text(multiline=True), clean=stripped),
@@ -231,8 +284,16 @@ TOOLS: Final = (
     whole(const.CONF_TOOLS_MAX_CALLS, 1, 50),
     whole(const.CONF_TOOLS_TIMEOUT, 5, 300, "s"),
     Field(key=const.CONF_SEARCH_PROVIDER, selector=choice("search_provider", const.SEARCH_PROVIDERS)),
-    Field(key=const.CONF_SEARCH_URL, selector=text(), clean=normalise_url),
-    Field(key=const.CONF_SEARCH_KEY, selector=key(), secret=True),
+    *shown_if(
+        const.CONF_SEARCH_PROVIDER,
+        const.SEARCH_PROVIDERS[1:],
+        Field(key=const.CONF_SEARCH_URL, selector=text(), clean=normalise_url),
+    ),
+    *shown_if(
+        const.CONF_SEARCH_PROVIDER,
+        (const.SEARCH_TAVILY, const.SEARCH_SEARXNG),
+        Field(key=const.CONF_SEARCH_KEY, selector=key(), secret=True),
+    ),
 )
 
 SAFETY: Final = (
@@ -267,11 +328,15 @@ CHANNELS: Final = (
 
 PROACTIVE: Final = (
     switch(const.CONF_PROACTIVE),
-    Field(key=const.CONF_PROACTIVE_RULES, selector=proactive_selector(), clean=clean_proactive),
-    switch(const.CONF_PROACTIVE_SUGGESTIONS),
-    Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
-    Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
-    whole(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
+    *shown_if(
+        const.CONF_PROACTIVE,
+        (True,),
+        Field(key=const.CONF_PROACTIVE_RULES, selector=proactive_selector({}), clean=clean_proactive),
+        switch(const.CONF_PROACTIVE_SUGGESTIONS),
+        Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
+        Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
+        whole(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
+    ),
 )
 
 DEBUG: Final = (switch(const.CONF_DEBUG_LOGGING), switch(const.CONF_EMIT_EVENTS))

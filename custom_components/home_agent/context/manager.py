@@ -159,7 +159,7 @@ class ContextManager:
         """Return who speaks, in which language, how and where."""
         speaker, house = request.speaker, request.house
         parts = [speaker.person] if speaker.person and named else []
-        parts += [f"language {speaker.language}", "by voice" if speaker.voice else "in writing"]
+        parts += [f"language {speaker.language}", speaker.surface]
         if speaker.area_id and (area := house.areas.get(speaker.area_id)):
             floor = house.floors.get(area.floor_id) if area.floor_id else None
             parts.append(f"in {area.name}" + (f", {floor.name}" if floor else ""))

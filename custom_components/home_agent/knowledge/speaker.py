@@ -1,9 +1,25 @@
 """Who speaks, and from where."""
 
+from contextvars import ContextVar
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Final
 
 from homeassistant.core import Context
 from homeassistant.util.ulid import ulid_now
+
+
+class Surface(StrEnum):
+    """By which way somebody speaks; its value is what the model reads."""
+
+    VOICE = "by voice"
+    CHAT = "in writing"
+    TELEGRAM = "in Telegram"
+    AUTOMATION = "an automation"
+
+
+surface: Final[ContextVar[Surface | None]] = ContextVar("home_agent_surface", default=None)
+"""Set by channels that Home Assistant cannot tell apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +37,7 @@ class Speaker:
     person_id: str | None = None
     """Of `persons.Person`; None where it is not known who speaks."""
     voice: bool = False
+    surface: Surface = Surface.CHAT
     conversation_id: str = ""
     turn_id: str = field(default_factory=ulid_now)
     """What belongs together: the calls of one turn are put back together."""

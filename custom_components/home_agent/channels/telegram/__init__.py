@@ -1,0 +1,1 @@
+"""Telegram, through Home Assistant's own bot: chats of persons are conversations."""

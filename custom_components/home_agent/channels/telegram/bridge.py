@@ -1,0 +1,186 @@
+"""The bridge: what a known person writes to the bot is a turn, and the answer goes back."""
+
+import asyncio
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from homeassistant.auth.models import User
+from homeassistant.components import conversation
+from homeassistant.const import Platform
+from homeassistant.core import CALLBACK_TYPE, Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import entity_registry as er
+from homeassistant.util import dt as dt_util
+
+from ...agent.phrases import async_phrase
+from ...const import CONF_TELEGRAM_CHATS, DOMAIN, LOGGER
+from ...knowledge.speaker import Surface, surface
+from ...runtime import HomeAgentConfigEntry
+from ...safety.confirmation import Owner
+from .bot import Bot
+from .chats import Chats
+from .commands import Asker, Chat, command_of
+from .confirming import TelegramConfirmations, is_press
+
+MAX_WAITING: Final = 5
+"""Messages of a chat that wait for their turn; more are told so."""
+MAX_AGE: Final = timedelta(minutes=5)
+"""What was written longer ago, while Home Assistant was away, is not done any more."""
+MAX_SEEN: Final = 200
+
+type Message = Event[dict[str, Any]]
+
+
+class TelegramBridge:
+    """Serves the chats of one entry."""
+
+    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+        """Take the options."""
+        self._hass = hass
+        self._entry = entry
+        self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
+        self._bot = Bot(hass)
+        confirmations = entry.runtime_data.confirmations
+        self._confirming = TelegramConfirmations(hass, confirmations, self._bot, self._known)
+        self._chats: dict[int, Chat] = {}
+        self._waiting: dict[int, deque[tuple[User, Message]]] = {}
+        self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Begin to listen; return how to stop."""
+        self._entry.runtime_data.confirmations.channels.append(self._confirming)
+        handlers: dict[str, Callable[[Message], Any]] = {
+            "telegram_text": self._async_received,
+            "telegram_command": self._async_received,
+            "telegram_attachment": self._async_received,
+            "telegram_callback": self._async_pressed,
+        }
+        ends = [self._hass.bus.async_listen(name, handler) for name, handler in handlers.items()]
+
+        @callback
+        def stop() -> None:
+            for end in ends:
+                end()
+            for task in self._tasks.values():
+                task.cancel()
+
+        return stop
+
+    async def _async_received(self, event: Message) -> None:
+        """Let a message wait for its turn, one after the other in each chat."""
+        user = await self._async_user(event)
+        if user is None or self._is_repeated(event):
+            return
+        chat_id: int = event.data["chat_id"]
+        self._bot.note_entry(chat_id, event.data.get("bot", {}).get("config_entry_id"))
+        waiting = self._waiting.setdefault(chat_id, deque())
+        if len(waiting) >= MAX_WAITING:
+            await self._bot.async_send(chat_id, await self._async_say("telegram_too_many"))
+            return
+        waiting.append((user, event))
+        if (task := self._tasks.get(chat_id)) is None or task.done():
+            self._tasks[chat_id] = self._entry.async_create_background_task(
+                self._hass, self._async_work(chat_id), "home_agent telegram"
+            )
+
+    async def _async_work(self, chat_id: int) -> None:
+        """Answer what waits in a chat."""
+        surface.set(Surface.TELEGRAM)
+        chat, waiting = self._chats.setdefault(chat_id, Chat(chat_id)), self._waiting[chat_id]
+        while waiting:
+            user, event = waiting.popleft()
+            try:
+                await self._async_answer(chat, user, event)
+            except HomeAssistantError as err:
+                LOGGER.warning("A message from Telegram was not answered: %s", err)
+                await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
+
+    async def _async_answer(self, chat: Chat, user: User, event: Message) -> None:
+        """Answer one message."""
+        if _is_old(event.data.get("date")):
+            await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
+        elif event.event_type == "telegram_command":
+            said = " ".join(event.data.get("args", ()))
+            asker = Asker(self._hass, self._entry.runtime_data, user, chat)
+            answer = await command_of(event.data["command"])(asker, said)
+            await self._bot.async_send(chat.id, answer, markdown=False)
+        elif event.event_type == "telegram_attachment" or not (text := event.data.get("text")):
+            await self._bot.async_send(chat.id, await self._async_say("telegram_text_only"))
+        elif told := await self._confirming.async_take_pin(chat.id, user, text):
+            await self._bot.async_delete(chat.id, event.data["id"])
+            await self._bot.async_send(chat.id, told)
+        else:
+            await self._async_converse(chat, user, text)
+
+    async def _async_converse(self, chat: Chat, user: User, text: str) -> None:
+        """Let the agent answer."""
+        async with self._bot.typing(chat.id):
+            result = await conversation.async_converse(
+                self._hass,
+                text=text,
+                conversation_id=chat.conversation_id,
+                context=Context(user_id=user.id),
+                language=self._hass.config.language,
+                agent_id=self._agent_id,
+            )
+        chat.conversation_id = result.conversation_id
+        speech = result.response.speech.get("plain", {})
+        answer = str(speech.get("original_speech") or speech.get("speech") or "")
+        owner = Owner(conversation_id=result.conversation_id or "", user_id=user.id, device_id=None)
+        action = self._entry.runtime_data.confirmations.waiting_for(owner)
+        buttons = await self._confirming.async_buttons(action) if action else ()
+        message_id = await self._bot.async_send(chat.id, answer, buttons)
+        if action:
+            self._confirming.note_message(action, chat.id, message_id)
+
+    async def _async_pressed(self, event: Message) -> None:
+        """Take the press of a button."""
+        user = await self._async_user(event)
+        if user is None or not is_press(event.data):
+            return
+        chat_id: int = event.data["chat_id"]
+        self._bot.note_entry(chat_id, event.data.get("bot", {}).get("config_entry_id"))
+        told = await self._confirming.async_pressed(user, event.data["data"])
+        await self._bot.async_answer_press(chat_id, event.data["id"], told)
+        await self._bot.async_send(chat_id, told)
+
+    async def _async_user(self, event: Message) -> User | None:
+        """Return who wrote or pressed, where that is a person with a chat; nobody else is answered.
+
+        Events that somebody fired over the network look the same and are not the bot's.
+        """
+        user_id = self._known.user_of(event.data)
+        if user_id is None or event.origin is not EventOrigin.local:
+            return None
+        user = await self._hass.auth.async_get_user(user_id)
+        return user if user is not None and user.is_active else None
+
+    def _is_repeated(self, event: Message) -> bool:
+        """Return whether a message came before: one that was edited is not done again."""
+        key = (event.data["chat_id"], event.data.get("id", 0))
+        repeated = key in self._seen
+        self._seen[key] = None
+        while len(self._seen) > MAX_SEEN:
+            self._seen.popitem(last=False)
+        return repeated
+
+    async def _async_say(self, key: str) -> str:
+        """Return a sentence of our own."""
+        return await async_phrase(self._hass, self._hass.config.language, key)
+
+    @property
+    def _agent_id(self) -> str | None:
+        """Return the entity of this agent."""
+        return er.async_get(self._hass).async_get_entity_id(
+            Platform.CONVERSATION, DOMAIN, self._entry.entry_id
+        )
+
+
+def _is_old(date: datetime | str | None) -> bool:
+    """Return whether a message was written too long ago."""
+    at = dt_util.parse_datetime(date) if isinstance(date, str) else date
+    return at is not None and dt_util.utcnow() - at > MAX_AGE

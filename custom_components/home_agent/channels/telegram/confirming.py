@@ -1,0 +1,160 @@
+"""Confirmations in Telegram: the question with buttons, and the answer."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, override
+
+from homeassistant.auth.models import User
+from homeassistant.core import HomeAssistant, callback
+
+from ...agent.done import Deeds
+from ...agent.phrases import async_error_sentence, async_phrase
+from ...errors import HomeAgentError
+from ...knowledge.speaker import Surface, surface
+from ...safety.answers import Answer, read_answer
+from ...safety.confirmation import (
+    ConfirmationChannel,
+    ConfirmationRefused,
+    Confirmations,
+    Outcome,
+    PendingAction,
+    Refusal,
+)
+from .bot import Bot, Buttons
+from .chats import Chats
+
+APPROVE: Final = "home_agent yes "
+REJECT: Final = "home_agent no "
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A question, and the messages in which it stands."""
+
+    action: PendingAction
+    messages: list[tuple[int, int]] = field(default_factory=list)
+    """Chat and message."""
+    answered_here: bool = False
+    """Whether it is the answer to a message of a chat, whose conversation takes the PIN itself."""
+
+
+class TelegramConfirmations(ConfirmationChannel):
+    """Asks in the chats of those whose word counts."""
+
+    def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
+        """Serve the confirmations of one entry."""
+        self._hass = hass
+        self._confirmations = confirmations
+        self._bot = bot
+        self._chats = chats
+        self._asked: dict[str, _Asked] = {}
+
+    @override
+    async def async_ask(self, action: PendingAction) -> None:
+        """Send the question, unless it is the answer to a message that is being written here."""
+        here = surface.get() is Surface.TELEGRAM
+        self._asked[action.id] = _Asked(action, answered_here=here)
+        if not here:
+            self._hass.async_create_task(self._async_send_question(action), "home_agent telegram question")
+
+    @override
+    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+        """Take the buttons away, and say what became of the question where it stands."""
+        asked = self._asked.pop(action.id, None)
+        if asked is None or not asked.messages:
+            return
+        became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
+        text = f"{action.question}\n_{became}_"
+        for chat, message_id in asked.messages:
+            self._hass.async_create_task(
+                self._bot.async_replace(chat, message_id, text), "home_agent telegram settled"
+            )
+
+    async def async_buttons(self, action: PendingAction) -> Buttons:
+        """Return the buttons of a question. The PIN, where there is one, is written instead of a yes."""
+        language = action.speaker.language
+        no = (await async_phrase(self._hass, language, "confirmation_no"), f"{REJECT}{action.id}")
+        if self._confirmations.wants_pin:
+            return [no]
+        yes = await async_phrase(self._hass, language, "confirmation_yes")
+        return [(yes, f"{APPROVE}{action.id}"), no]
+
+    @callback
+    def note_message(self, action: PendingAction, chat: int, message_id: int | None) -> None:
+        """Remember where a question stands."""
+        if message_id is not None and (asked := self._asked.get(action.id)):
+            asked.messages.append((chat, message_id))
+
+    async def async_take_pin(self, chat: int, user: User, text: str) -> str | None:
+        """Take a message as the PIN of a question that was asked in this chat; None if it is none.
+
+        What was asked for in this very chat is settled by the conversation itself.
+        """
+        action = self._waiting_in(chat)
+        if action is None or not self._confirmations.wants_pin:
+            return None
+        read = read_answer(text, action.speaker.language)
+        if read.answer is not Answer.PIN:
+            return None
+        return await self._async_approve(action, user, read.pin)
+
+    async def async_pressed(self, user: User, data: str) -> str:
+        """Take the press of a button; return what is said to it."""
+        verb = APPROVE if data.startswith(APPROVE) else REJECT
+        asked = self._asked.get(data.removeprefix(verb))
+        language = self._hass.config.language
+        if asked is None:
+            return await async_phrase(self._hass, language, Refusal.UNKNOWN.value)
+        if verb == APPROVE:
+            return await self._async_approve(asked.action, user, None)
+        try:
+            await self._confirmations.async_reject(asked.action.id, user=user)
+        except HomeAgentError as err:
+            return await async_error_sentence(self._hass, language, err)
+        return await async_phrase(self._hass, asked.action.speaker.language, "confirmation_rejected")
+
+    async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
+        """Do what was asked about; return what is said."""
+        language = action.speaker.language
+        deeds = Deeds(self._hass, action.frozen)
+        try:
+            await self._confirmations.async_approve(action.id, user=user, pin=pin)
+            return await deeds.async_sentence(language)
+        except ConfirmationRefused as err:
+            return await async_phrase(self._hass, language, err.key)
+        except HomeAgentError as err:
+            return await async_error_sentence(self._hass, language, err)
+        finally:
+            deeds.stop()
+
+    @callback
+    def _waiting_in(self, chat: int) -> PendingAction | None:
+        """Return the newest question that was sent to a chat from somewhere else."""
+        return next(
+            (
+                asked.action
+                for asked in reversed(self._asked.values())
+                if not asked.answered_here and any(where == chat for where, _message in asked.messages)
+            ),
+            None,
+        )
+
+    async def _async_send_question(self, action: PendingAction) -> None:
+        """Send a question to each chat whose person may answer it."""
+        question = action.question
+        if self._confirmations.wants_pin:
+            pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
+            question = f"{question} {pin}"
+        buttons = await self.async_buttons(action)
+        for chat, user_id in self._chats.users().items():
+            if action.owner.user_id is None and not action.unattended:
+                continue
+            user = await self._hass.auth.async_get_user(user_id)
+            if self._confirmations.may_answer(action, user):
+                message_id = await self._bot.async_send(chat, question, buttons)
+                self.note_message(action, chat, message_id)
+
+
+def is_press(event: Mapping[str, Any]) -> bool:
+    """Return whether a pressed button is one of ours."""
+    return str(event.get("data") or "").startswith((APPROVE, REJECT))
