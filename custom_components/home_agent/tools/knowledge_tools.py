@@ -1,5 +1,6 @@
-"""What is known of the house beside its states: automations, scenes, scripts, rooms, the last 24 hours."""
+"""What is known beside states: automations, scenes, scripts, rooms, the last 24 hours, texts."""
 
+import asyncio
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final, override
@@ -15,7 +16,9 @@ from homeassistant.util.json import JsonValueType
 from ..context.retrieval import async_retrieve
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.household_texts import USE, HouseholdTexts, Passage
 from ..knowledge.search import KnowledgeSearch, Question
+from ..vector.text import clean
 from .base import HomeAgentTool, ToolRun
 from .durations import format_local
 from .ha_query import async_read_permission
@@ -27,6 +30,9 @@ MAX_DOCUMENTS: Final = 8
 MAX_TITLES: Final = 20
 """Documents of which only the title is told."""
 MAX_CHARS: Final = 4000
+MAX_PASSAGES_CHARS: Final = 2400
+"""Of the household's own texts, beside what is known of the house."""
+MAX_PASSAGE: Final = 800
 MAX_LISTED: Final = 100
 MENTIONED: Final = 12
 """Entities that a query is taken to name."""
@@ -37,8 +43,14 @@ SOURCES: Final = (Source.AUTOMATION, Source.SCENE, Source.SCRIPT, Source.AREA, S
 type Told = dict[str, JsonValueType]
 
 
+TEXTS: Final = "Without a source the household's own texts too (manuals, notes)."
+
+
 class RetrieveKnowledgeTool(HomeAgentTool):
-    """Searches the documents; what they say is data, whoever wrote it."""
+    """Searches the documents; what they say is data, whoever wrote it.
+
+    Where there are additional collections, somebody outside may have written what it finds.
+    """
 
     name = "retrieve_knowledge"
     title = "Search what is known of the house"
@@ -51,9 +63,13 @@ class RetrieveKnowledgeTool(HomeAgentTool):
         }
     )
 
-    def __init__(self, search: KnowledgeSearch) -> None:
+    def __init__(self, search: KnowledgeSearch, texts: HouseholdTexts) -> None:
         """Take what is searched."""
         self._search = search
+        self._texts = texts
+        if texts.configured:
+            self.untrusted = True
+            self.description = f"{self.description} {TEXTS}"
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -80,10 +96,17 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             person_id=run.speaker.person_id,
             model=run.disclosure,
         )
-        documents = await self._search.async_search(
-            question, lambda entity_id: run.is_exposed(entity_id) and may_read(entity_id)
+        documents, passages = await asyncio.gather(
+            self._search.async_search(
+                question, lambda entity_id: run.is_exposed(entity_id) and may_read(entity_id)
+            ),
+            self._async_passages(question),
         )
-        return _answer(run.hass if run.disclosure.states else None, documents)
+        return _answer(run.hass if run.disclosure.states else None, documents, passages)
+
+    async def _async_passages(self, question: Question) -> Sequence[Passage]:
+        """Return what the household's own texts say, unless something else was asked for."""
+        return () if question.source else await self._texts.async_search(question.text)
 
 
 class GetEntitiesTool(HomeAgentTool):
@@ -111,7 +134,9 @@ class GetEntitiesTool(HomeAgentTool):
         return _listed(run.house, shown)
 
 
-def _answer(hass: HomeAssistant | None, documents: Sequence[KnowledgeDocument]) -> Told:
+def _answer(
+    hass: HomeAssistant | None, documents: Sequence[KnowledgeDocument], passages: Sequence[Passage]
+) -> Told:
     """Return documents within the bounds; without `hass`, nothing of how they stand now."""
     told: list[JsonValueType] = []
     titles: list[JsonValueType] = []
@@ -134,9 +159,24 @@ def _answer(hass: HomeAssistant | None, documents: Sequence[KnowledgeDocument]) 
         answer["also"] = titles
     if left := len(documents) - len(told) - len(titles):
         answer["left_out"] = left
-    if not told:
+    if quotes := _quotes(passages):
+        answer["texts"] = {"use": USE, "quotes": quotes}
+    elif not told:
         answer["hint"] = "nothing is known of this; ha_query reads states and history"
     return answer
+
+
+def _quotes(passages: Sequence[Passage]) -> list[JsonValueType]:
+    """Return passages with where they stand, within the bounds."""
+    quotes: list[JsonValueType] = []
+    room = MAX_PASSAGES_CHARS
+    for passage in passages:
+        quote: Told = {"from": clean(passage.title), "text": clean(passage.text, MAX_PASSAGE)}
+        room -= len(json_dumps(quote)) + 1
+        if room < 0:
+            break
+        quotes.append(quote)
+    return quotes
 
 
 def _now(hass: HomeAssistant | None, document: KnowledgeDocument) -> Told:

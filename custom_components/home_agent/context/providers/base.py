@@ -7,7 +7,7 @@ from typing import Any, Protocol, Self
 from homeassistant.core import HomeAssistant
 
 from ...knowledge.house import HouseSnapshot
-from ...knowledge.library import Library
+from ...knowledge.household_texts import HouseholdTexts
 from ...knowledge.semantic import SemanticIndex
 from ...knowledge.speaker import Speaker
 from ...memory.memories import Memories
@@ -27,7 +27,7 @@ class ProviderSetup:
     title: str
     """What the agent is called."""
     semantic: SemanticIndex
-    library: Library
+    texts: HouseholdTexts
     memories: Memories
     profile: Profile
     data_policy: DataPolicy
