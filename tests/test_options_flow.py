@@ -277,7 +277,7 @@ async def test_limits_of_numbers(
 
 
 async def test_sentence_with_other_limits_waits_its_turn(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    """One page has one set of placeholders, so what the same sentence would say of another field comes next."""
+    """One page has one set of placeholders, so another field with the same error comes next."""
     result = await save(hass, entry, "tools", {"tools_max_calls_per_turn": 51, "tools_timeout": 1})
     assert result["errors"] == {"tools_max_calls_per_turn": "out_of_range"}
     flow = result["flow_id"]
@@ -325,7 +325,7 @@ async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: M
     found = conditions(await page(hass, entry, "memory"))
     learning = {"field": "learning_enabled", "operator": "in", "value": [True]}
     influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
-    second = {"field": "influxdb_version", "operator": "in", "value": ["2"]}
+    second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
     assert found["memory_enabled"] is None
     assert found["learning_source"] == [learning]
     assert found["influxdb_url"] == [learning, influxdb]

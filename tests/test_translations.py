@@ -114,6 +114,8 @@ def test_menu_has_every_page() -> None:
     prefix = "options.step.init.menu_options."
     pages = {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)}
     assert pages == set(schemas.PAGES)
+    prefix = "options.step.init.menu_option_descriptions."
+    assert pages == {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)}
 
 
 def test_selector_options_have_labels() -> None:
@@ -129,7 +131,8 @@ def test_selector_options_have_labels() -> None:
 
 def test_every_error_of_a_form_has_a_sentence() -> None:
     raised = set(CONNECTION_ERRORS)
-    for file in (INTEGRATION / "config").glob("*.py"), [INTEGRATION / "config_flow.py"]:
+    others = [INTEGRATION / name for name in ("config_flow.py", "connection.py")]
+    for file in (INTEGRATION / "config").glob("*.py"), others:
         for source in file:
             raised |= set(re.findall(r'InvalidInput\(\s*"(\w+)"', source.read_text(encoding="utf-8")))
     told = {key.rsplit(".", 1)[1] for key in ENGLISH if re.match(r"(config|options)\.error\.", key)}

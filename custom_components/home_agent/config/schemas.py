@@ -112,8 +112,8 @@ LLM: Final = (
     *shown_if(
         const.CONF_FALLBACK_BASE_URL,
         (),
-        Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
         Field(key=const.CONF_FALLBACK_API_KEY, selector=key(), secret=True),
+        Field(key=const.CONF_FALLBACK_MODEL, selector=text(), clean=stripped),
     ),
 )
 
