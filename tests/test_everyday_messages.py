@@ -9,10 +9,12 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
+from custom_components.home_agent.channels.people import shows_camera
 from homeassistant.components import ai_task
 from homeassistant.const import Platform
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant, ServiceCall
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import device_registry as dr
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_agent, speech
@@ -32,10 +34,13 @@ CAMERA = "camera.demo_camera"
 @pytest.fixture
 async def phones(hass: HomeAssistant, hass_client_no_auth: ClientSessionGenerator) -> AsyncIterator[Phones]:
     """Return two phones of two persons."""
-    assert await async_setup_component(hass, "homeassistant", {})
+    for domain in ("homeassistant", "camera"):  # its pages too have to be there when the server starts
+        assert await async_setup_component(hass, domain, {})
     async with push_service(hass, hass_client_no_auth) as service:
         for name in ("Anna", "Ben"):
-            await service.async_register(f"{name.lower()}_phone", MockUser(name=name).add_to_hass(hass))
+            user = MockUser(name=name).add_to_hass(hass)
+            user.mock_policy({"entities": True})
+            await service.async_register(f"{name.lower()}_phone", user)
         yield service
 
 
@@ -156,6 +161,140 @@ async def test_a_blocked_camera_is_not_looked_through(
     agent = await async_agent_with_camera(hass, model_server, monkeypatch, policy_blocked=["camera"])
     answer = await call(agent, "look_at_camera", camera=CAMERA)
     assert "does not allow" in answer["error"]
+
+
+ALLOWED = {"policy_allowed": ["camera.snapshot"], "notify_targets": TARGETS}
+PICTURE = {"image": f"/api/camera_proxy/{CAMERA}"}
+
+
+def pictures(phones: Phones, name: str) -> list[tuple[str, Any]]:
+    """Return the messages on a phone with what they show."""
+    return [(push["message"], push.get("data")) for push in phones.of(name)]
+
+
+def user_of(hass: HomeAssistant, name: str) -> Context:
+    """Return the context of a person's user."""
+    state = hass.states.get(f"person.{name}")
+    assert state is not None
+    return Context(user_id=state.attributes["user_id"])
+
+
+async def test_a_picture_for_the_phone(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+) -> None:
+    """Who asks for it gets the picture on their own phone, beside the answer, and nobody else does."""
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    model_server.script(
+        [
+            tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})]),
+            text("A cat."),
+            text("There is a cat."),
+        ]
+    )
+    said = await agent.say("What is in the garden? Send it to my phone", context=user_of(hass, "anna"))
+    assert speech(said) == "There is a cat."
+    assert pictures(phones, "anna_phone") == [("Demo camera", PICTURE)]
+    assert pictures(phones, "ben_phone") == []
+    result = tool_results(model_server.chats[-1])[-1]["result"]
+    assert result == {"camera": "Demo camera", "seen": "A cat.", "picture": "sent to the speaker's phone"}
+
+
+async def test_a_picture_waits_for_a_word(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+) -> None:
+    """The question says where the picture goes; nothing goes there before the yes."""
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, notify_targets=TARGETS)
+    anna = user_of(hass, "anna")
+    model_server.script([tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})])])
+    asked = await agent.say("Show me the garden on my phone", context=anna)
+    assert speech(asked) == "Shall I look through the camera Demo camera and send the picture to anna phone?"
+    before = pictures(phones, "anna_phone")
+    assert ("Demo camera", PICTURE) not in before
+    model_server.script([text("A cat.")])
+    seen = await agent.say("Yes", conversation_id=asked.conversation_id, context=anna)
+    assert speech(seen) == "A cat. The picture is on anna phone."
+    assert ("Demo camera", PICTURE) in pictures(phones, "anna_phone")
+    assert ("Demo camera", PICTURE) not in pictures(phones, "ben_phone")
+
+
+async def test_a_picture_that_does_not_arrive(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+) -> None:
+    """What was seen is said all the same."""
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+
+    async def broken(_call: ServiceCall) -> None:
+        raise HomeAssistantError("no network")
+
+    hass.services.async_register("notify", "mobile_app_anna_phone", broken)
+    model_server.script(
+        [tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})]), text("A cat."), text("A cat.")]
+    )
+    await agent.say("What is in the garden?", context=user_of(hass, "anna"))
+    result = tool_results(model_server.chats[-1])[-1]
+    assert result["result"]["seen"] == "A cat."
+    assert "could not be sent" in result["error"]
+
+
+@pytest.mark.parametrize(("args", "sent"), [({}, 1), ({"send": False}, 0), ({"send": True}, 1)])
+async def test_asked_from_the_phone(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    phones: Phones,
+    args: dict[str, bool],
+    sent: int,
+) -> None:
+    """Who speaks to the phone gets the picture there without asking for it, unless it is not wanted."""
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    device = next(
+        device
+        for device in dr.async_get(hass).devices
+        if ("mobile_app", "device-anna_phone") in device.identifiers
+    )
+    model_server.script(
+        [tool_calls([("look_at_camera", {"camera": CAMERA, **args})]), text("A cat."), text("A cat.")]
+    )
+    await agent.say("What is in the garden?", context=user_of(hass, "anna"), device_id=device.id)
+    assert pictures(phones, "anna_phone") == [("Demo camera", PICTURE)] * sent
+    assert len(phones.pushed) == sent
+
+
+async def test_no_phone_for_the_picture(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, phones: Phones
+) -> None:
+    """A voice that nobody knows sends pictures nowhere; a household without phones is not offered it."""
+    agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
+    answer = await call(agent, "look_at_camera", camera=CAMERA, send=True)
+    assert "no phone of the speaker" in answer["error"]
+    await agent.set_options(policy_blocked=["notify"])
+    model_server.script([tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})]), text("No.")])
+    await agent.say("Show me the garden", context=user_of(hass, "anna"))
+    assert "does not allow notify" in tool_results(model_server.chats[-1])[-1]["error"]
+    assert phones.pushed == []
+    await agent.set_options(notify_targets=[])
+    await agent.say("Hello")
+    (schema,) = [
+        tool["function"]["parameters"]["properties"]
+        for tool in model_server.chats[-1].json["tools"]
+        if tool["function"]["name"] == "look_at_camera"
+    ]
+    assert set(schema) == {"camera", "question"}
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"image": "/api/camera_proxy/camera.a?token=1"},
+        {"image": "https://example.com/?q=secret"},
+        {"image": "/api/camera_proxy/camera.a", "url": "/lovelace"},
+        {"actions": []},
+        "text",
+    ],
+)
+def test_a_message_shows_cameras_only(data: object) -> None:
+    assert not shows_camera(data)
+    assert shows_camera({"image": "/api/camera_proxy/camera.front_door"})
 
 
 async def test_attachments_of_a_task(hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from ..tools.actions import ACTIONS
 from ..tools.readback import Expectation, Settling
 from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
-from .questions import GENERIC, MAX_ASKED, names, parts, receiver, tool_name
+from .questions import GENERIC, MAX_ASKED, names, parts, receiver, receivers_of, tool_name
 
 TOLD = frozenset(
     {
@@ -65,7 +65,7 @@ class Deeds:
     async def _async_part(self, language: str, part: Frozen) -> str:
         """Return the sentence about one call."""
         if isinstance(part, FrozenLook):
-            return " ".join(part.seen)
+            return await self._async_seen(language, part)
         if not isinstance(part, FrozenCall):
             return await async_phrase(self._hass, language, "did_tool", tool=tool_name(part))
         if part.domain == NOTIFY:
@@ -79,6 +79,15 @@ class Deeds:
             return await async_phrase(self._hass, language, f"did_{part.service}", targets=targets)
         action = f"{part.domain}.{part.service}"
         return await async_phrase(self._hass, language, "did_service", targets=targets, action=action)
+
+    async def _async_seen(self, language: str, part: FrozenLook) -> str:
+        """Return what was seen, and whether the picture has gone out."""
+        said = list(part.seen)
+        if part.sends:
+            key = "did_look_unsent" if part.unsent else "did_look_sent"
+            phones = receivers_of(self._hass, part)
+            said.append(await async_phrase(self._hass, language, key, receivers=phones))
+        return " ".join(said)
 
 
 def _expectations(calls: Iterable[Frozen]) -> Iterable[tuple[str, Expectation]]:

@@ -54,7 +54,8 @@ def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
 async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
     """Return the question about one call."""
     if isinstance(part, FrozenLook):
-        return await async_phrase(hass, language, "ask_look", targets=names(hass, (part.entity_id,)))
+        key, camera = "ask_look_send" if part.sends else "ask_look", names(hass, (part.entity_id,))
+        return await async_phrase(hass, language, key, targets=camera, receivers=receivers_of(hass, part))
     if not isinstance(part, FrozenCall):
         return await async_phrase(hass, language, "ask_tool", tool=tool_name(part))
     if part.domain == NOTIFY:
@@ -81,6 +82,11 @@ def receiver(hass: HomeAssistant, part: FrozenCall) -> str:
     """Return where a message goes, as it is spoken."""
     service = part.service.removeprefix("mobile_app_").replace("_", " ")
     return names(hass, part.entity_ids) if part.entity_ids else plain(service)
+
+
+def receivers_of(hass: HomeAssistant, part: FrozenLook) -> str:
+    """Return where a picture goes, as it is spoken."""
+    return ", ".join(receiver(hass, message) for message in part.sends)
 
 
 def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:

@@ -48,7 +48,11 @@ class FrozenLook:
     entity_id: str
     question: str
     look: Callable[[], Awaitable[str]] = field(compare=False, repr=False)
+    sends: tuple[FrozenCall, ...] = ()
+    """Messages that show the picture on phones of the person who asks."""
     seen: list[str] = field(default_factory=list, compare=False)
+    unsent: list[str] = field(default_factory=list, compare=False)
+    """Why messages did not go out."""
 
 
 type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook

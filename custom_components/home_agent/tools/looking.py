@@ -5,10 +5,10 @@ from abc import ABC, abstractmethod
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
 
-from ..errors import ConfirmationNeeded, PermissionDenied
+from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.audit import AuditKind
-from ..safety.frozen import Draft, FrozenLook
+from ..safety.frozen import Draft, FrozenCall, FrozenLook
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.verdict import Verdict
@@ -24,6 +24,14 @@ class Looking(ABC):
     @abstractmethod
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks."""
+
+    @abstractmethod
+    def check(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
+        """Return whether a call is free now or needs a word. Raises PermissionDenied if neither."""
+
+    @abstractmethod
+    async def _async_make(self, call: ServiceCall, speaker: Speaker) -> None:
+        """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
 
     @abstractmethod
     def _check_targets(
@@ -52,10 +60,12 @@ class Looking(ABC):
             verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker)
             if verdict is Verdict.BLOCK:
                 raise PermissionDenied("The household does not allow to look through this camera")
-        return verdict
+        return max(
+            verdict, *(self.check(_service_call(one), user, speaker) for one in look.sends), Verdict.ALLOW
+        )
 
     async def _async_look(self, look: FrozenLook, speaker: Speaker) -> str:
-        """Look, and keep in the audit log that it was done."""
+        """Look, keep in the audit log that it was done, and send the picture where that is wanted."""
         seen = await look.look()
         look.seen.append(seen)
         self.journal.note(
@@ -67,4 +77,16 @@ class Looking(ABC):
             targets=(look.entity_id,),
             success=True,
         )
+        for message in look.sends:
+            try:
+                await self._async_make(_service_call(message), speaker)
+            except (ToolExecutionError, PermissionDenied) as err:
+                look.unsent.append(str(err))
         return seen
+
+
+def _service_call(frozen: FrozenCall) -> ServiceCall:
+    """Return a call as the guard takes it."""
+    return ServiceCall(
+        domain=frozen.domain, service=frozen.service, entity_ids=frozen.entity_ids, data=frozen.data
+    )

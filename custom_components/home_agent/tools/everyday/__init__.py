@@ -19,7 +19,7 @@ def everyday_tools(timers: Timers, people: Receivers, see: See) -> list[HomeAgen
             CalendarTool(),
             WeatherTool(),
             TimerTool(timers),
-            CameraTool(see),
+            CameraTool(see, people),
             MediaTool(),
         ),
     ]

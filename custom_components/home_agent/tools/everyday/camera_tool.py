@@ -1,6 +1,6 @@
 """look_at_camera: what can be seen through a camera."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, override
 
 import probatio
@@ -10,11 +10,13 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
-from ...errors import ToolExecutionError
-from ...safety.frozen import FrozenLook
-from ..base import HomeAgentTool, ToolRun
+from ...errors import ToolExecutionError, ValidationError
+from ...safety.frozen import FrozenLook, frozen_call
+from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..plain_values import one_line
-from .choosing import choose_one, records_of
+from ..vetted import NOTIFY
+from .choosing import choose_one, records_of, user_of
+from .notify_tool import Receiver, Receivers
 
 DOMAIN: Final = "camera"
 WIDTH: Final = 1024
@@ -22,6 +24,9 @@ WIDTH: Final = 1024
 MAX_BYTES: Final = 8_000_000
 SECONDS: Final = 10
 MAX_QUESTION: Final = 300
+MAX_NAME: Final = 80
+PICTURE: Final = "/api/camera_proxy/{}"
+"""Where a phone gets the picture from, with its own rights."""
 USUAL: Final = "What can be seen?"
 
 type See = Callable[[bytes, str, str], Awaitable[str]]
@@ -37,11 +42,15 @@ class CameraTool(HomeAgentTool):
     domain = DOMAIN
     untrusted = True
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=False)
-    parameters = probatio.Schema({probatio.Optional("camera"): str, probatio.Optional("question"): str})
 
-    def __init__(self, see: See) -> None:
-        """Take the model that sees."""
+    def __init__(self, see: See, people: Receivers) -> None:
+        """Take the model that sees, and who can be shown the picture."""
         self._see = see
+        self._people = people
+        slots: dict[Any, Any] = {probatio.Optional("camera"): str, probatio.Optional("question"): str}
+        if people:
+            slots[probatio.Optional("send", description="to the speaker's phone")] = bool
+        self.parameters = probatio.Schema(slots)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -53,9 +62,39 @@ class CameraTool(HomeAgentTool):
             picture, media_type = await _async_picture(run.hass, chosen.entity_id)
             return await self._see(picture, media_type, question)
 
-        frozen = FrozenLook(entity_id=chosen.entity_id, question=question, look=look)
+        name = one_line(chosen.name, MAX_NAME)
+        frozen = FrozenLook(
+            entity_id=chosen.entity_id,
+            question=question,
+            look=look,
+            sends=tuple(
+                frozen_call(
+                    NOTIFY,
+                    route.service,
+                    (),
+                    {"message": name, "data": {"image": PICTURE.format(chosen.entity_id)}},
+                )
+                for route in self._phones(args, run)
+            ),
+        )
         seen = await run.handler.async_look(frozen, run.speaker, run.draft)
-        return {"camera": one_line(chosen.name, 80), "seen": seen}
+        told: dict[str, JsonValueType] = {"camera": name, "seen": seen}
+        if frozen.unsent:
+            raise PartlyFailed("The picture could not be sent to the phone", told)
+        if frozen.sends:
+            told["picture"] = "sent to the speaker's phone"
+        return told
+
+    def _phones(self, args: Mapping[str, Any], run: ToolRun) -> list[Receiver]:
+        """Return the phones that are to show the picture: the one that is spoken to, or the speaker's own."""
+        own: list[Receiver] = self._people.phones(user_of(run))
+        if args.get("send"):
+            if not own:
+                raise ValidationError("send: no phone of the speaker is known; look without it")
+            return own
+        if "send" in args:
+            return []
+        return [route for route in own if self._people.is_phone(route, run.speaker.device_id)]
 
 
 async def _async_picture(hass: HomeAssistant, entity_id: str) -> tuple[bytes, str]:

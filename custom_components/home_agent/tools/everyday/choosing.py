@@ -6,6 +6,7 @@ from homeassistant.core import State
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
+from ...knowledge.persons import persons
 from ..base import ToolRun
 from ..candidates import choose
 from ..matching import content_words, fold, phrase_similarity, squash
@@ -105,3 +106,10 @@ def _shares(words: set[str], name: str) -> bool:
 def _names(record: EntityRecord) -> tuple[str, ...]:
     """Return what an entity is called."""
     return tuple(name for name in (record.name, *record.aliases) if name)
+
+
+def user_of(run: ToolRun) -> str | None:
+    """Return the user who speaks, or the one of the person whose device it is."""
+    if (user_id := run.speaker.context.user_id) is not None:
+        return user_id
+    return next((person.user_id for person in persons(run.hass) if person.id == run.speaker.person_id), None)

@@ -14,6 +14,7 @@ from ..candidates import plain
 from ..matching import squash
 from ..plain_values import one_line
 from ..vetted import NOTIFY
+from .choosing import user_of
 
 MAX_MESSAGE: Final = 1000
 ME: Final = frozenset({"me", "myself", "speaker"})
@@ -51,6 +52,14 @@ class Receivers(Protocol):
 
     def routes(self, person: str) -> list[Any]:
         """Return the receivers of a person."""
+        ...
+
+    def phones(self, user_id: str | None) -> list[Any]:
+        """Return the phones of a user."""
+        ...
+
+    def is_phone(self, route: Any, device_id: str | None) -> bool:
+        """Return whether a device is that phone."""
         ...
 
 
@@ -114,7 +123,7 @@ class NotifyTool(HomeAgentTool):
         if wanted in EVERYBODY:
             return dict(names)
         if wanted in ME:
-            own = self._people.person_of(run.speaker.context.user_id)
+            own = self._people.person_of(user_of(run))
             found = {name: person for name, person in names.items() if person == own}
             if not found and run.speaker.person:
                 wanted = squash(run.speaker.person)

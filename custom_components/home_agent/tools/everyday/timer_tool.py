@@ -7,19 +7,18 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
-from ...knowledge.persons import persons
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ..base import HomeAgentTool, Speaker, ToolRun
 from ..durations import format_local, format_span
 from ..matching import content_words, squash
 from ..plain_values import one_line
+from .choosing import user_of
 from .moments import at_clock, read_length, read_moment
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
@@ -85,7 +84,7 @@ class TimerTool(HomeAgentTool):
             name=name,
             repeat=repeat,
             language=speaker.language,
-            user_id=speaker.context.user_id or _user_of(run.hass, speaker.person_id),
+            user_id=user_of(run),
             device_id=speaker.device_id,
         )
         await self._timers.async_set(timer, counts=read_length(args.get("when") or "") is not None)
@@ -158,11 +157,6 @@ def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
         listed = "; ".join(f"{one.id} {one.name or 'timer'} {format_local(one.due)}" for one in own[:5])
         raise ValidationError(f"name: which one is meant? Give the name or the id of one of {listed}"[:300])
     return found[0]
-
-
-def _user_of(hass: HomeAssistant, person_id: str | None) -> str | None:
-    """Return the user of a person who is known by the device."""
-    return next((person.user_id for person in persons(hass) if person.id == person_id), None)
 
 
 def _told(timer: Timer) -> dict[str, JsonValueType]:
