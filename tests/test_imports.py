@@ -12,7 +12,7 @@ from custom_components import home_agent
 ROOT = Path(home_agent.__file__).parent
 
 LAYERS = (
-    ("const", "errors", "events", "idle", "logs", "regex"),
+    ("const", "errors", "events", "idle", "logs", "parts", "regex"),
     ("store", "inference", "vector", "connection"),
     ("safety", "knowledge", "memory", "timers"),
     ("tools", "context", "history", "history_turns", "sessions"),

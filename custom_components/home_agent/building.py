@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
@@ -55,11 +55,10 @@ from .knowledge.search import KnowledgeSearch
 from .knowledge.semantic import SemanticIndex
 from .knowledge.stores import async_open_store
 from .memory.extraction.extractor import Extractor
-from .memory.learner.setup import build_learner
 from .memory.memories import Memories
 from .memory.profile import Profile
-from .memory.settings import MemorySettings
-from .proactive.setup import Proactive
+from .memory.settings import MemorySettings, profile_collection
+from .parts import asks_external, async_part, learns, searches
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_signal
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations, PendingAction
@@ -71,7 +70,6 @@ from .tools.activity import ActivityTool
 from .tools.base import HomeAgentTool
 from .tools.custom.loader import DATA_CUSTOM_TOOLS
 from .tools.everyday import everyday_tools
-from .tools.external_llm import ExternalModel, external_model, external_tools
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
@@ -79,20 +77,30 @@ from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .tools.memory_tools import memory_tools
 from .tools.outgoing import Outgoing
 from .tools.profile_tools import profile_tools
-from .tools.web_search import search_tools
+
+if TYPE_CHECKING:
+    from .memory.learner.learner import Learner
+    from .proactive.setup import Proactive
+    from .tools.external_llm import ExternalModel
+
+
+def settings_of(entry: HomeAgentConfigEntry) -> Mapping[str, Any]:
+    """Return what an entry is to be, with the defaults where nothing was said."""
+    return MappingProxyType({**DEFAULTS, **entry.data, **entry.options})
 
 
 def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
-    """Put the parts of an entry together; nothing is asked or read yet."""
-    settings = MappingProxyType({**DEFAULTS, **entry.data, **entry.options})
+    """Put the parts of an entry together; nothing is asked or read yet.
+
+    Parts that options choose are loaded by then, see parts.py; here they are only looked up.
+    """
+    settings = settings_of(entry)
     shared = hass.data[DATA_SHARED]
     emitter = EventEmitter(hass, bool(settings[CONF_EMIT_EVENTS]))
     router = _router(hass, settings)
     policy = Policy(hass, settings)
     data_policy = DataPolicy(settings)
-    external = external_model(
-        async_get_clientsession(hass), external_endpoint(hass, settings), data_policy, settings
-    )
+    external = _external(hass, settings, data_policy)
     journal = shared.journals.of(entry.entry_id)
 
     async def run_approved(action: PendingAction) -> None:
@@ -106,7 +114,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     embedded = embedder_disclosure(hass, settings, data_policy)
     people = semantic if embedded.people else None
     memories.configure(MemorySettings.from_options(settings), people)
-    profile.configure(people, f"{settings[CONF_MEMORY_COLLECTION]}_profile")
+    profile.configure(people, profile_collection(settings[CONF_MEMORY_COLLECTION]))
     personal = profile if settings[CONF_PROFILE] else None
     search = KnowledgeSearch(hass, shared.knowledge, semantic, collection, personal)
     library = Library(hass, entry.entry_id, semantic)
@@ -146,13 +154,23 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     )
     prompt = PromptBuilder(hass, settings)
     schemas = OwnTools(hass, handler.tools.values())
-    learner = build_learner(
-        hass,
-        settings,
-        shared.observations.of(entry.entry_id),
-        memories,
-        partial(async_phrase, hass, hass.config.language),
-    )
+    learner = _learner(hass, entry, settings, memories)
+    suggested = shared.proactive.of(entry.entry_id)
+
+    async def make_proactive() -> Proactive:
+        part = await async_part(hass, "proactive.setup")
+        proactive: Proactive = part.Proactive(
+            hass,
+            entry.entry_id,
+            settings,
+            book=suggested,
+            guard=handler,
+            emitter=emitter,
+            house=shared.house,
+            habits=lambda: learner.habits if learner else (),
+        )
+        return proactive
+
     return HomeAgentData(
         settings=settings,
         shared=shared,
@@ -187,16 +205,8 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
             is_busy=lambda: turns.busy,
         ),
         learner=learner,
-        proactive=Proactive(
-            hass,
-            entry.entry_id,
-            settings,
-            book=shared.proactive.of(entry.entry_id),
-            guard=handler,
-            emitter=emitter,
-            house=shared.house,
-            habits=lambda: learner.habits if learner else (),
-        ),
+        suggested=suggested,
+        make_proactive=make_proactive,
         indexer=Indexer(
             hass,
             entry_id=entry.entry_id,
@@ -218,6 +228,29 @@ def _router(hass: HomeAssistant, settings: Mapping[str, Any]) -> Router:
     fallback = fallback_endpoint(hass, settings)
     return Router(
         ModelClient(session, endpoint(hass, settings)), ModelClient(session, fallback) if fallback else None
+    )
+
+
+def _external(hass: HomeAssistant, settings: Mapping[str, Any], policy: DataPolicy) -> ExternalModel | None:
+    """Return the second model where the options name one."""
+    if not asks_external(settings):
+        return None
+    from .tools.external_llm import external_model  # noqa: PLC0415 - loads where it is wanted
+
+    return external_model(async_get_clientsession(hass), external_endpoint(hass, settings), policy, settings)
+
+
+def _learner(
+    hass: HomeAssistant, entry: HomeAgentConfigEntry, settings: Mapping[str, Any], memories: Memories
+) -> Learner | None:
+    """Return what finds habits where the options want that."""
+    if not learns(settings):
+        return None
+    from .memory.learner.setup import build_learner  # noqa: PLC0415 - loads where it is wanted
+
+    observations = hass.data[DATA_SHARED].observations.of(entry.entry_id)
+    return build_learner(
+        hass, settings, observations, memories, partial(async_phrase, hass, hass.config.language)
     )
 
 
@@ -288,11 +321,26 @@ def native_tools(
         GetEntitiesTool(),
         *(memory_tools(memories) if settings[CONF_MEMORY] else ()),
         *(profile_tools(profile) if settings[CONF_PROFILE] else ()),
-        *(external_tools(external, outgoing, settings) if external else ()),
-        *search_tools(hass, settings, outgoing),
+        *_asking_tools(hass, settings, outgoing, external),
         *everyday,
     )
     return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
+
+
+def _asking_tools(
+    hass: HomeAssistant, settings: Mapping[str, Any], outgoing: Outgoing, external: ExternalModel | None
+) -> list[HomeAgentTool]:
+    """Return the tools that ask outside the house, as the options want them."""
+    tools: list[HomeAgentTool] = []
+    if external:
+        from .tools.external_llm import external_tools  # noqa: PLC0415 - loads where it is wanted
+
+        tools += external_tools(external, outgoing, settings)
+    if searches(settings):
+        from .tools.web_search import search_tools  # noqa: PLC0415 - loads where it is wanted
+
+        tools += search_tools(hass, settings, outgoing)
+    return tools
 
 
 def build_index(

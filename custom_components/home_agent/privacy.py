@@ -18,7 +18,7 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
     if data.shared.history.forget_texts(data.entry_id, texts):
         data.memory.note_cleared(None)
     data.extractor.forget(gone)
-    data.proactive.suggestions.forget(habits={memory.id for memory in gone})
+    await _async_forget_suggestions(data, habits={memory.id for memory in gone})
     await _async_flush(data)
     return gone
 
@@ -29,7 +29,9 @@ def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
         "memories": [as_dict(memory) for memory in data.memories.records() if memory.person == person.id],
         "profile": [profile_dict(item) for item in data.profile.records() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
-        "suggestions": [item.as_dict() for item in data.proactive.suggestions.of_person(person.id)],
+        "suggestions": [
+            item.as_dict() for item in data.suggested.suggestions.values() if item.kind.person == person.id
+        ],
         "observations": [
             {"at": seen.at.isoformat(), "entity_id": seen.subject, "state": seen.value}
             for seen in data.shared.observations.of(data.entry_id).all()
@@ -47,7 +49,7 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     counts = {"memories": len(await async_forget(data, mine))}
     profile = [item.id for item in data.profile.records() if item.person == person.id]
     counts["profile"] = len(await data.profile.async_forget(profile))
-    counts["suggestions"] = data.proactive.suggestions.forget(person=person.id)
+    counts["suggestions"] = await _async_forget_suggestions(data, person=person.id)
     # After the memories: a habit that is forgotten is noted, so that it is not learned again.
     counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
     counts["conversations"] = history.forget_person(data.entry_id, person.id)
@@ -59,6 +61,13 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     _forget_recent(data.memory)
     await _async_flush(data)
     return counts
+
+
+async def _async_forget_suggestions(data: HomeAgentData, **whose: Any) -> int:
+    """Forget suggestions, and take back the questions about them; return how many."""
+    if not data.suggested.suggestions:
+        return 0
+    return (await data.async_proactive()).suggestions.forget(**whose)
 
 
 def _journal(data: HomeAgentData) -> Journal:

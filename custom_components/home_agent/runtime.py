@@ -1,8 +1,8 @@
 """What the entries share, and the parts that each is made of; building.py puts them together."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
@@ -32,13 +32,11 @@ from .knowledge.indexer import Indexer, Report
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
 from .memory.extraction.extractor import Extractor
-from .memory.learner.learner import Learner
 from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.memories import Memories
 from .memory.profile import Profile, ProfileManager
-from .proactive.book import ProactiveStore
-from .proactive.setup import Proactive
+from .proactive.book import Book, ProactiveStore
 from .safety.confirmation import Confirmations
 from .safety.confirmation_store import ConfirmationStore
 from .safety.disclosure import DataPolicy
@@ -53,6 +51,10 @@ from .tools.custom.loader import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outgoing import Outgoing
 from .tools.quality import Quality, Verdict
+
+if TYPE_CHECKING:
+    from .memory.learner.learner import Learner
+    from .proactive.setup import Proactive
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
 
@@ -123,7 +125,10 @@ class HomeAgentData:
     extractor: Extractor
     learner: Learner | None
     """Where the options want one."""
-    proactive: Proactive
+    suggested: Book
+    """What was suggested, and what rules have told."""
+    make_proactive: Callable[[], Awaitable[Proactive]]
+    proactive: Proactive | None = None
     summarizer: Summarizer
     turns: RunningTurns
     memory: RecentConversations = field(default_factory=RecentConversations)
@@ -136,6 +141,12 @@ class HomeAgentData:
     entry_id: str = ""
     own_tools: Sequence[HomeAgentTool] = ()
     """The tools that are not the household's own."""
+
+    async def async_proactive(self) -> Proactive:
+        """Return what speaks up; where the options do not want it, it loads for those who ask."""
+        if self.proactive is None:
+            self.proactive = await self.make_proactive()
+        return self.proactive
 
     @callback
     def set_custom_tools(self, tools: CustomTools) -> None:

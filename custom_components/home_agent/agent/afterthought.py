@@ -1,7 +1,7 @@
 """Requests about a conversation that is over for now: they begin with its own messages."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..inference.errors import ModelServerError
@@ -10,8 +10,10 @@ from ..inference.router import Router
 from ..memory.extraction.extractor import Ask, Exchange
 from ..memory.extraction.reply import INSTRUCTION, SCHEMA
 from ..safety.disclosure import DataPolicy
-from ..tools.external_llm import ExternalModel
 from .model_errors import as_agent_error
+
+if TYPE_CHECKING:
+    from ..tools.external_llm import ExternalModel
 
 MAX_TOKENS = 600
 NOBODY = "the speaker"

@@ -1,16 +1,16 @@
 """The persons whom a message reaches, and how: the targets of the page Channels."""
 
 from collections.abc import Iterable, Mapping
-import re
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr
 
+from ..regex import lazy
 from ..tools.base import ServiceCall
 from .notify_targets import NOTIFY, Route, read_targets, route_to, service_of_phone, user_id_of
 
-_CAMERA: Final = re.compile(r"/api/camera_proxy/camera\.[a-z0-9_]+")
+_CAMERA: Final = lazy(r"/api/camera_proxy/camera\.[a-z0-9_]+")
 
 
 class People:

@@ -34,6 +34,7 @@ from .channels import async_check_channels, chat_options, notify_options
 from .fields import Checked, Field, check, form, kept_values, stored_values
 from .lists import chats_selector, notify_selector, proactive_selector
 from .schemas import EXAMPLES, PAGES
+from .sharing import check_sharing
 
 
 async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any]) -> None:
@@ -190,6 +191,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
         shown = {key: shown[key] for key in kept} | user_input
         if page_check := page_check or await _async_check_of(self.hass, page):
             await page_check(self.hass, checked, stored)
+        of_page = [field.key for field in fields]
+        others = {key: value for key, value in stored.items() if key not in of_page}
+        if not checked.errors:
+            check_sharing(self.hass, self.config_entry, others | kept | checked.values, of_page, checked)
         if checked.errors:
             return self.async_show_form(
                 step_id=page,
@@ -197,8 +202,6 @@ class HomeAgentOptionsFlow(OptionsFlow):
                 errors=checked.errors,
                 description_placeholders={**EXAMPLES, **checked.placeholders},
             )
-        of_page = {field.key for field in fields}
-        others = {key: value for key, value in stored.items() if key not in of_page}
         self._typed, self._tried = shown, others | kept | checked.values
         if checked.report:
             return self.async_show_menu(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 import shutil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
@@ -24,11 +24,13 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
-from ..vector.chroma import ChromaStore
-from ..vector.chroma_api import ChromaAddress
-from ..vector.embedded import EmbeddedStore, FileReport, FileState
+from ..parts import async_part
 from ..vector.store import StoreProblem, VectorStore, VectorStoreError
 from .embedder import NUMPY
+
+if TYPE_CHECKING:
+    from ..vector.chroma_api import ChromaAddress
+    from ..vector.embedded import FileReport
 
 FOLDER = f"{DOMAIN}.vectors"
 
@@ -46,13 +48,21 @@ async def async_open_store(hass: HomeAssistant, entry_id: str, settings: Mapping
         missing = ", ".join(err.requirements)
         raise VectorStoreError(StoreProblem.UNAVAILABLE, f"could not be installed: {missing}") from err
     if settings[CONF_VECTOR_BACKEND] == BACKEND_CHROMA:
-        return ChromaStore(async_get_clientsession(hass), chroma_address(settings))
+        chroma = await async_part(hass, "vector.chroma")
+        remote: VectorStore = chroma.ChromaStore(async_get_clientsession(hass), chroma_address(settings))
+        return remote
+    embedded = await async_part(hass, "vector.embedded")
     report = partial(_report, hass, entry_id)
-    return EmbeddedStore(folder_of(hass, entry_id), hass.async_add_executor_job, report)
+    local: VectorStore = embedded.EmbeddedStore(
+        folder_of(hass, entry_id), hass.async_add_executor_job, report
+    )
+    return local
 
 
 def chroma_address(settings: Mapping[str, Any]) -> ChromaAddress:
     """Return the Chroma server of these options."""
+    from ..vector.chroma_api import ChromaAddress  # noqa: PLC0415 - loads where it is chosen
+
     return ChromaAddress(
         host=settings[CONF_VECTOR_HOST],
         port=int(settings[CONF_VECTOR_PORT]),
@@ -72,6 +82,8 @@ async def async_remove_files(hass: HomeAssistant, entry_id: str) -> None:
 @callback
 def _report(hass: HomeAssistant, entry_id: str, file: FileReport) -> None:
     """Raise the repair issue about a file, or take it back."""
+    from ..vector.embedded import FileState  # noqa: PLC0415 - loaded where files are written
+
     kind = "unreadable" if file.state is FileState.UNREADABLE else "unwritable"
     issue_id = f"vectors_{kind}_{entry_id}_{file.path.name}"
     if file.state is FileState.WRITTEN:

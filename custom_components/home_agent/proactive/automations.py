@@ -37,11 +37,6 @@ class AutomationRefusedError(HomeAssistantError):
         )
 
 
-def as_yaml(config: Mapping[str, Any]) -> str:
-    """Return an automation as it stands in the file."""
-    return str(dump(dict(config)))
-
-
 async def async_check(hass: HomeAssistant, automation_id: str, config: Mapping[str, Any]) -> None:
     """Hold an automation against Home Assistant's own schema. Raises AutomationRefusedError."""
     try:

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any, Final
 
+from homeassistant.util.yaml import dump
+
 from ..memory.learner.habits import Kind, kind_as_dict, kind_from_dict
 from ..store import read_moment
 
@@ -22,6 +24,14 @@ class State(StrEnum):
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     EXPIRED = "expired"
+
+
+class Answer(StrEnum):
+    """What can be said to a suggestion."""
+
+    ACCEPT = "accept"
+    PREVIEW = "preview"
+    REJECT = "reject"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -48,6 +58,11 @@ class Suggestion:
     def expires_at(self) -> datetime:
         """Return until when it can be answered."""
         return self.created_at + LIFE
+
+    @property
+    def yaml(self) -> str:
+        """Return the automation as it stands in a file."""
+        return str(dump(self.config))
 
     def is_open(self, now: datetime) -> bool:
         """Return whether it still waits."""

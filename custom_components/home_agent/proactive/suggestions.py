@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
-from enum import StrEnum
 from typing import Any, Final
 
 from homeassistant.auth.models import User
@@ -19,31 +18,25 @@ from ..channels.notify_targets import user_id_of
 from ..channels.phones import EVENT_PHONE
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..events import EventEmitter
-from ..knowledge.persons import async_person_of_user
+from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
 from ..memory.learner.habits import HouseHabit
 from ..memory.learner.wording import async_sentence, clock, days_key
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
-from .automations import AutomationRefusedError, as_yaml, async_add, async_check
+from .automations import AutomationRefusedError, async_add, async_check
 from .book import Book
 from .drafting import Draft, draft
 from .messenger import Messenger, speakable
-from .suggestion import State, Suggestion
+from .suggestion import Answer, State, Suggestion
 
 SURE: Final = 0.7
 """How sure a habit has to be."""
 MOST_OPEN: Final = 3
 """Suggestions that wait at once."""
+SEVERAL: Final = 2
+"""Persons of a household in which one has something to keep from another."""
 BUTTON: Final = "HOME_AGENT_SUGGESTION"
-
-
-class Answer(StrEnum):
-    """What can be said to a suggestion."""
-
-    ACCEPT = "accept"
-    PREVIEW = "preview"
-    REJECT = "reject"
 
 
 class Suggestions:
@@ -87,19 +80,9 @@ class Suggestions:
         return stop
 
     @callback
-    def has(self, suggestion_id: str) -> bool:
-        """Return whether a suggestion of this id is known."""
-        return suggestion_id in self._book.suggestions
-
-    @callback
     def all(self) -> list[Suggestion]:
         """Return all suggestions, the newest first."""
         return list(reversed(self._book.suggestions.values()))
-
-    @callback
-    def of_person(self, person_id: str) -> list[Suggestion]:
-        """Return what comes from a person's habits."""
-        return [item for item in self._book.suggestions.values() if item.kind.person == person_id]
 
     async def async_consider(self, now: datetime) -> None:
         """Drop what was never answered, and suggest the surest habit that is new."""
@@ -109,6 +92,9 @@ class Suggestions:
             if waiting >= MOST_OPEN or not self._messenger.may_tell(now):
                 return
             for known in sorted(self._habits(), key=_sureness, reverse=True):
+                whose = known.habit.person
+                if not (self._is_shown(whose) or await self._async_asked(whose)):
+                    continue
                 if (suggestion := await self._async_suggestion(known, now)) is not None:
                     self._book.add(suggestion)
                     await self._async_ask(suggestion)
@@ -197,7 +183,9 @@ class Suggestions:
         """Take the question away, where it was put."""
 
         async def clear() -> None:
-            await self._messenger.async_clear(_tag(suggestion), await self._async_administrators())
+            await self._messenger.async_clear(
+                _tag(suggestion), await self._async_asked(suggestion.kind.person)
+            )
 
         self._hass.async_create_task(clear(), "home_agent notification")
 
@@ -211,8 +199,8 @@ class Suggestions:
     @callback
     def forget(self, *, person: str | None = None, habits: Collection[str] = ()) -> int:
         """Forget what comes from a person's habits, or from certain ones; return how many."""
-        gone = [item for item in self._book.suggestions.values() if item.habit in habits]
-        gone += self.of_person(person) if person is not None else []
+        known = self._book.suggestions.values()
+        gone = [item for item in known if item.habit in habits or (person and item.kind.person == person)]
         for suggestion in gone:
             self._take_away(suggestion)
         if gone:
@@ -220,32 +208,42 @@ class Suggestions:
         return len(gone)
 
     async def _async_ask(self, suggestion: Suggestion) -> None:
-        """Put the question to the administrators, on their phones and in Home Assistant."""
+        """Put the question to those who may answer, on their phones and in Home Assistant."""
+        whose = suggestion.kind.person
         ask = await self._phrase("suggest_ask")
         how = await self._phrase("suggest_how", suggestion_id=suggestion.id)
         self._emitter.fire(
             EVENT_SUGGESTION_REQUESTED,
             suggestion_id=suggestion.id,
-            summary=suggestion.text,
+            summary=suggestion.text if whose is None else "",
             expires_at=suggestion.expires_at.isoformat(),
         )
         await self._messenger.async_tell(
             _tag(suggestion),
             f"{suggestion.text} {ask}",
-            await self._async_administrators(),
+            await self._async_asked(whose),
             shown=f"{suggestion.text} {ask}\n\n{suggestion.words}\n\n{how}",
+            openly=self._is_shown(whose),
             buttons=await self._async_buttons(suggestion, tuple(Answer)),
         )
 
-    async def _async_administrators(self) -> list[str]:
-        """Return the persons who can be asked and may answer."""
+    async def _async_asked(self, whose: str | None) -> list[str]:
+        """Return the administrators who can be asked; about a person's own habit nobody but that person."""
         found = []
-        for person in self._messenger.persons:
-            user_id = user_id_of(self._hass, person)
+        for entity_id in self._messenger.persons:
+            user_id = user_id_of(self._hass, entity_id)
             user = await self._hass.auth.async_get_user(user_id) if user_id else None
-            if user is not None and user.is_admin and user.is_active:
-                found.append(person)
+            if user is None or not (user.is_admin and user.is_active):
+                continue
+            person = await async_person_of_user(self._hass, user_id)
+            if whose is None or (person is not None and person.id == whose):
+                found.append(entity_id)
         return found
+
+    @callback
+    def _is_shown(self, whose: str | None) -> bool:
+        """Return whether a question may stand where everybody reads it: not what one of several does."""
+        return whose is None or sum(1 for _ in persons(self._hass)) < SEVERAL
 
     async def _async_buttons(self, suggestion: Suggestion, answers: Iterable[Answer]) -> list[dict[str, Any]]:
         """Return the buttons; the phone has to be unlocked for a yes."""
@@ -268,27 +266,32 @@ class Suggestions:
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
         if user is None or not user.is_admin:
             return
+        whose = self._book.suggestions[rest].kind.person
         try:
             suggestion = await self.async_answer(rest, Answer[kind], user)
         except HomeAssistantError as err:
             LOGGER.info("The answer of a phone has no effect: %s", err)
-            await self._async_reply(f"reply_{rest[-8:]}", str(err), ())
+            await self._async_reply(whose, f"reply_{rest[-8:]}", str(err))
             return
         if suggestion.state is State.OPEN:
-            message = f"{suggestion.words}\n\n{as_yaml(suggestion.config)}"
-            await self._async_reply(
-                _tag(suggestion),
-                message,
-                await self._async_buttons(suggestion, (Answer.ACCEPT, Answer.REJECT)),
-            )
+            message = f"{suggestion.words}\n\n{suggestion.yaml}"
+            buttons = await self._async_buttons(suggestion, (Answer.ACCEPT, Answer.REJECT))
+            await self._async_reply(whose, _tag(suggestion), message, buttons)
         elif suggestion.state is State.ACCEPTED:
             done = await self._phrase("suggest_accepted", name=suggestion.config["alias"])
-            await self._async_reply(f"reply_{rest[-8:]}", done, ())
+            await self._async_reply(whose, f"reply_{rest[-8:]}", done)
 
-    async def _async_reply(self, tag: str, message: str, buttons: Sequence[Mapping[str, Any]]) -> None:
-        """Tell the administrators what was asked for."""
+    async def _async_reply(
+        self, whose: str | None, tag: str, message: str, buttons: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        """Tell those who were asked what one of them wanted to know."""
         await self._messenger.async_tell(
-            tag, message, await self._async_administrators(), asked_for=True, buttons=buttons
+            tag,
+            message,
+            await self._async_asked(whose),
+            asked_for=True,
+            openly=self._is_shown(whose),
+            buttons=buttons,
         )
 
     async def _phrase(self, key: str, **placeholders: str) -> str:
@@ -305,7 +308,8 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
     for action in config["actions"]:
         domain, _, service = action["action"].partition(".")
         target = action["target"]["entity_id"]
-        yield ServiceCall(domain=domain, service=service, entity_ids=(target,), data=action.get("data", {}))
+        entity_ids = (target,) if isinstance(target, str) else tuple(target)
+        yield ServiceCall(domain=domain, service=service, entity_ids=entity_ids, data=action.get("data", {}))
 
 
 def _sureness(known: HouseHabit) -> float:

@@ -69,7 +69,7 @@ def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
         # Its id says whose it is; where nobody has it, each agent would say the same.
         found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
     if suggestion_id := call.data.get("suggestion_id"):
-        whose = [entry for entry in found if entry.runtime_data.proactive.suggestions.has(suggestion_id)]
+        whose = [entry for entry in found if suggestion_id in entry.runtime_data.suggested.suggestions]
         found = whose or found[:1]
     if len(found) == 1:
         return found[0]

@@ -6,14 +6,12 @@ from typing import Final
 import probatio
 
 from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
-from homeassistant.exceptions import ServiceValidationError
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..proactive.automations import AutomationRefusedError, as_yaml
-from ..proactive.suggestion import State, Suggestion
-from ..proactive.suggestions import Answer
+from ..proactive.suggestion import Answer, State, Suggestion
 from ..runtime import HomeAgentConfigEntry
 from .base import Service, async_caller
 
@@ -21,25 +19,26 @@ from .base import Service, async_caller
 async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Return what is suggested, the newest first."""
     wanted = call.data.get("state")
-    found = [item for item in entry.runtime_data.proactive.suggestions.all() if wanted in (None, item.state)]
+    suggestions = (await entry.runtime_data.async_proactive()).suggestions
+    found = [item for item in suggestions.all() if wanted in (None, item.state)]
     listed: list[JsonValueType] = [_shown(item) for item in found]
     return {"suggestions": listed, "total": len(found)}
 
 
 async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Take an answer: a preview, a no for good, or a yes that makes the automation."""
-    suggestions = entry.runtime_data.proactive.suggestions
+    suggestions = (await entry.runtime_data.async_proactive()).suggestions
     try:
         item = await suggestions.async_answer(
             call.data["suggestion_id"], Answer(call.data["answer"]), await async_caller(call)
         )
-    except AutomationRefusedError as err:
+    except HomeAssistantError as err:
         raise ServiceValidationError(
             translation_domain=DOMAIN,
             translation_key=err.translation_key,
             translation_placeholders=err.translation_placeholders,
         ) from err
-    return {**_shown(item), "preview": item.words, "yaml": as_yaml(item.config)}
+    return {**_shown(item), "preview": item.words, "yaml": item.yaml}
 
 
 def _shown(item: Suggestion) -> dict[str, JsonValueType]:

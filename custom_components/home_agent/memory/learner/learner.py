@@ -24,8 +24,10 @@ from ...const import LOGGER
 from ...knowledge.house import is_exposed
 from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
-from ..records import Memory, MemoryType, Origin, Provenance
+from ..records import MemoryType, Origin, Provenance
 from .acts import ACTS, Act, Change, acts
+from .doubles import Thing, Things, without_doubles
+from .forgetting import is_learned
 from .habits import HouseHabit, find_same, kind_of
 from .observations import DAYS, Observations
 from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
@@ -42,6 +44,8 @@ LEAST_SPAN: Final = 14
 """Days that are looked at for something new in the house."""
 LEAST_DAYS: Final = 7
 """Days without which nothing can be called a habit."""
+MOST_NAMED: Final = 3
+"""Entities of one habit that are named; of the rest it is said how many."""
 WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
 PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
 PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
@@ -164,7 +168,7 @@ class Learner:
         people |= {f"{USER_PREFIX}{user.id}" for user in await self._hass.auth.async_get_users()}
         kept.keep_only({*self._observed(), *self._power_sensors()}, people)
         last = dt_util.as_local(until).date() - timedelta(days=1)
-        found = await self._hass.async_add_executor_job(_find, kept, last)
+        found = await self._hass.async_add_executor_job(_find, kept, last, self._things())
         await self._async_note([habit for habit in found if not self._is_silenced(habit)], until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
@@ -176,7 +180,7 @@ class Learner:
             if (known := find_same(kind_of(habit), left)) is not None:
                 left.remove(known)
             who = names.get(habit.person or "", "")
-            name = _name(self._hass, habit.subject)
+            name = _names(self._hass, habit)
             unit = self._hass.config.units.temperature_unit
             text = await async_sentence(self._phrase, habit, name, who, unit)
             house_habit = HouseHabit(
@@ -184,7 +188,7 @@ class Learner:
             )
             if await self._async_remember(house_habit, now):
                 noted.append(house_habit)
-        gone = [known.id for known in left if (memory := self._memories.get(known.id)) and _is_ours(memory)]
+        gone = [known.id for known in left if (memory := self._memories.get(known.id)) and is_learned(memory)]
         await self._memories.async_drop(gone)
         self._observations.set_habits(noted)
 
@@ -201,12 +205,12 @@ class Learner:
             importance=round(habit.confidence / 2, 3),
             person=habit.person,
             origin=Origin.OBSERVED,
-            private=_is_private(self._hass, habit.subject),
+            private=any(_is_private(self._hass, subject) for subject in habit.subjects),
             heard=Provenance(at=now, person=habit.person),
         )
         if (old := self._memories.get(known.id)) is None:
             return await self._memories.async_observe(replace(new, id=known.id))
-        if not _is_ours(old):
+        if not is_learned(old):
             return True
         return await self._memories.async_observe(
             replace(
@@ -251,6 +255,18 @@ class Learner:
         }
 
     @callback
+    def _things(self) -> Things:
+        """Return of what is observed to which device it belongs, and what it is called."""
+        entries = er.async_get(self._hass)
+        return {
+            entity_id: Thing(
+                entry.device_id if (entry := entries.async_get(entity_id)) else None,
+                state.name if (state := self._hass.states.get(entity_id)) else "",
+            )
+            for entity_id in {*self._observed(), *self._power_sensors()}
+        }
+
+    @callback
     def _note_trouble(self, trouble: str) -> None:
         """Say once what is wrong."""
         if trouble != self._trouble:
@@ -258,22 +274,13 @@ class Learner:
         self._trouble = trouble
 
 
-async def async_forget_learned(observations: Observations, memories: Memories) -> None:
-    """Forget all that was observed, and the habits among the memories; what was deleted stays so."""
-    if observations.read_until is None:
-        return
-    observations.erase(keep_silenced=True)
-    observations.read_until = None
-    await memories.async_drop([memory.id for memory in memories.records() if _is_ours(memory)])
-
-
 def _acts(changes: Iterable[Change], last: dict[str, str]) -> list[Act]:
     """Return what people did; runs in a worker thread."""
     return list(acts(changes, last))
 
 
-def _find(kept: Observations, last: date) -> list[Habit]:
-    """Return the habits of the last weeks; runs in a worker thread.
+def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
+    """Return the habits of the last weeks, each once; runs in a worker thread.
 
     Something new in the house is looked at from when it was first used, two weeks at least.
     """
@@ -282,19 +289,14 @@ def _find(kept: Observations, last: date) -> list[Habit]:
     by_subject: dict[str, list[Observation]] = {}
     for item in kept.all():
         by_subject.setdefault(item.subject, []).append(item)
-    found = []
+    found: list[Habit] = []
     for items in by_subject.values():
         first = oldest if items[0].value == IN_USE else since  # statistics reach further back
         begun = min(habit_day(item.at) for item in items)
         first = max(first, min(begun, last - timedelta(days=LEAST_SPAN - 1)))
         if (last - first).days + 1 >= LEAST_DAYS:
             found += find_habits(items, first, last)
-    return found
-
-
-def _is_ours(memory: Memory) -> bool:
-    """Return whether a memory was observed, and nobody has said it since."""
-    return memory.origin is Origin.OBSERVED
+    return without_doubles(found, by_subject, things)
 
 
 def _day_begin(now: datetime) -> datetime:
@@ -319,6 +321,14 @@ def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
         return None
     wanted = str(state.attributes.get("id") or state.object_id)
     return next((person for person in persons(hass) if person.id == wanted), None)
+
+
+@callback
+def _names(hass: HomeAssistant, habit: Habit) -> str:
+    """Return what people call what a habit is about."""
+    named = [_name(hass, subject) for subject in habit.subjects[:MOST_NAMED]]
+    more = len(habit.subjects) - len(named)
+    return " + ".join([*named, str(more)] if more else named)
 
 
 @callback

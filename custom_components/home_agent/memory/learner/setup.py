@@ -14,9 +14,7 @@ from ...const import (
     CONF_INFLUX_URL,
     CONF_INFLUX_USERNAME,
     CONF_INFLUX_VERSION,
-    CONF_LEARNING,
     CONF_LEARNING_SOURCE,
-    CONF_MEMORY,
     INFLUX_1,
     SOURCE_INFLUXDB,
 )
@@ -35,10 +33,8 @@ def build_learner(
     observations: Observations,
     memories: Memories,
     phrase: Phrase,
-) -> Learner | None:
-    """Return the learner where the options want one."""
-    if not (settings[CONF_MEMORY] and settings[CONF_LEARNING]):
-        return None
+) -> Learner:
+    """Return the learner with the source that the options name."""
     from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
     source: Source = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
     return Learner(hass, observations, memories, source=source, phrase=phrase)

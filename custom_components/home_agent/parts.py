@@ -1,0 +1,59 @@
+"""Parts that load only where the options want them, and never on the event loop."""
+
+from collections.abc import Callable, Mapping
+from types import ModuleType
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.importlib import async_import_module
+
+from .const import (
+    CONF_EXTERNAL,
+    CONF_LEARNING,
+    CONF_MEMORY,
+    CONF_PROACTIVE,
+    CONF_SEARCH_PROVIDER,
+    SEARCH_NONE,
+)
+
+type Settings = Mapping[str, Any]
+
+
+def asks_external(settings: Settings) -> bool:
+    """Return whether a second model is wanted."""
+    return bool(settings[CONF_EXTERNAL])
+
+
+def learns(settings: Settings) -> bool:
+    """Return whether habits are to be learned."""
+    return bool(settings[CONF_MEMORY] and settings[CONF_LEARNING])
+
+
+def searches(settings: Settings) -> bool:
+    """Return whether a search service is chosen."""
+    return bool(settings[CONF_SEARCH_PROVIDER] != SEARCH_NONE)
+
+
+def speaks_up(settings: Settings) -> bool:
+    """Return whether anything is to be said unasked."""
+    return bool(settings[CONF_PROACTIVE])
+
+
+PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
+    "memory.learner.setup": learns,
+    "tools.external_llm": asks_external,
+    "tools.web_search": searches,
+}
+"""Modules, and which options want them. What they alone import loads with them."""
+
+
+async def async_load_parts(hass: HomeAssistant, settings: Settings) -> None:
+    """Load what the options want; from then on these modules are imported without a look at the disk."""
+    for name, wanted in PARTS.items():
+        if wanted(settings):
+            await async_part(hass, name)
+
+
+async def async_part(hass: HomeAssistant, name: str) -> ModuleType:
+    """Return a module of the integration."""
+    return await async_import_module(hass, f"{__package__}.{name}")
