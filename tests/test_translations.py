@@ -178,3 +178,15 @@ def test_services_have_names_descriptions_and_icons() -> None:
             expected |= {f"services.{name}.fields.{field}.{part}" for part in ("name", "description")}
     assert told == expected
     assert set(icons) == set(services)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pages_are_called_by_their_names(language: str) -> None:
+    """A text that sends people to a page of the options names it as the menu of that language does."""
+    menu = "options.step.init.menu_options."
+    translated = flat(read(language))
+    pages = {key.removeprefix(menu): name for key, name in ENGLISH.items() if key.startswith(menu)}
+    for key, text in ENGLISH.items():
+        for page, name in pages.items():
+            if re.search(rf"\b([Pp]age|Options,|[Uu]nder(?: Options,)?) {re.escape(name)}\b", text):
+                assert translated[menu + page] in translated[key], key
