@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.config import vector_store
 from custom_components.home_agent.config.validators import KEPT_SECRET
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
@@ -382,3 +383,103 @@ async def test_a_collection_that_the_running_agent_has(
     told = result["description_placeholders"]
     assert told
     assert told["collections"] == "other"
+
+
+# Two agents on one Chroma server
+
+
+@pytest.fixture
+def other_agent(hass: HomeAssistant, entry: MockConfigEntry) -> MockConfigEntry:
+    """Return another agent, with everything on a Chroma server."""
+    options = {
+        "vector_db_backend": "chroma",
+        "vector_db_host": "chroma.local",
+        "vector_db_embedding_provider": "builtin",
+    }
+    found = MockConfigEntry(domain=DOMAIN, title="Upstairs", data=dict(entry.data), options=options)
+    found.add_to_hass(hass)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "typed", "errors"),
+    [
+        ({}, {"vector_db_collection": "mine"}, {"vector_db_backend": "memories_shared"}),
+        (
+            {"memory_collection_name": "mine"},
+            {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "e5"},
+            {"vector_db_collection": "collection_shared"},
+        ),
+        (
+            {"memory_collection_name": "mine"},
+            {"vector_db_collection": "home_entities_knowledge"},
+            {"vector_db_collection": "collection_shared"},
+        ),
+        (
+            {"memory_collection_name": "mine"},
+            {"vector_db_collection": "home_agent_memories"},
+            {"vector_db_collection": "collection_shared"},
+        ),
+        (
+            {"memory_collection_name": "home_entities"},
+            {"vector_db_collection": "mine"},
+            {"vector_db_backend": "memories_shared"},
+        ),
+    ],
+)
+async def test_agents_cannot_empty_each_others_collections(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    other_agent: MockConfigEntry,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    typed: dict[str, Any],
+    errors: dict[str, str],
+) -> None:
+    """The page says whose collection it is, and keeps what was typed."""
+    monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
+    hass.config_entries.async_update_entry(entry, options=options)
+    result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
+    assert result["errors"] == errors
+    assert result["description_placeholders"]["agent"] == "Upstairs"
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert dict(entry.options) == options
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {},
+        {"vector_db_collection": "mine"},
+        {"vector_db_database": "mine", "vector_db_embedding_provider": "openai"},
+        {"vector_db_backend": "embedded"},
+    ],
+)
+async def test_agents_share_what_they_can(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    other_agent: MockConfigEntry,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: dict[str, Any],
+) -> None:
+    """One house and one embedding model: one collection. Other databases and files are another matter."""
+    monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
+    hass.config_entries.async_update_entry(entry, options={"memory_collection_name": "mine"})
+    result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def test_memories_cannot_move_to_another_agents(
+    hass: HomeAssistant, entry: MockConfigEntry, other_agent: MockConfigEntry
+) -> None:
+    """On the page Memory too, where the field itself is marked."""
+    options = {**other_agent.options, "memory_collection_name": "mine"}
+    hass.config_entries.async_update_entry(entry, options=options)
+    result = await save(hass, entry, "memory", {"memory_collection_name": "home_agent_memories_profile"})
+    assert result["errors"] == {"memory_collection_name": "memories_shared"}
+    result = await save(hass, entry, "memory", {"memory_collection_name": "mine_too"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def _unchecked(*_args: Any, **_kwargs: Any) -> None:
+    """Ask no server: what is looked at here is what other agents have."""

@@ -47,6 +47,11 @@ class MemorySettings:
         )
 
 
+def profile_collection(memories: str) -> str:
+    """Return the collection of what is known of persons, beside that of the memories."""
+    return f"{memories}_profile"
+
+
 def read_span(text: object) -> timedelta | None:
     """Return a span of time such as 90d, 12h, 1d12h or seconds; None for never.
 
