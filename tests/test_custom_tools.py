@@ -1,5 +1,7 @@
 """Custom tools: read from YAML one by one, reported where they are wrong, reloaded, offered, called."""
 
+import ast
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,9 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.custom.loader import async_load
+from custom_components.home_agent.services.reload import async_load_custom_tools
+from custom_components.home_agent.tools.custom import loader
+from custom_components.home_agent.tools.custom.loader import DATA_CUSTOM_TOOLS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import issue_registry as ir
@@ -19,6 +23,10 @@ from .custom_tools import async_confirm, async_offer, async_reload, async_use, a
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
 
+CODE = Path(loader.__file__).parent
+TRANSLATIONS = CODE.parents[1] / "translations" / "en.json"
+SENTENCES = json.loads(TRANSLATIONS.read_text(encoding="utf-8"))["selector"]["tool_problem"]["options"]
+KINDS = {key.removeprefix("problem_") for key in SENTENCES}
 LIGHT = "light.kitchen_ceiling"
 ADD = """
 - name: add
@@ -103,8 +111,8 @@ class TestReading:
 """
         assert await async_offer(agent, tmp_path, tools) == {"tools": ["add"], "problems": 1}
         problems = reported(agent.hass)["bus"]
-        assert "configuration.yaml, line 20: `handler.url` must begin with scheme, host and /" in problems
-        assert "line 19: `handler.methd` is not known. Write method" in problems
+        assert "configuration.yaml:20: `handler.url` must begin with scheme, host and /" in problems
+        assert ":19: `handler.methd` is not known. Write method" in problems
         assert (await async_use(agent.hass, "add", a=1))["result"] == 2
 
     async def test_an_issue_goes_when_the_tool_is_right(self, agent: Agent, tmp_path: Path) -> None:
@@ -116,7 +124,7 @@ class TestReading:
     @pytest.mark.parametrize(
         ("tool", "problem"),
         [
-            ("name: x\ndescription: X", "`handler` is missing. Write `type:`"),
+            ("name: x\ndescription: X", "`handler` is missing. Write for example `handler: {type:"),
             ("name: x y\ndescription: X", "`name` must begin with a letter"),
             ("name: ha_control\ndescription: X", "`name` ha_control is taken"),
             ("name: search_web\ndescription: X", "`name` search_web is taken"),
@@ -129,8 +137,8 @@ class TestReading:
             ("name: x\nparameters: {city: {type: string}}", "must be a JSON Schema of an object"),
             ("name: x\nparameters: {properties: {a: {type: text}}}", "are no JSON Schema"),
             ("name: x\nparameters: {properties: {a: string}}", "at least its type"),
-            ("name: x\nparameters: {properties: {a-b: {type: string}}}", "hold 'a-b'"),
-            ("name: x\nparameters: {properties: {}, required: [a]}", "names that stand in properties"),
+            ("name: x\nparameters: {properties: {a-b: {type: string}}}", "hold `a-b`"),
+            ("name: x\nparameters: {properties: {}, required: [a]}", "names that stand in `properties`"),
             ("name: x\nparameters: {properties: {a: {default: 2026-01-01}}}", "a date for instance"),
             ("name: x\nhandler: {type: template, template: '{{ 1 + }}'}", "is no valid template"),
             ("name: x\nhandler: {type: template, template: '{{ citty }}'}", "uses citty"),
@@ -146,7 +154,7 @@ class TestReading:
             ("name: x\nhandler: {type: service, service: a.b, action: a.b}", "says the same as action"),
             ("name: x\nhandler: {type: rest, url: 'ftp://a.b/'}", "must begin with scheme"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b{{ 1 }}/'}", "must begin with scheme"),
-            ("name: x\nhandler: {type: rest, url: 'https://u:p@a.b/'}", "Write them under auth"),
+            ("name: x\nhandler: {type: rest, url: 'https://u:p@a.b/'}", "Write them under `auth:`"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b/../c'}", "nor . or .."),
             ("name: x\nhandler: {type: rest, url: 'https://a.b:99999/'}", "is no address"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b/{% if 1 %}'}", "takes only {{ }}"),
@@ -157,7 +165,7 @@ class TestReading:
             ),
             ("name: x\nhandler: {type: rest, url: 'https://a.b', method: FETCH}", "must be one of GET"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b', timeout: 0}", "from 1 to 120 seconds"),
-            ("name: x\nhandler: {type: rest, url: 'https://a.b', headers: {Host: c}}", "may not hold 'Host'"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', headers: {Host: c}}", "may not hold Host"),
             (
                 "name: x\nhandler: {type: rest, url: 'https://a.b', auth: {type: key}}",
                 "bearer, basic, oauth2",
@@ -177,7 +185,31 @@ class TestReading:
         await async_offer(agent, tmp_path, f"{ADD}{written}")
         (problems,) = reported(agent.hass).values()
         assert problem in problems
-        assert all(line.startswith("- configuration.yaml, line ") for line in problems.splitlines())
+        (wrong,) = agent.hass.data[DATA_CUSTOM_TOOLS].wrong.values()
+        assert {each.kind for each in wrong.problems} <= KINDS
+        assert all(line.startswith("- configuration.yaml:") for line in problems.splitlines())
+
+    async def test_in_the_household_s_language(self, agent: Agent, tmp_path: Path) -> None:
+        """What is wrong is said in it; keys and examples stay as they are written."""
+        agent.hass.config.language = "de"
+        await async_offer(agent, tmp_path, "- name: x\n  description: X\n  handler: {type: shell}")
+        choices = "mcp, rest, service, template"
+        assert reported(agent.hass)["x"].endswith(f"`handler.type` muss eines davon sein: {choices}.")
+
+    def test_every_problem_has_its_sentence(self) -> None:
+        """And every sentence its problem."""
+        trees = [ast.parse(path.read_text(encoding="utf-8")) for path in CODE.glob("*.py")]
+        nodes = [node for tree in trees for node in ast.walk(tree)]
+        kinds = {
+            node.args[1].value
+            for node in nodes
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("problem", "add")
+            and len(node.args) > 1
+            and isinstance(node.args[1], ast.Constant)
+        }
+        assert kinds <= KINDS <= {node.value for node in nodes if isinstance(node, ast.Constant)}
 
     @pytest.mark.parametrize("written", ["home_agent:", "home_agent: []", "home_agent: {custom_tools: 5}"])
     async def test_other_shapes(self, agent: Agent, tmp_path: Path, written: str) -> None:
@@ -207,7 +239,7 @@ class TestReading:
     ) -> None:
         """Nothing raises, nothing unforeseen is logged, and nothing is called."""
         caplog.clear()
-        tools = async_load(hass, tree, ())
+        tools = await async_load_custom_tools(hass, {DOMAIN: tree})
         assert len(tools.recipes) <= 3
         assert not [record for record in caplog.records if record.levelname == "ERROR"]
 

@@ -17,6 +17,7 @@ _TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
 _LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
 _PLACES: Final = (
     ("selector", f"component.{DOMAIN}.selector.spoken.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.tool_problem.options.{{key}}"),
     ("exceptions", f"component.{DOMAIN}.exceptions.{{key}}.message"),
 )
 """Category and full name of a sentence in the translations."""

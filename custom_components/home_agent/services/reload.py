@@ -1,26 +1,61 @@
-"""The service that reads the YAML anew."""
+"""Custom tools from the YAML: read at the start and by a service, with repair issues for what is wrong."""
 
+import os
 from typing import Final
 
 from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse
+from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.reload import async_integration_yaml_config
 from homeassistant.helpers.typing import ConfigType
 
+from ..agent.phrases import async_phrase
 from ..config.schemas import NATIVE_TOOLS
-from ..const import DOMAIN
+from ..const import DOMAIN, LOGGER
 from ..runtime import HomeAgentConfigEntry
-from ..tools.custom.loader import CustomTools, async_load
+from ..tools.custom.checks import Place
+from ..tools.custom.loader import CustomTools, Wrong, async_load
 from .base import CommonService
 
 RESERVED: Final = frozenset({*NATIVE_TOOLS, "search_web", "query_external_llm"})
 """Names of our own tools, whether they are offered or not."""
+ISSUE: Final = "custom_tool_invalid"
 
 
-@callback
-def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> CustomTools:
-    """Read the custom tools of a configuration."""
-    return async_load(hass, config.get(DOMAIN), RESERVED)
+async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> CustomTools:
+    """Read the custom tools of a configuration; tell the household what is wrong, and what is right again."""
+    tools = async_load(hass, config.get(DOMAIN), RESERVED)
+    for issue in list(ir.async_get(hass).issues.values()):
+        if issue.translation_key == ISSUE and issue.domain == DOMAIN and issue.issue_id not in tools.wrong:
+            ir.async_delete_issue(hass, DOMAIN, issue.issue_id)
+    for issue_id, wrong in tools.wrong.items():
+        await _async_report(hass, issue_id, wrong)
+    return tools
+
+
+async def _async_report(hass: HomeAssistant, issue_id: str, wrong: Wrong) -> None:
+    """Tell what is wrong with a tool, where, and what to write."""
+    lines = []
+    for problem in wrong.problems:
+        said = await async_phrase(hass, hass.config.language, f"problem_{problem.kind}", **problem.details)
+        lines.append(f"- {_placed(hass, problem.place)}`{problem.path or wrong.name}` {said}.")
+    ir.async_create_issue(
+        hass,
+        DOMAIN,
+        issue_id,
+        is_fixable=False,
+        severity=ir.IssueSeverity.WARNING,
+        translation_key=ISSUE,
+        translation_placeholders={"tool": wrong.name, "problems": "\n".join(lines)},
+    )
+    LOGGER.warning("The custom tool %s is left out: %s", wrong.name, " ".join(lines))
+
+
+def _placed(hass: HomeAssistant, place: Place) -> str:
+    """Return file and line of a place, the file as the person knows it."""
+    if not place.file:
+        return ""
+    return f"{os.path.relpath(place.file, hass.config.config_dir)}:{place.line}: "
 
 
 async def _async_reload(call: ServiceCall) -> ServiceResponse:
@@ -30,7 +65,7 @@ async def _async_reload(call: ServiceCall) -> ServiceResponse:
     """
     hass = call.hass
     config = await async_integration_yaml_config(hass, DOMAIN, raise_on_failure=True)
-    tools = async_load_custom_tools(hass, config)
+    tools = await async_load_custom_tools(hass, config)
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_entries(DOMAIN)
     for entry in entries:
         if entry.state is ConfigEntryState.LOADED:
@@ -38,7 +73,7 @@ async def _async_reload(call: ServiceCall) -> ServiceResponse:
             entry.async_create_background_task(
                 hass, entry.runtime_data.async_prepare(), "home_agent warm start"
             )
-    return {"tools": [recipe.definition.name for recipe in tools.recipes], "problems": len(tools.issues)}
+    return {"tools": [recipe.definition.name for recipe in tools.recipes], "problems": len(tools.wrong)}
 
 
 COMMON: Final = {"reload": CommonService(_async_reload, {}, admin=True)}

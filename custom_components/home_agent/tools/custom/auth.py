@@ -22,7 +22,6 @@ from .url import UrlTemplate, read_url
 EXPIRES_SECONDS: Final = 3600
 EARLY_SECONDS: Final = 30
 TYPES: Final = ("bearer", "basic", "oauth2")
-_WRITE: Final = "and its name, as in `{0}: !secret my_{0}`"
 
 
 class Auth(ABC):
@@ -154,7 +153,7 @@ def read_auth(section: Section, writer: Writer) -> Auth | None:
     """Return the credentials that a tool writes; None without, or with problems reported."""
     if (part := section.section("auth")) is None:
         return None
-    kind = part.choice("type", TYPES, required=f"one of {', '.join(TYPES)}")
+    kind = part.choice("type", TYPES, required="type: bearer")
     found = {"bearer": _bearer, "basic": _basic, "oauth2": _oauth2}[kind](part, writer) if kind else None
     if kind:
         part.finish()
@@ -163,7 +162,7 @@ def read_auth(section: Section, writer: Writer) -> Auth | None:
 
 def _text(part: Section, writer: Writer, key: str) -> Text | None:
     """Return a text that may be a template."""
-    source = part.text(key, required=f"!secret {_WRITE.format(key)}", secret=True)
+    source = part.text(key, required=f"{key}: !secret my_{key}", secret=True)
     return None if source is None else writer.text(part, key, source)
 
 
@@ -183,13 +182,11 @@ def _oauth2(part: Section, writer: Writer) -> Auth | None:
     """Return client credentials."""
     url = read_url(part, writer, "token_url")
     names = ("client_id", "client_secret")
-    client_id, secret = (
-        part.text(key, required=f"!secret {_WRITE.format(key)}", secret=True) for key in names
-    )
+    client_id, secret = (part.text(key, required=f"{key}: !secret my_{key}", secret=True) for key in names)
     place = part.choice("credentials_in", ("header", "body"))
     scope, audience = part.text("scope"), part.text("audience")
     if url is not None and len(url.parts) > 1:
-        part.problem("token_url", "may hold no templates")
+        part.problem("token_url", "no_templates_here")
     if url is None or client_id is None or secret is None:
         return None
     return OAuth2(url, client_id, secret, scope, audience, place == "body")

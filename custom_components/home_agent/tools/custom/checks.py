@@ -43,7 +43,10 @@ class Problem:
     """One thing that is wrong. Values are never quoted: they may be secrets."""
 
     path: str
-    text: str
+    kind: str
+    """Key of its sentence in the translations, under `tool_problem`."""
+    details: Mapping[str, str]
+    """What fills the sentence."""
     place: Place
 
 
@@ -53,10 +56,10 @@ class Report:
 
     problems: list[Problem] = field(default_factory=list)
 
-    def add(self, path: str, text: str, place: Place) -> None:
+    def add(self, path: str, kind: str, place: Place, /, **details: str) -> None:
         """Keep a problem."""
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(path, text, place))
+            self.problems.append(Problem(path, kind, details, place))
 
 
 class Section:
@@ -81,22 +84,22 @@ class Section:
         """Return the path of a key."""
         return f"{self.path}.{key}" if self.path else key
 
-    def problem(self, key: str, text: str) -> None:
+    def problem(self, key: str, kind: str, /, **details: str) -> None:
         """Keep a problem of a key."""
-        self.report.add(self.at(key), text, self.where(key))
+        self.report.add(self.at(key), kind, self.where(key), **details)
 
     def has(self, *keys: str) -> bool:
         """Return whether one of some keys is written."""
         return any(self._node.get(key) is not None for key in keys)
 
     def raw(self, key: str, *older: str, required: str = "") -> Any:
-        """Return what stands under a key or an older spelling of it; `required` says what to write."""
+        """Return what stands under a key or an older spelling of it; `required` is an example to write."""
         self._known += (key, *older)
         found = [name for name in (key, *older) if self._node.get(name) is not None]
         if len(found) > 1:
-            self.problem(found[1], f"says the same as {found[0]}. Keep one of them")
+            self.problem(found[1], "written_twice", other=found[0])
         if not found and required:
-            self.problem(key, f"is missing. Write {required}")
+            self.problem(key, "missing", example=f"`{required}`")
         return self._node[found[0]] if found else None
 
     def text(self, key: str, *older: str, required: str = "", secret: bool = False) -> str | None:
@@ -106,7 +109,7 @@ class Section:
             value = str(value)
         if value is None or (isinstance(value, str) and value.strip()):
             return None if value is None else str(value)
-        self.problem(self._written(key, older), "must be a text that is not empty")
+        self.problem(self._written(key, older), "no_text")
         return None
 
     def choice(self, key: str, choices: Collection[str], *, required: str = "") -> str | None:
@@ -117,7 +120,7 @@ class Section:
         by_word = {choice.casefold(): choice for choice in choices}
         if isinstance(value, str) and (found := by_word.get(value.strip().casefold())):
             return found
-        self.problem(key, f"must be one of {', '.join(choices)}")
+        self.problem(key, "no_choice", choices=", ".join(choices))
         return None
 
     def flag(self, key: str) -> bool | None:
@@ -125,17 +128,17 @@ class Section:
         value = self.raw(key)
         if value is None or isinstance(value, bool):
             return value
-        self.problem(key, "must be true or false")
+        self.problem(key, "no_flag")
         return None
 
-    def number(self, key: str, low: float, high: float, unit: str = "") -> float | None:
-        """Return a number within bounds."""
+    def seconds(self, key: str, low: float, high: float) -> float | None:
+        """Return a time within bounds."""
         value = self.raw(key)
         if value is None:
             return None
         if isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high:
             return float(value)
-        self.problem(key, f"must be a number from {low:g} to {high:g} {unit}".rstrip())
+        self.problem(key, "no_seconds", low=f"{low:g}", high=f"{high:g}")
         return None
 
     def section(self, key: str, *older: str, required: str = "") -> Section | None:
@@ -145,7 +148,7 @@ class Section:
         if value is None:
             return None
         if not isinstance(value, Mapping):
-            self.problem(written, f"must be a mapping: lines of `name: value` under `{written}:`")
+            self.problem(written, "no_mapping", name=written)
             return None
         return Section(value, self.at(written), self.report, self.where(written))
 
@@ -153,7 +156,7 @@ class Section:
         """Return the keys of a mapping whose keys are free; one that is no text is a problem."""
         texts = [key for key in self._node if isinstance(key, str) and key]
         if len(texts) != len(self._node):
-            self.report.add(self.path, "has a key that is no text. Put it in quotes", self.place)
+            self.report.add(self.path, "key_is_no_text", self.place)
         self._known += texts
         return texts
 
@@ -163,7 +166,7 @@ class Section:
         found = plain(value)
         if found is _MISSING:
             written = self._written(key, older)
-            self.problem(written, "holds what JSON cannot hold, a date for instance. Put it in quotes")
+            self.problem(written, "not_for_json")
             return None
         return found
 
@@ -172,8 +175,9 @@ class Section:
         for key in self._node:
             if key not in self._known:
                 near = get_close_matches(str(key), self._known, 1)
-                hint = f"Write {near[0]}" if near else f"Known: {', '.join(dict.fromkeys(self._known))}"
-                self.report.add(self.at(str(key)[:MAX_SHOWN]), f"is not known. {hint}", self._key_place(key))
+                known = ", ".join(dict.fromkeys(self._known))
+                kind, hint = ("unknown_near", near[0]) if near else ("unknown", known)
+                self.report.add(self.at(str(key)[:MAX_SHOWN]), kind, self._key_place(key), known=hint)
 
     def _key_place(self, key: Any) -> Place:
         """Return where a key of any kind stands."""

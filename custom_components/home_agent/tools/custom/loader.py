@@ -2,14 +2,11 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-import os
 from typing import Any, Final
 
 import probatio
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.template import TemplateEnvironment
 from homeassistant.util.hass_dict import HassKey
 
@@ -18,12 +15,12 @@ from ...regex import lazy
 from ..json_schema import JsonSchema
 from ..outgoing import Outgoing
 from .base import CustomTool, Definition
-from .checks import Place, Problem, Report, Section, Written
+from .checks import MAX_SHOWN, Place, Problem, Report, Section, Written
 from .mcp import McpTool
 from .rest import RestTool
 from .service import ServiceTool
 from .template import TemplateTool
-from .templates import Writer
+from .templates import MAX_REASON, Writer
 
 CONF_CUSTOM_TOOLS: Final = "custom_tools"
 CONF_OLDER: Final = "tools_custom"
@@ -38,9 +35,8 @@ HANDLERS: Final[Mapping[str, type[CustomTool]]] = {
 MAX_TOOLS: Final = 100
 MAX_DESCRIPTION: Final = 1_000
 MAX_SCHEMA: Final = 8_000
-ISSUE: Final = "custom_tool_invalid"
 _NAME = lazy(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
-_EXAMPLE_SCHEMA: Final = "`type: object` and `properties:` with one entry for each argument"
+_EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }}"}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +52,21 @@ class Recipe:
         return self.kind(self.definition, self.handler, settings, outgoing)
 
 
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A tool that cannot be used."""
+
+    name: str
+    problems: Sequence[Problem]
+
+
 @dataclass(slots=True)
 class CustomTools:
     """The tools of the YAML, as all agents share them."""
 
     recipes: Sequence[Recipe] = ()
-    issues: set[str] = field(default_factory=set)
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    """The tools that are left out, by the id of their repair issue."""
 
     def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> list[CustomTool]:
         """Return the tools for one agent, without those that its options switch off."""
@@ -80,29 +85,25 @@ DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
 
 @callback
 def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> CustomTools:
-    """Read what stands under `home_agent:`, keep the tools that are right, report the others."""
+    """Read what stands under `home_agent:`: the tools that are right, and what is wrong with the others."""
     if isinstance(config, Written):
         config = config.node
     tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())
     general = Report()
     found: dict[str, Recipe] = {}
-    issues: dict[str, tuple[str, list[Problem]]] = {}
+    wrong: dict[str, Wrong] = {}
     environment = TemplateEnvironment(hass)
     for number, node in enumerate(_nodes(config, general), 1):
         report = Report()
         name = _shown_name(node, number)
         recipe = _read_safely(hass, environment, node, report, {*reserved, *found})
         if recipe is None or report.problems:
-            issues[f"custom_tool_{number}"] = name, report.problems
+            wrong[f"custom_tool_{number}"] = Wrong(name, report.problems)
         else:
             found[recipe.definition.name] = recipe
     if general.problems:
-        issues["custom_tools"] = CONF_CUSTOM_TOOLS, general.problems
-    for issue_id in tools.issues - issues.keys():
-        ir.async_delete_issue(hass, DOMAIN, issue_id)
-    for issue_id, (name, problems) in issues.items():
-        _report(hass, issue_id, name, problems)
-    tools.recipes, tools.issues = tuple(found.values()), set(issues)
+        wrong["custom_tools"] = Wrong(CONF_CUSTOM_TOOLS, general.problems)
+    tools.recipes, tools.wrong = tuple(found.values()), wrong
     return tools
 
 
@@ -111,7 +112,7 @@ def _nodes(config: Any, report: Report) -> list[Any]:
     if config is None:
         return []
     if not isinstance(config, Mapping):
-        report.add(DOMAIN, f"must be a mapping with {CONF_CUSTOM_TOOLS}", Place.of(config) or Place())
+        report.add(DOMAIN, "no_tools", Place.of(config) or Place(), name=CONF_CUSTOM_TOOLS)
         return []
     section = Section(config, "", report, Place())
     nodes: list[Any] = []
@@ -120,10 +121,10 @@ def _nodes(config: Any, report: Report) -> list[Any]:
         if isinstance(written, list):
             nodes += written
         elif written is not None:
-            section.problem(key, "must be a list. Begin each tool with `- name:`")
+            section.problem(key, "no_list")
     section.finish()
     if len(nodes) > MAX_TOOLS:
-        section.problem(CONF_CUSTOM_TOOLS, f"holds more than {MAX_TOOLS} tools. The others are left out")
+        section.problem(CONF_CUSTOM_TOOLS, "too_many_tools", most=str(MAX_TOOLS))
     return nodes[:MAX_TOOLS]
 
 
@@ -135,7 +136,7 @@ def _read_safely(
         return _read(hass, environment, node, report, taken)
     except Exception as err:  # noqa: BLE001 - one tool must not stop the others
         LOGGER.exception("A custom tool could not be read")
-        report.add("", f"cannot be read ({type(err).__name__})", Place.of(node) or Place())
+        report.add("", "unreadable", Place.of(node) or Place(), error=type(err).__name__)
         return None
 
 
@@ -144,21 +145,19 @@ def _read(
 ) -> Recipe | None:
     """Return one tool, None if it cannot be made."""
     if not isinstance(node, Mapping):
-        report.add("", "must be a mapping with name, description and handler", Place.of(node) or Place())
+        report.add("", "no_tool", Place.of(node) or Place())
         return None
     section = Section(node, "", report, Place())
-    name = section.text("name", required="a name such as `name: bus_times`")
+    name = section.text("name", required="name: bus_times")
     if name is not None and not _NAME.fullmatch(name):
-        section.problem("name", "must begin with a letter and hold letters, digits, _ and - only, 64 at most")
-    elif name in taken:
-        section.problem("name", f"{name} is taken. Choose another one")
-    description = section.text("description", required="what the tool does and when to use it")
+        section.problem("name", "bad_name")
+    elif name is not None and name in taken:
+        section.problem("name", "name_taken", name=name)
+    description = section.text("description", required="description: Tells when the next bus leaves")
     if description and len(description) > MAX_DESCRIPTION:
-        section.problem(
-            "description", f"is longer than {MAX_DESCRIPTION} characters: each request carries it"
-        )
+        section.problem("description", "description_long", most=str(MAX_DESCRIPTION))
     schema = _schema(section)
-    handler = section.section("handler", required="`type:` and what belongs to it")
+    handler = section.section("handler", required=_EXAMPLE_HANDLER)
     section.finish()
     names = list(schema.written["properties"]) if schema else []
     kind, read = _handler(handler, Writer(hass, environment, names))
@@ -172,7 +171,7 @@ def _handler(section: Section | None, writer: Writer) -> tuple[type[CustomTool] 
     """Return the type of a handler and what it read."""
     if section is None:
         return None, None
-    name = section.choice("type", tuple(HANDLERS), required=f"one of {', '.join(HANDLERS)}")
+    name = section.choice("type", tuple(HANDLERS), required="type: rest")
     if name is None:
         return None, None
     kind = HANDLERS[name]
@@ -191,57 +190,34 @@ def _schema(section: Section) -> JsonSchema | None:
     if part is None or not isinstance(written, dict):
         return None
     written = {"type": "object", "additionalProperties": False, **written}
-    if problem := _problem_of(written):
-        section.problem("parameters", problem)
+    if found := _problem_of(written):
+        kind, example = found
+        section.problem("parameters", kind, example=example)
         return None
     try:
         return JsonSchema(written)
     except (probatio.Error, ValueError, TypeError, RecursionError) as err:
-        section.problem("parameters", f"are no JSON Schema: {str(err)[:120]}")
+        section.problem("parameters", "no_schema", reason=str(err)[:MAX_REASON])
         return None
 
 
-def _problem_of(written: Mapping[str, Any]) -> str:
-    """Return what is wrong with a schema; empty if nothing is."""
+def _problem_of(written: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return what is wrong with a schema, with an example or the place; None if nothing is."""
     known, required = written.get("properties"), written.get("required", [])
     if written["type"] != "object" or not isinstance(known, dict):
-        return f"must be a JSON Schema of an object. Write {_EXAMPLE_SCHEMA}"
+        return "no_object", "`{type: object, properties: {city: {type: string}}}`"
     if not all(isinstance(item, dict) for item in known.values()):
-        return "must say for each argument at least its type, as in `city: {type: string}`"
+        return "no_type", "`city: {type: string}`"
     if not isinstance(required, list) or not all(
         isinstance(name, str) and name in known for name in required
     ):
-        return "must have under required a list of names that stand in properties"
+        return "bad_required", "`required: [city]`"
     if wrong := [name for name in known if not name.isidentifier()]:
-        return f"hold {wrong[0][:40]!r}. Use letters, digits and _, so that templates can use it"
-    return "are too long: each request carries them" if len(str(written)) > MAX_SCHEMA else ""
+        return "bad_argument", f"`{wrong[0][:MAX_SHOWN]}`"
+    return ("parameters_long", "") if len(str(written)) > MAX_SCHEMA else None
 
 
 def _shown_name(node: Any, number: int) -> str:
     """Return what a tool is called in an issue."""
     name = node.get("name") if isinstance(node, Mapping) else None
     return str(name)[:64] if isinstance(name, str) and name.strip() else f"#{number}"
-
-
-@callback
-def _report(hass: HomeAssistant, issue_id: str, name: str, problems: Sequence[Problem]) -> None:
-    """Tell the household what is wrong with a tool, where, and what to write."""
-    place = partial(_placed, hass)
-    lines = [f"- {place(problem.place)}`{problem.path or name}` {problem.text}." for problem in problems]
-    ir.async_create_issue(
-        hass,
-        DOMAIN,
-        issue_id,
-        is_fixable=False,
-        severity=ir.IssueSeverity.WARNING,
-        translation_key=ISSUE,
-        translation_placeholders={"tool": name, "problems": "\n".join(lines)},
-    )
-    LOGGER.warning("The custom tool %s is left out: %s", name, " ".join(lines))
-
-
-def _placed(hass: HomeAssistant, place: Place) -> str:
-    """Return file and line of a place, the file as the person knows it."""
-    if not place.file:
-        return ""
-    return f"{os.path.relpath(place.file, hass.config.config_dir)}, line {place.line}: "

@@ -96,14 +96,14 @@ class McpTool(CustomTool):
         """Return the server and the name of its tool."""
         fixed = Writer(writer.hass, writer.environment, ())
         url = read_url(section, fixed, "server_url")
-        tool = section.text("tool", "method", required="the name that the server gives the tool")
+        tool = section.text("tool", "method", required="tool: search_recipes")
         if tool in RAW_METHODS or (tool and len(tool) > MAX_NAME):
-            section.problem("tool" if section.has("tool") else "method", "must be the name of a tool")
+            section.problem("tool" if section.has("tool") else "method", "no_tool_name")
         if url is not None and len(url.parts) > 1:
-            section.problem("server_url", "may hold no templates")
+            section.problem("server_url", "no_templates_here")
         headers = _headers(section, fixed)
         auth = read_auth(section, fixed)
-        seconds = section.number("timeout", 1, MAX_SECONDS, "seconds") or DEFAULT_SECONDS
+        seconds = section.seconds("timeout", 1, MAX_SECONDS) or DEFAULT_SECONDS
         verify_ssl, private = section.flag("verify_ssl"), section.flag("private_network")
         read_only = section.flag("read_only")
         if url is None or tool is None:
@@ -194,7 +194,7 @@ def _headers(section: Section, writer: Writer) -> dict[str, Text]:
     found: dict[str, Text] = {}
     for name in part.names():
         if not HEADER.fullmatch(name) or name.lower() in RESERVED_HEADERS:
-            section.problem("headers", f"may not hold {name[:40]!r}. Leave it out")
+            section.problem("headers", "refused_header", name=name[:40])
         elif (source := part.text(name, secret=True)) is not None:
             found[name] = writer.text(part, name, source)
     return found

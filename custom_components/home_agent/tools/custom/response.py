@@ -68,12 +68,10 @@ def read_response(section: Section, writer: Writer) -> ResponseReader:
     written, source = part.text("path", "json_path"), part.text("template", "value_template")
     kind = part.choice("format", FORMATS) or "auto"
     if written is not None and source is not None:
-        part.problem("template", "and path exclude each other. Keep one of them")
+        part.problem("template", "excludes", other="path")
     steps = parse_path(written) if written else []
     if steps is None:
-        part.problem(
-            "path", "is no path. Write names and numbers, for example `items[0].name` or `items[*].name`"
-        )
+        part.problem("path", "no_path", example="`items[0].name`, `items[*].name`")
     key = "template" if part.has("template") else "value_template"
     template = writer.text(part, key, source, EXTRA) if source is not None else None
     part.finish()

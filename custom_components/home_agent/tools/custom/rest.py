@@ -89,13 +89,13 @@ class RestTool(CustomTool):
             **_body(section, writer, method),
             "auth": read_auth(section, writer),
             "response": read_response(section, writer),
-            "seconds": section.number("timeout", 1, MAX_SECONDS, "seconds") or DEFAULT_SECONDS,
+            "seconds": section.seconds("timeout", 1, MAX_SECONDS) or DEFAULT_SECONDS,
             "private_network": section.flag("private_network") or False,
             "private_words": section.flag("private_words") or False,
         }
         for name in handler["headers"]:
             if not HEADER.fullmatch(name) or name.lower() in FORBIDDEN_HEADERS:
-                section.problem("headers", f"may not hold {name[:40]!r}. Leave it out")
+                section.problem("headers", "refused_header", name=name[:40])
         if url is None:
             return None
         return RestHandler(
@@ -203,9 +203,9 @@ def _body(section: Section, writer: Writer, method: str) -> dict[str, Any]:
     source = None if text is None else found.pop(text)
     given = next(((key, value) for key, value in found.items() if value is not None), None)
     if len(written) > 1:
-        section.problem(written[1], f"and {written[0]} exclude each other. Keep one of them")
+        section.problem(written[1], "excludes", other=written[0])
     if written and method in READING:
-        section.problem(written[0], f"cannot be sent with {method}. Use query, or method: POST")
+        section.problem(written[0], "no_body", method=method)
     return {
         "json": writer.value(section, *given) if given else None,
         "form": form,

@@ -16,19 +16,20 @@ from ...safety.defaults import BLOCKED
 from ...safety.rules import Effect, RuleSet
 from ..base import ServiceCall, ToolRun
 from .base import CustomTool
-from .checks import Section
+from .checks import MAX_SHOWN, Section
 from .templates import Writer, rendered
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
 MAX_TARGETS: Final = 200
 SCRIPT_SERVICES: Final = frozenset({"turn_on", "turn_off", "toggle", "reload"})
 REFUSED: Final = {
-    "automation.trigger": "skips the conditions of automations. Put the actions into a script and run that",
-    "scene.apply": "sets states that nobody checked. Save them as a scene and use scene.turn_on",
-    "scene.create": "keeps states that nobody checked. Save them as a scene and use scene.turn_on",
+    "automation.trigger": "action_skips_conditions",
+    "scene.apply": "action_unchecked_states",
+    "scene.create": "action_unchecked_states",
 }
+"""Actions that are never called, and what is said of them."""
 _SERVICE = lazy(r"[a-z0-9_]+\.[a-z0-9_]+")
-_EXAMPLE = "`action: notify.family`"
+_EXAMPLE = "action: notify.family"
 _BLOCKED = RuleSet(BLOCKED)
 
 
@@ -57,11 +58,12 @@ class ServiceTool(CustomTool):
         target = _mapping(section, "target", writer)
         data = _mapping(section, "data", writer, "service_data")
         for key in set(target) - set(TARGETS):
-            section.problem("target", f"has {key}. Known: {', '.join(TARGETS)}")
+            section.problem("target", "unknown_target", name=str(key)[:MAX_SHOWN], known=", ".join(TARGETS))
         target |= {key: data.pop(key) for key in TARGETS if key in data}
         if name is None or (problem := _problem_of(name)):
             if name is not None:
-                section.problem("action" if section.has("action") else "service", problem)
+                key = "action" if section.has("action") else "service"
+                section.problem(key, problem, action=name, example=f"`{_EXAMPLE}`")
             return None
         domain, service = name.split(".")
         if domain == "script" and service not in SCRIPT_SERVICES:
@@ -106,15 +108,13 @@ def _mapping(section: Section, key: str, writer: Writer, *older: str) -> dict[st
 def _problem_of(name: str) -> str:
     """Return why an action cannot be offered; empty if it can."""
     if "{" in name:
-        return "must be written out, so that it is known what may be called. Write one tool for each action"
+        return "action_is_template"
     if not _SERVICE.fullmatch(name):
-        return f"must be a domain, a dot and an action. Write for example {_EXAMPLE}"
+        return "no_action"
     domain, service = name.split(".")
     if _BLOCKED.fits(Effect(domain, service)):
-        return f"{name} is never allowed. Use the action of the entity's own domain"
-    if (reason := REFUSED.get(name)) is not None:
-        return f"{name} {reason}"
-    return ""
+        return "action_blocked"
+    return REFUSED.get(name, "")
 
 
 def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from .base import CustomTool
 from .checks import Section
 from .templates import Text, Writer
 
-EXAMPLE = "`value_template: \"{{ states('sensor.power') }} W\"`"
+EXAMPLE = "value_template: \"{{ states('sensor.power') }} W\""
 
 
 class TemplateTool(CustomTool):

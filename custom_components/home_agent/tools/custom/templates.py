@@ -84,10 +84,12 @@ class Writer:
             unknown = find_undeclared_variables(self.environment.parse(source)) - known
         except (SyntaxProblem, RecursionError, ValueError, OverflowError) as err:
             reason = str(err).replace(source, "…")[:MAX_REASON]
-            section.problem(key, f"is no valid template: {reason}")
+            section.problem(key, "no_template", reason=reason)
             return Text(self.hass, "", section.at(key))
         for name in sorted(unknown - self.environment.globals.keys()):
-            section.problem(key, _unknown(name, known))
+            near = get_close_matches(name, list(known), 1)
+            kind = "secrets" if name == "secrets" else "unknown_variable_near" if near else "unknown_variable"
+            section.problem(key, kind, name=name, near="".join(near))
         return Text(self.hass, source, section.at(key))
 
     def value(self, section: Section, key: str, node: Any) -> Any:
@@ -99,15 +101,6 @@ class Writer:
         if isinstance(node, Mapping):
             return {name: self.value(section, key, item) for name, item in node.items()}
         return node
-
-
-def _unknown(name: str, known: Collection[str]) -> str:
-    """Return what to write instead of a variable that is not there."""
-    if name == "secrets":
-        return "uses secrets, which templates do not have. Write !secret and its name as the whole value"
-    near = get_close_matches(name, list(known), 1)
-    hint = f"Write {near[0]}" if near else f"Add {name} to the tool's parameters"
-    return f"uses {name}, which is no parameter of the tool. {hint}"
 
 
 def variables_of(names: Iterable[str], args: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from .checks import Section
 from .templates import Text, Variables, Writer
 
 MAX_URL: Final = 8_000
-EXAMPLE: Final = '`url: "https://api.example.com/items/{{ item }}"`'
+EXAMPLE: Final = 'url: "https://api.example.com/items/{{ item }}"'
 _EXPRESSION = lazy(r"(\{\{.*?\}\})", re.DOTALL)
 _ORIGIN = lazy(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
@@ -65,7 +65,7 @@ def read_url(section: Section, writer: Writer, key: str = "url") -> UrlTemplate 
     source = source.strip()
     literals = _EXPRESSION.split(source)
     if problem := _problem_of(source, literals):
-        section.problem(key, problem)
+        section.problem(key, problem, example=f"`{EXAMPLE}`", braces="{{ }}")
         return None
     parts = tuple(
         writer.text(section, key, part) if index % 2 else quote(part, safe=_LITERAL)
@@ -81,15 +81,15 @@ def _problem_of(source: str, literals: list[str]) -> str:
     origin = _ORIGIN.match(literals[0])
     written = "".join(literals[::2])
     if origin is None or (len(literals) > 1 and origin.end() == len(literals[0])):
-        return f"must begin with scheme, host and / as plain text. Write for example {EXAMPLE}"
+        return "address_begins"
     if any(mark in written for mark in ("{{", "}}", "{%", "{#")):
-        return "takes only {{ }} templates, each of them closed"
+        return "address_templates"
     if "@" in origin[2]:
-        return "may not hold a user or password. Write them under auth: with type: basic"
+        return "address_password"
     path = unquote(written).partition("?")[0]
     if "#" in written or any(segment in (".", "..") for segment in path.split("/")):
-        return "may not hold #, nor . or .. as a part of the path"
-    return "" if _has_host(source) else f"is no address. Write for example {EXAMPLE}"
+        return "address_path"
+    return "" if _has_host(source) else "no_address"
 
 
 def _has_host(source: str) -> bool:
