@@ -14,6 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from .agent import Agent, async_agent, speech
 from .everyday_house import (
     NOW,
+    async_add,
     async_add_calendar,
     async_add_demo,
     async_add_list,
@@ -200,6 +201,98 @@ async def test_restricted_lists_wait_for_a_word(hass: HomeAssistant, model_serve
     assert await async_items(hass, shopping) == {"milk": "needs_action"}
 
 
+async def test_items_are_changed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A new text, a day on which it is due; both are read again."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    added = await call(agent, "todo_list", action="add", items=["milk", "tyres"], due="friday")
+    assert added["result"] == {
+        "list": "Shopping list",
+        "added": ["milk", "tyres"],
+        "due_date": "2026-06-05",
+    }
+    changed = await call(agent, "todo_list", action="change", items=["milk"], to="oat milk")
+    assert changed["result"] == {"list": "Shopping list", "changed": ["milk"], "to": "oat milk"}
+    await call(agent, "todo_list", action="change", items=["tyres"], due="2026-06-08 15:00")
+    read = await call(agent, "todo_list", action="read")
+    assert read["result"]["items"] == ["oat milk (due 2026-06-05)", "tyres (due 2026-06-08 15:00)"]
+    assert set(await async_items(hass, shopping)) == {"oat milk", "tyres"}
+    nothing = await call(agent, "todo_list", action="change", items=["tyres"])
+    assert "say what the item is to say" in nothing["error"]
+    both = await call(agent, "todo_list", action="change", items=["tyres", "milk"], to="x")
+    assert "only one" in both["error"]
+
+
+async def test_a_list_without_dates(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What a list cannot keep is not dropped in silence."""
+    agent = await async_agent(hass, model_server)
+    await async_add(hass, "shopping_list", "Shopping list", {})
+    async_expose_entity(hass, "conversation", "todo.shopping_list", True)
+    refused = await call(agent, "todo_list", action="add", items=["milk"], due="friday")
+    assert "keeps no dates" in refused["error"]
+    assert await async_items(hass, "todo.shopping_list") == {}
+    assert (await call(agent, "todo_list", action="add", items=["milk", "eggs"]))["success"]
+    assert (await call(agent, "todo_list", action="change", items=["milk"], to="oat milk"))["success"]
+    assert set(await async_items(hass, "todo.shopping_list")) == {"oat milk", "eggs"}
+
+
+async def test_items_are_moved(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """From the only list that has them to the one that is named; an undo does not lose them."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    chores = await async_add_list(hass, "Chores")
+    await call(agent, "todo_list", action="add", items=["soap", "milk"], list="shopping", due="friday")
+    model_server.script(
+        [tool_calls([("todo_list", {"action": "move", "items": ["soap"], "to": "chores"})]), text("Ok.")]
+    )
+    first = await agent.say("Move soap to the chores list")
+    assert tool_results(model_server.chats[-1])[-1]["result"] == {
+        "list": "Shopping list",
+        "moved": ["soap"],
+        "to": "Chores",
+    }
+    assert set(await async_items(hass, shopping)) == {"milk"}
+    assert set(await async_items(hass, chores)) == {"soap"}
+    read = await call(agent, "todo_list", action="read", list="chores")
+    assert read["result"]["items"] == ["soap (due 2026-06-05)"]
+    options = {"conversation_id": first.conversation_id}
+    undone = await call(agent, "activity", "Put it back", action="undo", options=options)
+    assert not undone["success"]
+    assert set(await async_items(hass, chores)) == {"soap"}
+    nowhere = await call(agent, "todo_list", action="move", items=["milk"])
+    assert "to which list" in nowhere["error"]
+
+
+async def test_the_list_that_has_it(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An item that stands on one list only needs no list; without one all lists are read."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    chores = await async_add_list(hass, "Chores")
+    await call(agent, "todo_list", action="add", items=["milk", "paper"], list="shopping")
+    await call(agent, "todo_list", action="add", items=["paper", "vacuum"], list="chores")
+    done = await call(agent, "todo_list", action="complete", items=["vacuum"])
+    assert done["result"] == {"list": "Chores", "completed": ["vacuum"]}
+    unclear = await call(agent, "todo_list", action="remove", items=["paper"])
+    assert shopping in unclear["error"]
+    assert chores in unclear["error"]
+    read = await call(agent, "todo_list", "What is on my lists?", action="read")
+    assert read["result"] == {
+        "lists": [
+            {"list": "Chores", "items": ["paper"]},
+            {"list": "Shopping list", "items": ["milk", "paper"]},
+        ]
+    }
+
+
+async def test_long_lists_are_cut(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    await async_add_list(hass, "Shopping list")
+    for start in range(0, 60, 20):
+        await call(agent, "todo_list", action="add", items=[f"thing {start + one}" for one in range(20)])
+    read = (await call(agent, "todo_list", action="read"))["result"]
+    assert (len(read["items"]), read["left_out"]) == (50, 10)
+
+
 async def test_undo_of_a_list(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What was added is taken off, what was completed is open again; the rest of the list stays."""
     agent = await async_agent(hass, model_server)
@@ -242,6 +335,45 @@ async def test_calendar(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert late["result"]["when"] == "2026-06-06 20:00 to 2026-06-06 22:00"
 
 
+async def test_what_is_next(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Where today holds nothing more, the next event is told; weeks and months are periods."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    assert (await call(agent, "calendar"))["result"]["events"] == []
+    for title, start in (
+        ("Dentist", "2026-06-07 09:00"),
+        ("Cinema", "2026-06-09 20:00"),
+        ("Fair", "2026-07-02"),
+    ):
+        await call(agent, "calendar", title=title, start=start)
+    today = (await call(agent, "calendar"))["result"]
+    assert (today["events"], today["next"]["title"]) == ([], "Dentist")
+    for period, titles in (
+        ("this week", ["Dentist"]),
+        ("the weekend", ["Dentist"]),
+        ("next week", ["Cinema"]),
+        ("this month", ["Dentist", "Cinema"]),
+        ("next month", ["Fair"]),
+    ):
+        read = (await call(agent, "calendar", start=period))["result"]
+        assert [event["title"] for event in read["events"]] == titles, period
+
+
+async def test_conflicts_are_told(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An event is created all the same; what stands there already is told, of all calendars."""
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    await async_add_calendar(hass, "Work")
+    await async_add_calendar(hass, "Secret", exposed=False)
+    await call(agent, "calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
+    late = await call(agent, "calendar", title="Dentist", start="2026-06-04 10:00", calendar="family")
+    assert "at_the_same_time" not in late["result"]
+    made = await call(agent, "calendar", title="Call", start="2026-06-04 09:30", calendar="family")
+    assert [event["title"] for event in made["result"]["at_the_same_time"]] == ["Stand-up", "Dentist"]
+    assert made["result"]["created"] == "Call"
+
+
 async def test_several_calendars(hass: HomeAssistant, model_server: ModelServer) -> None:
     """All are read together; a new event needs to know its own."""
     agent = await async_agent(hass, model_server)
@@ -264,6 +396,7 @@ async def test_several_calendars(hass: HomeAssistant, model_server: ModelServer)
     [
         ({"title": "X"}, "start: say when"),
         ({"title": "X", "start": "whenever"}, "is not understood"),
+        ({"title": "X", "start": "2026-06-04", "repeat": "every monday"}, "single events only"),
         ({"title": "X", "start": "2026-06-04 10:00", "end": "2026-06-03 10:00"}, "later than start"),
         ({"start": "2026-06-04", "end": "2029-06-04"}, "at most a year"),
     ],

@@ -23,6 +23,8 @@ from .restoring import STATE, CannotRestoreError, restoring, taking_back, value_
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 MAX_AGE: Final = timedelta(hours=24)
+MOVING: Final = "todo."
+"""Entities between which something moves: all of a turn are put back, or none."""
 LATE: Final = timedelta(seconds=10)
 """How long after a call a device may report what the call did."""
 
@@ -186,4 +188,9 @@ def _plans(
             outcome.done[entity_id] = f"is {value_of(change.before, STATE)} again already"
         else:
             plans[entity_id], states[entity_id] = made, now
+    if any(entity_id.startswith(MOVING) for entity_id in outcome.failed):
+        # What went from one list to another would be on neither.
+        for entity_id in [one for one in plans if one.startswith(MOVING)]:
+            del plans[entity_id], states[entity_id]
+            outcome.failed[entity_id] = "stays as it is, as another list does"
     return plans, states

@@ -123,6 +123,8 @@ def _todo(service: str, data: Mapping[str, Any]) -> Call | str:
         return Call("remove_item", {"item": [data["item"]]})
     if service == "update_item" and data.get("status") in OTHER_STATUS:
         return Call("update_item", {"item": data["item"], "status": OTHER_STATUS[data["status"]]})
+    if service == "update_item":
+        return "what was changed has to be changed back by name"
     return "what was removed does not come back by itself; add it again"
 
 

@@ -1,6 +1,6 @@
 """calendar: what is planned, and planning something."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final, override
 
@@ -12,13 +12,13 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...errors import ValidationError
+from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..durations import format_local
 from ..plain_values import one_line
 from .choosing import choose_one, named, records_of
-from .moments import at_clock, end_of, read_clock, read_length, read_moment, start_of
+from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, start_of
 
 DOMAIN: Final = "calendar"
 CREATE_EVENT: Final = 1
@@ -28,6 +28,12 @@ MAX_PERIOD: Final = timedelta(days=366)
 MAX_TITLE: Final = 200
 MAX_DESCRIPTION: Final = 200
 USUAL_LENGTH: Final = timedelta(hours=1)
+NEXT: Final = timedelta(days=31)
+"""How far it is looked for the next event where today holds none."""
+MAX_CONFLICTS: Final = 5
+ONCE: Final = frozenset({"", "none", "no", "never", "once", "false"})
+
+type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
 
 
 class CalendarTool(HomeAgentTool):
@@ -41,9 +47,10 @@ class CalendarTool(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {
-            probatio.Optional("start", description="date, or date and time"): str,
+            probatio.Optional("start", description="date, date and time, this week, next month"): str,
             probatio.Optional("end"): str,
             probatio.Optional("title"): str,
+            probatio.Optional("repeat"): str,
             probatio.Optional("calendar"): str,
         }
     )
@@ -56,11 +63,21 @@ class CalendarTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
-        start = read_moment(args["start"], "start") if (args.get("start") or "").strip() else None
+        said = (args.get("start") or "").strip()
+        if self.only_reads(args) and (period := read_period(said)) is not None:
+            return await _async_read(
+                run, period[0], {**args, "end": args.get("end") or period[1].isoformat()}
+            )
+        start = read_moment(said, "start") if said else None
         if self.only_reads(args):
             return await _async_read(run, start, args)
         if start is None:
             raise ValidationError("start: say when it begins")
+        if (args.get("repeat") or "").strip().casefold() not in ONCE:
+            raise ValidationError(
+                "repeat: Home Assistant creates single events only. Say so, and offer the first one, "
+                "or a reminder that is repeated"
+            )
         return await _async_create(run, start, args)
 
 
@@ -73,6 +90,25 @@ async def _async_read(run: ToolRun, start: date | datetime | None, args: Mapping
     if end - begin > MAX_PERIOD:
         raise ValidationError("end: a period of at most a year")
     chosen = _calendars(run, args.get("calendar"))
+    found = await _async_events(run, chosen, begin, end)
+    events: list[JsonValueType] = [
+        _told(event, record if len(chosen) > 1 else None) for _, record, event in found[:MAX_EVENTS]
+    ]
+    told: dict[str, JsonValueType] = {
+        "period": f"{format_local(begin)} to {format_local(end)}",
+        "events": events,
+    }
+    if more := len(found) - len(events):
+        told["left_out"] = more
+    if start is None and not found and (after := await _async_events(run, chosen, end, end + NEXT)):
+        told["next"] = _told(after[0][2], after[0][1] if len(chosen) > 1 else None)
+    return told
+
+
+async def _async_events(
+    run: ToolRun, chosen: Sequence[EntityRecord], begin: datetime, end: datetime
+) -> list[Event]:
+    """Return what is in calendars in a period, in its order."""
     call = ServiceCall(
         domain=DOMAIN,
         service="get_events",
@@ -86,17 +122,7 @@ async def _async_read(run: ToolRun, start: date | datetime | None, args: Mapping
         for event in (answer.get(record.entity_id) or {}).get("events") or ()
         if (starts := _moment(event.get("start"))) is not None
     ]
-    found.sort(key=lambda item: item[0])
-    events: list[JsonValueType] = [
-        _told(event, record if len(chosen) > 1 else None) for _, record, event in found[:MAX_EVENTS]
-    ]
-    told: dict[str, JsonValueType] = {
-        "period": f"{format_local(begin)} to {format_local(end)}",
-        "events": events,
-    }
-    if more := len(found) - len(events):
-        told["left_out"] = more
-    return told
+    return sorted(found, key=lambda item: item[0])
 
 
 def _calendars(run: ToolRun, said: str | None) -> list[EntityRecord]:
@@ -139,6 +165,7 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
         # In calendars the last day of an event is the one before its end.
         last = max(end, start) if end else start
         times = {"start_date": start.isoformat(), "end_date": (last + timedelta(days=1)).isoformat()}
+        begin, until = start_of(start), end_of(last)
         shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
     else:
         begin = start_of(start)
@@ -154,8 +181,24 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
         entity_ids=(chosen.entity_id,),
         data={"summary": title, **times},
     )
+    others = await _async_conflicts(run, begin, until)
     await run.call(call)
-    return {"created": title, "when": shown, "calendar": one_line(chosen.name, MAX_TITLE)}
+    told: dict[str, JsonValueType] = {
+        "created": title,
+        "when": shown,
+        "calendar": one_line(chosen.name, MAX_TITLE),
+    }
+    return {**told, "at_the_same_time": others} if others else told
+
+
+async def _async_conflicts(run: ToolRun, begin: datetime, until: datetime) -> list[JsonValueType]:
+    """Return what stands in the calendars at that time already; nothing where that cannot be read."""
+    records = records_of(run, DOMAIN)
+    try:
+        found = await _async_events(run, records, begin, until)
+    except PermissionDenied, ToolExecutionError:
+        return []
+    return [_told(event, record if len(records) > 1 else None) for _, record, event in found[:MAX_CONFLICTS]]
 
 
 def _told(event: Mapping[str, Any], record: EntityRecord | None) -> dict[str, JsonValueType]:

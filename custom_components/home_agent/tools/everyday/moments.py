@@ -45,6 +45,27 @@ def read_moment(text: str, slot: str) -> date | datetime:
     return at_clock(day, clock)
 
 
+def read_period(text: str) -> tuple[date, date] | None:
+    """Return the first and the last day of a week, a weekend or a month; None for anything else.
+
+    What is over of this week or this month is left out.
+    """
+    which, _, unit = " ".join(text.casefold().split()).removeprefix("the ").rpartition(" ")
+    which = which or ("this" if unit == "weekend" else "")
+    if which not in ("this", "next", "coming") or unit not in ("week", "weekend", "month"):
+        return None
+    today, later = dt_util.now().date(), which == "next"
+    if unit == "month":
+        first = today.replace(day=1)
+        beyond = (first + timedelta(days=32)).replace(day=1)
+        if later:
+            first, beyond = beyond, (beyond + timedelta(days=32)).replace(day=1)
+        return max(first, today), beyond - timedelta(days=1)
+    monday = today - timedelta(days=today.weekday()) + timedelta(days=7 * later)
+    first = monday + timedelta(days=5) if unit == "weekend" else monday
+    return max(first, today), monday + timedelta(days=6)
+
+
 def read_length(text: str) -> timedelta | None:
     """Return a length of time such as "10 minutes" or "1:30:00"; None for anything else."""
     words = " ".join(text.strip().strip("\"'").casefold().split())

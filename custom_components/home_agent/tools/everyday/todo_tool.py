@@ -13,33 +13,46 @@ from homeassistant.util.json import JsonValueType
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun, as_list
-from ..matching import fold, phrase_similarity, squash
+from ..matching import squash
 from ..plain_values import one_line
 from .choosing import choose_one, records_of
+from .todo_items import (
+    DOMAIN,
+    DONE,
+    MAX_TEXT,
+    OPEN,
+    Item,
+    async_items,
+    due_of,
+    key_of,
+    lists_with,
+    meant,
+    shown,
+    text_of,
+)
 
-DOMAIN: Final = "todo"
-OPEN: Final = "needs_action"
-DONE: Final = "completed"
 MAX_ITEMS: Final = 20
 """Items of one call."""
 MAX_READ: Final = 50
-MAX_TEXT: Final = 120
-SURE: Final = 0.75
-"""How like an item a word must be that is only near to it."""
+MAX_LISTS: Final = 8
 
+CREATE: Final = 1
+DELETE: Final = 2
+UPDATE: Final = 4
 NEEDED: Final = {
-    "add": 1,
-    "complete": 4,
-    "remove": 2,
+    "add": CREATE,
+    "complete": UPDATE,
+    "remove": DELETE,
+    "change": UPDATE,
+    "move": DELETE,
     "read": 0,
 }
-"""Action: the bit of `supported_features` that the list needs."""
-
-type Item = Mapping[str, Any]
+"""Action: the bits of `supported_features` that the list needs."""
+PAST: Final = {"complete": "completed", "remove": "removed", "change": "changed", "move": "moved"}
 
 
 class TodoTool(HomeAgentTool):
-    """Adds, completes, removes and reads items; other people write them too."""
+    """Adds, completes, changes, moves, removes and reads items; other people write them too."""
 
     name = "todo_list"
     title = "To-do and shopping lists"
@@ -51,6 +64,8 @@ class TodoTool(HomeAgentTool):
             probatio.Required("action"): probatio.In(list(NEEDED)),
             probatio.Optional("items"): [str],
             probatio.Optional("list"): str,
+            probatio.Optional("to", description="change: new text; move: other list"): str,
+            probatio.Optional("due", description="date, or date and time"): str,
         }
     )
 
@@ -62,144 +77,181 @@ class TodoTool(HomeAgentTool):
     @override
     def outside_texts(self, result: JsonValueType) -> Iterable[str]:
         """Return the items: who shares a list writes into it."""
-        items = result.get("items") if isinstance(result, dict) else None
-        return [str(item) for item in items] if isinstance(items, list) else []
+        if not isinstance(result, dict):
+            return []
+        several = result.get("lists")
+        told = [result, *(several if isinstance(several, list) else [])]
+        found = [one.get("items") for one in told if isinstance(one, dict)]
+        return [str(item) for items in found if isinstance(items, list) for item in items]
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing with one list. Raises ValidationError for a list or an item that is not clear."""
-        action = args["action"]
+        action, said = args["action"], args.get("list")
         items = list(dict.fromkeys(text for item in as_list(args.get("items")) if (text := item.strip())))
         if action != "read" and not items:
             raise ValidationError("items: say what is meant")
         if len(items) > MAX_ITEMS:
             raise ValidationError(f"items: at most {MAX_ITEMS} at once")
-        needed = NEEDED[action]
-
-        def able(state: State) -> bool:
-            return not needed or bool(state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & needed)
-
-        chosen = choose_one(run, records_of(run, DOMAIN, able), args.get("list"), "list")
-        items_there = await _async_items(run, chosen)
-        open_items = [item for item in items_there if item.get("status") != DONE]
+        records = _lists(run, NEEDED[action])
         if action == "read":
-            return _told(chosen, open_items)
+            return await _async_read(run, records, said)
         if action == "add":
-            return await _async_add(run, chosen, items, items_there)
-        return await _async_settle(run, chosen, items, open_items, action)
+            return await _async_add(run, choose_one(run, records, said, "list"), items, args.get("due"))
+        target = _target(run, args.get("to")) if action == "move" else None
+        records = [record for record in records if record != target]
+        return await _async_settle(run, await _async_list_of(run, records, said, items), items, args, target)
 
 
-async def _async_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
-    """Return what stands on a list, done or not."""
-    call = ServiceCall(
-        domain=DOMAIN,
-        service="get_items",
-        entity_ids=(chosen.entity_id,),
-    )
-    answer = await run.read(call)
-    return list((answer.get(chosen.entity_id) or {}).get("items") or ())
+def _lists(run: ToolRun, needed: int) -> list[EntityRecord]:
+    """Return the lists that can do what is wanted."""
+
+    def able(state: State) -> bool:
+        return bool(state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & needed == needed)
+
+    return records_of(run, DOMAIN, able)
 
 
-def _told(chosen: EntityRecord, items: Sequence[Item]) -> dict[str, JsonValueType]:
+async def _async_read(run: ToolRun, records: list[EntityRecord], said: str | None) -> JsonValueType:
+    """Return what is open: of the list that is meant, else of all."""
+    try:
+        chosen = [choose_one(run, records, said, "list")]
+    except ValidationError:
+        if said or not records:
+            raise
+        chosen = records[:MAX_LISTS]
+    room = MAX_READ // len(chosen)
+    told = [_told(record, await async_items(run, record), room) for record in chosen]
+    return told[0] if len(told) == 1 else {"lists": list[JsonValueType](told)}
+
+
+def _told(chosen: EntityRecord, items: Sequence[Item], room: int) -> dict[str, JsonValueType]:
     """Return the open items, with the day where one is due."""
-    listed: list[JsonValueType] = [
-        f"{_text(item)} (due {one_line(str(item['due']), 20)})" if item.get("due") else _text(item)
-        for item in items[:MAX_READ]
-    ]
+    still = [item for item in items if item.get("status") != DONE]
+    listed: list[JsonValueType] = [shown(item) for item in still[:room]]
     told: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), "items": listed}
-    if more := len(items) - len(listed):
+    if more := len(still) - len(listed):
         told["left_out"] = more
     return told
 
 
+async def _async_list_of(
+    run: ToolRun, records: list[EntityRecord], said: str | None, items: Sequence[str]
+) -> EntityRecord:
+    """Return the list that is meant, else the only one on which all of the items stand."""
+    try:
+        return choose_one(run, records, said, "list")
+    except ValidationError:
+        if said:
+            raise
+        found = await lists_with(run, records[:MAX_LISTS], items)
+        if len(found) != 1:
+            raise
+        return found[0]
+
+
 async def _async_add(
-    run: ToolRun, chosen: EntityRecord, items: Sequence[str], items_there: Sequence[Item]
+    run: ToolRun, chosen: EntityRecord, items: Sequence[str], due: str | None
 ) -> JsonValueType:
     """Add what does not stand there yet; what was done before is open again."""
-    there = {squash(_text(item)) for item in items_there if item.get("status") != DONE}
-    before = {squash(_text(item)): item for item in items_there if item.get("status") == DONE}
+    dated = due_of(run, chosen, due)
+    items_there = await async_items(run, chosen)
+    there = {squash(text_of(item)) for item in items_there if item.get("status") != DONE}
+    before = {squash(text_of(item)): item for item in items_there if item.get("status") == DONE}
     done: dict[str, list[JsonValueType]] = {"added": [], "already_there": []}
     problem = ""
     for text in (one_line(item, MAX_TEXT) for item in items):
         if squash(text) in there:
             done["already_there"].append(text)
             continue
-        service, data = "add_item", {"item": text}
+        service, data = "add_item", {"item": text, **dated}
         if (done_before := before.get(squash(text))) is not None:
-            service, data = "update_item", {"item": _key(done_before), "status": OPEN}
-        call = ServiceCall(domain=DOMAIN, service=service, entity_ids=(chosen.entity_id,), data=data)
+            service, data = "update_item", {"item": key_of(done_before), "status": OPEN, **dated}
         try:
-            await run.call(call)
+            await _async_call(run, chosen, service, data)
         except ToolExecutionError as err:
             problem = str(err)
             break
         done["added"].append(text)
         there.add(squash(text))
-    return _result(chosen, done, problem)
+    return _result(chosen, done, problem, dated)
 
 
 async def _async_settle(
-    run: ToolRun, chosen: EntityRecord, items: Sequence[str], open_items: Sequence[Item], action: str
+    run: ToolRun,
+    chosen: EntityRecord,
+    items: Sequence[str],
+    args: Mapping[str, Any],
+    target: EntityRecord | None,
 ) -> JsonValueType:
-    """Complete or remove items; nothing happens where one of them is not clear."""
-    meant = [_meant(said, open_items) for said in items]
-    done: dict[str, list[JsonValueType]] = {f"{action}d": []}
+    """Complete, remove, change or move items; nothing happens where one of them is not clear."""
+    action, to = args["action"], one_line((args.get("to") or "").strip(), MAX_TEXT)
+    still = [item for item in await async_items(run, chosen) if item.get("status") != DONE]
+    found = [meant(said, still) for said in items]
+    dated = due_of(run, chosen, args.get("due")) if action == "change" else {}
+    if action == "change" and not (to or dated):
+        raise ValidationError("to: say what the item is to say, or due: when it is due")
+    if to and action == "change" and len(found) > 1:
+        raise ValidationError("items: only one can be given a new text at once")
+    done: dict[str, list[JsonValueType]] = {PAST[action]: []}
     problem = ""
-    for item in meant:
-        data: dict[str, Any] = {"item": _key(item), "status": DONE}
-        if action == "remove":
-            data = {"item": [_key(item)]}
-        call = ServiceCall(
-            domain=DOMAIN,
-            service="remove_item" if action == "remove" else "update_item",
-            entity_ids=(chosen.entity_id,),
-            data=data,
-        )
+    for item in found:
         try:
-            await run.call(call)
+            if target is not None:
+                await _async_call(
+                    run, target, "add_item", {"item": text_of(item), **_carried(run, target, item)}
+                )
+            await _async_call(run, chosen, *_service(action, item, to, dated))
         except ToolExecutionError as err:
             problem = str(err)
             break
-        done[f"{action}d"].append(_text(item))
-    return _result(chosen, done, problem)
+        done[PAST[action]].append(text_of(item))
+    told: dict[str, Any] = dict(dated)
+    if to:
+        told["to"] = one_line(target.name, MAX_TEXT) if target else to
+    return _result(chosen, done, problem, told)
 
 
-def _result(chosen: EntityRecord, done: Mapping[str, list[JsonValueType]], problem: str) -> JsonValueType:
+def _service(action: str, item: Item, to: str, dated: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
+    """Return the service and the data for one item."""
+    if action in ("remove", "move"):
+        return "remove_item", {"item": [key_of(item)]}
+    if action == "complete":
+        return "update_item", {"item": key_of(item), "status": DONE}
+    return "update_item", {"item": key_of(item), **({"rename": to} if to else {}), **dated}
+
+
+def _target(run: ToolRun, to: str | None) -> EntityRecord:
+    """Return the list to which items go."""
+    if not (to or "").strip():
+        raise ValidationError("to: say to which list")
+    return choose_one(run, _lists(run, CREATE), to, "to")
+
+
+def _carried(run: ToolRun, target: EntityRecord, item: Item) -> dict[str, str]:
+    """Return the date that goes with an item to a list that keeps dates."""
+    try:
+        return due_of(run, target, str(item.get("due") or ""))
+    except ValidationError:
+        return {}
+
+
+async def _async_call(run: ToolRun, chosen: EntityRecord, service: str, data: Mapping[str, Any]) -> None:
+    """Call a service on a list."""
+    await run.call(ServiceCall(domain=DOMAIN, service=service, entity_ids=(chosen.entity_id,), data=data))
+
+
+def _result(
+    chosen: EntityRecord,
+    done: Mapping[str, list[JsonValueType]],
+    problem: str,
+    details: Mapping[str, JsonValueType],
+) -> JsonValueType:
     """Return what was done. Raises PartlyFailed or ToolExecutionError where something was not."""
-    result: dict[str, JsonValueType] = {
-        "list": one_line(chosen.name, MAX_TEXT),
-        **{key: value for key, value in done.items() if value},
-    }
-    if problem and len(result) > 1:
+    told = {key: value for key, value in done.items() if value}
+    result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), **told, **details}
+    if problem and told:
         raise PartlyFailed(problem, result)
     if problem:
         raise ToolExecutionError(problem)
     return result
-
-
-def _meant(said: str, items: Sequence[Item]) -> Item:
-    """Return the item that words mean: as written, by its words, else the one that is near.
-
-    Raises ValidationError that lists the items.
-    """
-    wanted = squash(said)
-    words = set(fold(said).split())
-    asked = fold(said).split()
-    found = [item for item in items if wanted in (squash(_text(item)), squash(str(item.get("uid") or "")))]
-    found = found[:1] or [item for item in items if words and words <= set(fold(_text(item)).split())]
-    found = found or [item for item in items if phrase_similarity(asked, fold(_text(item)).split()) >= SURE]
-    if len(found) == 1:
-        return found[0]
-    listed = ", ".join(_text(item)[:40] for item in (found or items)[:8])
-    reason = "could be several" if found else "does not stand on the list"
-    raise ValidationError(f"items: {said[:60]!r} {reason}. There are: {listed or 'none'}"[:300])
-
-
-def _key(item: Item) -> str:
-    """Return what the services know an item by."""
-    return str(item.get("uid") or item.get("summary"))
-
-
-def _text(item: Item) -> str:
-    """Return what an item says."""
-    return one_line(str(item.get("summary") or ""), MAX_TEXT)
