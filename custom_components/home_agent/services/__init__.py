@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, call
 from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
-from . import confirmations, conversations, index, memories, privacy, suggestions, tools
+from . import confirmations, conversations, index, memories, privacy, self_test, suggestions, tools
 from .base import ATTR_CONFIG_ENTRY_ID, ATTR_ENTRY_ID, CommonService, Service, async_require_admin, entry_of
 from .reload import COMMON
 
@@ -25,6 +25,7 @@ SERVICES: Final[Mapping[str, Service]] = {
     **privacy.SERVICES,
     **confirmations.SERVICES,
     **suggestions.SERVICES,
+    **self_test.SERVICES,
 }
 
 

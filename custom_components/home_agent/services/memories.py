@@ -6,7 +6,7 @@ from typing import Final
 
 import probatio
 
-from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
@@ -19,7 +19,7 @@ from ..memory.memories import make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.visibility import is_visible
 from ..privacy import async_forget
-from ..runtime import HomeAgentConfigEntry
+from ..runtime import HomeAgentConfigEntry, HomeAgentData
 from .base import Service, async_caller, async_require_admin
 
 MOST: Final = 1_000
@@ -123,13 +123,24 @@ async def async_person(call: ServiceCall) -> Person | None:
     """Return whom a call is about. Raises ServiceValidationError for somebody unknown."""
     if not (said := call.data.get("person")):
         return None
-    if (person := await async_find_person(call.hass, said)) is None:
+    person = await async_find_person(call.hass, said) or _somebody_gone(call.hass, said.strip())
+    if person is None:
         raise ServiceValidationError(
             translation_domain=DOMAIN,
             translation_key="person_unknown",
             translation_placeholders={"person": said},
         )
     return person
+
+
+def _somebody_gone(hass: HomeAssistant, person_id: str) -> Person | None:
+    """Return who is no person of the household's any more while something is still held about them."""
+    for entry in hass.config_entries.async_loaded_entries(DOMAIN):
+        data: HomeAgentData = entry.runtime_data
+        memories, profile = data.memories.records(), data.profile.records()
+        if person_id in {memory.person for memory in memories} | {item.person for item in profile}:
+            return Person(id=person_id, name=person_id)
+    return None
 
 
 def _shown(memory: Memory) -> dict[str, JsonValueType]:

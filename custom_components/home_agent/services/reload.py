@@ -1,10 +1,12 @@
 """Custom tools from the YAML: read at the start and by a service, with repair issues for what is wrong."""
 
+import asyncio
+from functools import partial
 import os
 from typing import Final
 
 from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse
+from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, callback
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.reload import async_integration_yaml_config
 from homeassistant.helpers.typing import ConfigType
@@ -19,6 +21,7 @@ from .base import CommonService
 
 RESERVED: Final = frozenset({*NATIVE_TOOLS, "search_web", "query_external_llm"})
 """Names of our own tools, whether they are offered or not."""
+RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_PROGRESS})
 ISSUE: Final = "custom_tool_invalid"
 
 
@@ -30,7 +33,20 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
             ir.async_delete_issue(hass, DOMAIN, issue.issue_id)
     for issue_id, wrong in tools.wrong.items():
         await _async_report(hass, issue_id, wrong)
+    tools.async_follow(partial(_offer, hass, tools))
     return tools
+
+
+@callback
+def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
+    """Give the tools to the agents that are there."""
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_entries(DOMAIN)
+    for entry in entries:
+        if getattr(entry, "runtime_data", None) is not None and entry.state in RUNNING:
+            entry.runtime_data.set_custom_tools(tools)
+            entry.async_create_background_task(
+                hass, entry.runtime_data.async_prepare(), "home_agent warm start"
+            )
 
 
 async def _async_report(hass: HomeAssistant, issue_id: str, wrong: Wrong) -> None:
@@ -66,14 +82,9 @@ async def _async_reload(call: ServiceCall) -> ServiceResponse:
     hass = call.hass
     config = await async_integration_yaml_config(hass, DOMAIN, raise_on_failure=True)
     tools = await async_load_custom_tools(hass, config)
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_entries(DOMAIN)
-    for entry in entries:
-        if entry.state is ConfigEntryState.LOADED:
-            entry.runtime_data.set_custom_tools(tools)
-            entry.async_create_background_task(
-                hass, entry.runtime_data.async_prepare(), "home_agent warm start"
-            )
-    return {"tools": [recipe.definition.name for recipe in tools.recipes], "problems": len(tools.wrong)}
+    await asyncio.gather(*(one.async_refresh() for one in tools.imports))
+    _offer(hass, tools)
+    return {"tools": [recipe.name for recipe in tools.known()], "problems": len(tools.wrong)}
 
 
 COMMON: Final = {"reload": CommonService(_async_reload, {}, admin=True)}

@@ -1,0 +1,179 @@
+"""Asks the configured model every case, with the agent's own prompt and tools; nothing is ever called."""
+
+from collections.abc import Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+import json
+from statistics import median
+from time import monotonic
+from typing import Any, Final
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
+
+from ..agent.model_errors import as_agent_error
+from ..agent.phrases import async_phrase
+from ..agent.speech import SpeechFilter
+from ..agent.streaming import as_tool_input
+from ..agent.written_calls import WrittenCalls
+from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, CONF_TEMPERATURE, CONF_THINKING, CONF_TOP_P
+from ..context.catalogue import build_catalogue
+from ..context.compression import Draft, Message, fit
+from ..context.manager import AssembledContext
+from ..context.providers.base import Slot
+from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.models import ChatRequest, Delta
+from ..knowledge.speaker import Speaker
+from ..runtime import HomeAgentData
+from .cases import CASES, Case
+from .checking import Answer, Checker, claims_success
+from .imaginary_house import house, lines, states
+
+MAX_TOKENS: Final = 400
+GOOD, USABLE = 0.9, 0.7
+SLOW_SECONDS: Final = 5.0
+"""From here on to the end of an answer, people think that nobody listens."""
+BROKEN: Final = frozenset({ErrorKind.MALFORMED, ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_TOO_LONG})
+"""Errors that tell something of the model; with others it cannot be judged."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Result:
+    """What became of one case."""
+
+    case: Case
+    problem: str | None
+    answer: Answer
+    seconds: float
+    first_seconds: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it as the response shows it."""
+        return {
+            "name": self.case.name,
+            "said": self.case.said,
+            "passed": self.problem is None,
+            "problem": self.problem,
+            "answer": self.answer.words[:300],
+            "calls": [f"{call.tool_name} {json.dumps(call.tool_args)}"[:300] for call in self.answer.calls],
+            "seconds": round(self.seconds, 2),
+        }
+
+
+class SelfTest:
+    """One run over the corpus."""
+
+    def __init__(self, hass: HomeAssistant, data: HomeAgentData) -> None:
+        """Take the agent that is tested."""
+        self._hass = hass
+        self._data = data
+        self._house = house()
+        self._tools: dict[str, llm.Tool] = dict(data.handler.tools)
+        self._speaker = Speaker(context=Context(), language="en")
+        self._checker = Checker(self._house, states(), self._tools, self._speaker)
+
+    async def async_run(self, cases: Sequence[Case] = CASES) -> dict[str, Any]:
+        """Return the report. Raises LLMError if the server cannot be asked."""
+        results = [await self._async_case(case) for case in cases]
+        passed = sum(result.problem is None for result in results)
+        score = passed / len(results)
+        verdict = "good" if score >= GOOD else "usable" if score >= USABLE else "poor"
+        seconds = median(result.seconds for result in results)
+        firsts = [result.first_seconds for result in results if result.first_seconds is not None]
+        keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
+        advice = [await async_phrase(self._hass, self._hass.config.language, key) for key in keys]
+        return {
+            "verdict": verdict,
+            "advice": " ".join(advice),
+            "passed": passed,
+            "total": len(results),
+            "median_seconds": round(seconds, 2),
+            "median_first_token_seconds": round(median(firsts), 2) if firsts else None,
+            "cases": [result.as_dict() for result in results],
+        }
+
+    async def _async_case(self, case: Case) -> Result:
+        """Return what became of one case. Raises LLMError."""
+        started = monotonic()
+        messages: list[Message] = [{"role": "user", "content": case.said}]
+        try:
+            answer, first = await self._async_ask(messages)
+            problem = self._checker.problem(case, answer)
+            if problem is None and case.refused and answer.calls:
+                told = await self._async_told(messages, answer, case.refused)
+                if not told.calls and claims_success(case, told.words):
+                    problem = f"claims success after an error: {told.words[:200]}"
+        except ModelServerError as err:
+            if err.kind not in BROKEN:
+                raise as_agent_error(err) from err
+            answer, first, problem = Answer((), ""), None, f"the server: {err.detail}"
+        seconds = monotonic() - started
+        return Result(
+            case=case,
+            problem=problem,
+            answer=answer,
+            seconds=seconds,
+            first_seconds=None if first is None else first - started,
+        )
+
+    async def _async_told(self, messages: list[Message], answer: Answer, error: str) -> Answer:
+        """Return what the model says to the results of its calls."""
+        results: list[Message] = []
+        calls = []
+        for call in answer.calls:
+            function = {"name": call.tool_name, "arguments": json.dumps(call.tool_args)}
+            calls.append({"id": call.id, "type": "function", "function": function})
+            result = {"success": False, "result": None, "error": error}
+            results.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
+        asked: Message = {"role": "assistant", "content": answer.words or None, "tool_calls": calls}
+        return (await self._async_ask([*messages, asked, *results]))[0]
+
+    async def _async_ask(self, messages: Sequence[Message]) -> tuple[Answer, float | None]:
+        """Return an answer, and when its first token came. Raises ModelServerError."""
+        spoken, written = SpeechFilter(voice=False, tool_names=tuple(self._tools)), WrittenCalls(self._tools)
+        words, raw, calls, first = "", [], [], None
+        async with aclosing(self._data.router.primary.stream(self._request(messages))) as deltas:
+            async for delta in deltas:
+                if first is None and _holds_something(delta):
+                    first = monotonic()
+                out = spoken.feed(delta.content)
+                words += out.text
+                raw += out.calls
+                written.add(delta.content, out.calls)
+                calls += [as_tool_input(call) for call in delta.tool_calls]
+        end = spoken.flush()
+        written.add("", end.calls)
+        return Answer(tuple(calls or written.inputs()), (words + end.text).strip()), first
+
+    def _request(self, messages: Sequence[Message]) -> ChatRequest:
+        """Return the request that the agent would send in the imaginary house."""
+        data, room = self._data, self._data.context.room
+        catalogue = build_catalogue(self._house, token_budget=room.budget().home)
+        systems = data.prompt.systems(
+            AssembledContext(house=self._house, catalogue=catalogue),
+            str(messages[0]["content"]),
+            self._speaker,
+            [],
+            rules=room.budget().rules,
+            chosen=room.chosen("rules"),
+        )
+        shown = Slot(heading="States now:", lines=tuple(lines(self._house)))
+        tools = data.tool_schemas.beside(self._house, catalogue)
+        draft = Draft(systems=systems, tools=tools, tools_budget=room.chosen("tools"), slots=(shown,))
+        fitted = fit(draft, messages, room.for_request(MAX_TOKENS))
+        settings = data.settings
+        return ChatRequest(
+            messages=fitted.messages,
+            tools=fitted.tools,
+            temperature=settings[CONF_TEMPERATURE],
+            top_p=settings[CONF_TOP_P],
+            max_tokens=MAX_TOKENS,
+            keep_alive=settings[CONF_KEEP_ALIVE],
+            num_ctx=settings.get(CONF_NUM_CTX),
+            thinking=settings[CONF_THINKING],
+        )
+
+
+def _holds_something(delta: Delta) -> bool:
+    """Return whether a delta brings a token."""
+    return bool(delta.content or delta.thinking or delta.tool_calls)

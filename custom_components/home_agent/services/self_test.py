@@ -1,0 +1,32 @@
+"""The service that tries the configured model."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers.importlib import async_import_module
+
+from ..const import DOMAIN
+from ..runtime import HomeAgentConfigEntry
+from .base import Service
+
+RUNNER: Final = f"custom_components.{DOMAIN}.self_test.runner"
+
+
+async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Ask the model a small corpus in an imaginary house; nothing is called."""
+    if missing := {"ha_control", "ha_query"} - entry.runtime_data.handler.tools.keys():
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key="self_test_without_tools",
+            translation_placeholders={"tools": ", ".join(sorted(missing))},
+        )
+    runner = await async_import_module(call.hass, RUNNER)
+    report: ServiceResponse = await runner.SelfTest(call.hass, entry.runtime_data).async_run()
+    return report
+
+
+SERVICES: Final[Mapping[str, Service]] = {
+    "self_test": Service(_async_self_test, {}, SupportsResponse.ONLY, admin=True)
+}
