@@ -14,7 +14,7 @@ import sys
 import time
 from typing import Any
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 PYTHON_VARIABLE = "HOME_AGENT_MCP_PYTHON"
 """Names the Python of an environment with another version of the SDK."""
@@ -74,6 +74,12 @@ class McpServer:
             found: list[dict[str, Any]] = json.loads(answer.read())
         return found[self._forgotten :]
 
+    def leave(self, note: Any) -> None:
+        """Leave a note for who reads it by `read_note`."""
+        url, body = f"http://127.0.0.1:{self.port}/note", json.dumps(note).encode()
+        with urlopen(Request(url, body, {"Content-Type": "application/json"}), timeout=10):
+            pass
+
     def forget(self) -> None:
         """Forget what the tools were called with."""
         self._forgotten += len(self.calls())
@@ -94,12 +100,13 @@ def _run(port: int, *, as_json: bool, token: str) -> None:  # noqa: C901, PLR091
     except ModuleNotFoundError:
         from mcp.server.mcpserver import Context, MCPServer as FastMCP  # noqa: PLC0415
     from mcp.types import ToolAnnotations  # noqa: PLC0415
-    from starlette.requests import Request  # noqa: PLC0415
+    from starlette.requests import Request as Asked  # noqa: PLC0415
     from starlette.responses import JSONResponse, Response  # noqa: PLC0415
     import uvicorn  # noqa: PLC0415
 
     server = FastMCP("kitchen")
     calls: list[dict[str, Any]] = []
+    note: list[Any] = [""]
     reading = ToolAnnotations.model_validate({"readOnlyHint": True})
 
     @server.tool(annotations=reading)
@@ -127,6 +134,11 @@ def _run(port: int, *, as_json: bool, token: str) -> None:  # noqa: C901, PLR091
         return f"A fine soup. {INJECTION}"
 
     @server.tool(annotations=reading)
+    def read_note() -> str:
+        """Give the note that was left."""
+        return note[0] if isinstance(note[0], str) else json.dumps(note[0], ensure_ascii=False)
+
+    @server.tool(annotations=reading)
     def huge() -> str:
         """Give 30 MB."""
         return "x" * 30_000_000
@@ -148,8 +160,12 @@ def _run(port: int, *, as_json: bool, token: str) -> None:  # noqa: C901, PLR091
         calls.append({"tool": "order", "item": item})
         return f"ordered {item}"
 
-    async def told(_request: Request) -> Response:
+    async def told(_request: Asked) -> Response:
         return JSONResponse(calls)
+
+    async def leave(request: Asked) -> Response:
+        note[0] = await request.json()
+        return JSONResponse(None)
 
     if hasattr(server.settings, "json_response"):
         server.settings.json_response = as_json
@@ -157,6 +173,7 @@ def _run(port: int, *, as_json: bool, token: str) -> None:  # noqa: C901, PLR091
     else:
         app = server.streamable_http_app(json_response=as_json)
     app.add_route("/calls", told)
+    app.add_route("/note", leave, methods=["POST"])
 
     async def guarded(scope: Any, receive: Any, send: Any) -> None:
         headers = dict(scope.get("headers") or ())

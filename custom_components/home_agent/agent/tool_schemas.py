@@ -12,8 +12,9 @@ from homeassistant.helpers import llm
 from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool
+from ..tools.foreign import async_fair, async_report_refused
 from ..tools.json_schema import serialize
-from ..tools.other_apis import async_instances, named_tools, prompts, wire_name
+from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
 
 
 def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
@@ -91,5 +92,17 @@ async def async_other_tools(
         return OtherTools()
     instances = await async_instances(hass, api_ids, llm_context)
     named = named_tools(instances, taken)
-    schemas = [function_tool(tool, instance.custom_serializer) for tool, instance in named]
-    return OtherTools({tool.name: tool for tool, _ in named}, schemas, prompts(instances))
+    schemas = {tool.name: function_tool(tool, instance.custom_serializer) for tool, instance in named}
+    foreign = {tool.name: instance for tool, instance in named if is_foreign(instance)}
+    told = await async_fair(hass, [schemas[name]["function"] for name in foreign])
+    refused: dict[str, list[str]] = {}
+    for (name, instance), one in zip(foreign.items(), told, strict=True):
+        if one.function is None:
+            refused.setdefault(instance.api.id, []).append(name)
+            del schemas[name]
+        else:
+            schemas[name]["function"] = dict(one.function)
+    for instance in filter(is_foreign, instances):
+        async_report_refused(hass, instance.api.id, instance.api.name, refused.get(instance.api.id, ()))
+    tools: dict[str, llm.Tool] = {tool.name: tool for tool, _ in named if tool.name in schemas}
+    return OtherTools(tools, list(schemas.values()), await async_prompts(hass, instances))

@@ -13,6 +13,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ..const import DOMAIN, LOGGER
 from ..regex import lazy
+from .foreign import async_fair_text, imitates
 
 MAX_NAME = 64
 GET_SECONDS = 10
@@ -73,14 +74,16 @@ def named_tools(
 ) -> list[tuple[OtherTool, llm.APIInstance]]:
     """Return the tools of several APIs, each under a name of its own, the same on every turn.
 
-    A name that is taken gets the id of its API in front; one that is too long is cut and marked.
+    A name that is taken, or may be taken for one of ours, gets the id of its API in front; one that is too
+    long is cut and marked.
     """
-    used = set(taken)
+    own = set(taken)
+    used = set(own)
     named = []
     for instance in instances:
         for tool in instance.tools:
             name = wire_name(tool.name)
-            if name in used:
+            if name in used or imitates(name, own):
                 name = wire_name(f"{slugify(instance.api.id)}__{tool.name}")
             if name in used:
                 continue
@@ -98,14 +101,19 @@ def wire_name(name: str) -> str:
     return f"{plain[: MAX_NAME - len(mark) - 1]}_{mark}"
 
 
-def prompts(instances: Iterable[llm.APIInstance]) -> str:
-    """Return what the APIs say about their tools."""
-    told = (
-        f"About the tools of {instance.api.name}:\n{instance.api_prompt.strip()}"
+async def async_prompts(hass: HomeAssistant, instances: Iterable[llm.APIInstance]) -> str:
+    """Return what the APIs say about their tools, without what is written to steer the model."""
+    told = [
+        f"About the tools of {instance.api.name}:\n{await async_fair_text(hass, instance.api_prompt)}"
         for instance in instances
-        if instance.api.id not in NO_PROMPT and instance.api_prompt.strip()
-    )
+        if is_foreign(instance) and instance.api_prompt.strip()
+    ]
     return "\n".join(told)
+
+
+def is_foreign(instance: llm.APIInstance) -> bool:
+    """Return whether somebody else than Home Assistant wrote what an API says of its tools."""
+    return instance.api.id not in NO_PROMPT
 
 
 def _inner(tool: llm.Tool) -> llm.Tool:

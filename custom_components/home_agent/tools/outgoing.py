@@ -51,7 +51,7 @@ class Outgoing:
         return cls(Sanitizer(hass, settings[CONF_SANITIZER_KEYWORDS], private_texts), memories, profile)
 
     async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
-        """Return what is searched for; the caller notes it. Raises ToolExecutionError for a query held back."""
+        """Return what is searched for; the caller notes it. Raises ToolExecutionError for a held one."""
         sent = await self._sanitizer.async_clean(
             query, language=run.speaker.language, strict=run.tainted, said=run.sentence
         )

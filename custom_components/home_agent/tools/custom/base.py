@@ -81,6 +81,31 @@ class CustomTool(HomeAgentTool):
         return await self.async_handle(variables_of(self._names, args), run)
 
 
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """A tool that was read; each agent makes its own of it."""
+
+    definition: Definition
+    kind: type[CustomTool]
+    handler: Any
+    optional: bool = False
+    """Whether only agents whose options let MCP tools change things have it."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the tool."""
+        return self.definition.name
+
+    @property
+    def written(self) -> tuple[str, str, str]:
+        """Return what a model is told of it."""
+        return self.name, self.definition.description, str(self.definition.schema.written)
+
+    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:
+        """Return the tool for an agent with these options."""
+        return self.kind(self.definition, self.handler, settings, outgoing)
+
+
 def texts_among(value: Any) -> Iterator[str]:
     """Yield the texts among arguments."""
     if isinstance(value, str):

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final
+from typing import Any, Final
 
 from aiohttp import (
     ClientConnectorCertificateError,
@@ -14,13 +14,22 @@ from aiohttp import (
 )
 from yarl import URL
 
+from homeassistant.helpers.redact import REDACTED
+
 from ...errors import ToolExecutionError
+from ...regex import lazy
 from .hosts import PrivateAddress
 
 MAX_BYTES: Final = 1_000_000
 MAX_REDIRECTS: Final = 5
 MOVED: Final = frozenset({301, 302})
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+FORBIDDEN_HEADERS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
+)
+HEADER = lazy(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+CONTROL = lazy(r"[\x00-\x1f\x7f]+")
+SHORTEST_SECRET: Final = 6
 _CHARSETS: Final = frozenset(
     {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1", "windows-1252"}
 )
@@ -119,3 +128,17 @@ def words_of(err: Exception) -> str:
         case ClientError() | OSError():
             return f"The server cannot be reached, or broke off its answer ({type(err).__name__})"
     return "The server's answer, or the request, is not valid HTTP"
+
+
+def without_keys(value: Any, secrets: set[str]) -> Any:
+    """Return an answer without the keys that were sent; some servers send them back."""
+    if isinstance(value, str):
+        for secret in sorted(secrets, key=len, reverse=True):
+            if len(secret) >= SHORTEST_SECRET:
+                value = value.replace(secret, REDACTED)
+        return value
+    if isinstance(value, list):
+        return [without_keys(item, secrets) for item in value]
+    if isinstance(value, dict):
+        return {without_keys(key, secrets): without_keys(item, secrets) for key, item in value.items()}
+    return value

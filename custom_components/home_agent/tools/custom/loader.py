@@ -1,22 +1,23 @@
 """From YAML to tools: each one is read by itself, and what is wrong becomes a repair issue."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 import probatio
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers.template import TemplateEnvironment
 from homeassistant.util.hass_dict import HassKey
 
-from ...const import CONF_TOOLS_DISABLED, DOMAIN, LOGGER
+from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN, LOGGER
 from ...regex import lazy
 from ..json_schema import JsonSchema
 from ..outgoing import Outgoing
-from .base import CustomTool, Definition
+from .base import CustomTool, Definition, Recipe
 from .checks import MAX_SHOWN, Place, Problem, Report, Section, Written
-from .mcp import McpTool
+from .mcp import McpTool, McpTools
+from .mcp_import import McpImport
 from .rest import RestTool
 from .service import ServiceTool
 from .template import TemplateTool
@@ -40,19 +41,6 @@ _EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }
 
 
 @dataclass(frozen=True, slots=True)
-class Recipe:
-    """A tool that was read; each agent makes its own of it."""
-
-    definition: Definition
-    kind: type[CustomTool]
-    handler: Any
-
-    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:
-        """Return the tool for an agent with these options."""
-        return self.kind(self.definition, self.handler, settings, outgoing)
-
-
-@dataclass(frozen=True, slots=True)
 class Wrong:
     """A tool that cannot be used."""
 
@@ -65,16 +53,33 @@ class CustomTools:
     """The tools of the YAML, as all agents share them."""
 
     recipes: Sequence[Recipe] = ()
+    imports: Sequence[McpImport] = ()
     wrong: Mapping[str, Wrong] = field(default_factory=dict)
     """The tools that are left out, by the id of their repair issue."""
+    following: list[CALLBACK_TYPE] = field(default_factory=list)
 
     def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> list[CustomTool]:
         """Return the tools for one agent, without those that its options switch off."""
         return [
             recipe.make(settings, outgoing)
-            for recipe in self.recipes
-            if recipe.definition.name not in settings[CONF_TOOLS_DISABLED]
+            for recipe in self.known()
+            if recipe.name not in settings[CONF_TOOLS_DISABLED]
+            and (settings[CONF_MCP_WRITES] or not recipe.optional)
         ]
+
+    @callback
+    def async_follow(self, on_change: Callable[[], None]) -> None:
+        """Keep in step with the servers whose tools are imported, and with no other ones any more."""
+        while self.following:
+            self.following.pop()()
+        self.following = [one.async_follow(on_change) for one in self.imports]
+
+    def known(self) -> list[Recipe]:
+        """Return the tools that were written, and those that servers have told of; of one name the first."""
+        found: dict[str, Recipe] = {}
+        for recipe in (*self.recipes, *(recipe for one in self.imports for recipe in one.recipes)):
+            found.setdefault(recipe.name, recipe)
+        return list(found.values())
 
 
 CONFIG_SCHEMA: Final = probatio.Schema({DOMAIN: Written.of}, extra=probatio.ALLOW_EXTRA)
@@ -90,7 +95,7 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
         config = config.node
     tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())
     general = Report()
-    found: dict[str, Recipe] = {}
+    found: dict[str, Recipe | McpImport] = {}
     wrong: dict[str, Wrong] = {}
     environment = TemplateEnvironment(hass)
     for number, node in enumerate(_nodes(config, general), 1):
@@ -100,10 +105,14 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
         if recipe is None or report.problems:
             wrong[f"custom_tool_{number}"] = Wrong(name, report.problems)
         else:
-            found[recipe.definition.name] = recipe
+            found[recipe.name] = recipe
     if general.problems:
         wrong["custom_tools"] = Wrong(CONF_CUSTOM_TOOLS, general.problems)
-    tools.recipes, tools.wrong = tuple(found.values()), wrong
+    for one in tools.imports:
+        one.async_forget()
+    tools.recipes = tuple(one for one in found.values() if isinstance(one, Recipe))
+    tools.imports = tuple(one for one in found.values() if isinstance(one, McpImport))
+    tools.wrong = wrong
     return tools
 
 
@@ -130,7 +139,7 @@ def _nodes(config: Any, report: Report) -> list[Any]:
 
 def _read_safely(
     hass: HomeAssistant, environment: TemplateEnvironment, node: Any, report: Report, taken: Collection[str]
-) -> Recipe | None:
+) -> Recipe | McpImport | None:
     """Return one tool; None with problems reported, whatever was written."""
     try:
         return _read(hass, environment, node, report, taken)
@@ -142,8 +151,8 @@ def _read_safely(
 
 def _read(
     hass: HomeAssistant, environment: TemplateEnvironment, node: Any, report: Report, taken: Collection[str]
-) -> Recipe | None:
-    """Return one tool, None if it cannot be made."""
+) -> Recipe | McpImport | None:
+    """Return one tool, or the tools of a server; None if it cannot be made."""
     if not isinstance(node, Mapping):
         report.add("", "no_tool", Place.of(node) or Place())
         return None
@@ -153,7 +162,7 @@ def _read(
         section.problem("name", "bad_name")
     elif name is not None and name in taken:
         section.problem("name", "name_taken", name=name)
-    description = section.text("description", required="description: Tells when the next bus leaves")
+    description = section.text("description")
     if description and len(description) > MAX_DESCRIPTION:
         section.problem("description", "description_long", most=str(MAX_DESCRIPTION))
     schema = _schema(section)
@@ -161,6 +170,12 @@ def _read(
     section.finish()
     names = list(schema.written["properties"]) if schema else []
     kind, read = _handler(handler, Writer(hass, environment, names))
+    if description is None and not isinstance(read, McpTools) and not section.has("description"):
+        section.problem("description", "missing", example="`description: Tells when the next bus leaves`")
+    if isinstance(read, McpTools):
+        if section.has("parameters"):
+            section.problem("parameters", "no_parameters_here")
+        return McpImport(hass, name or "", description or "", read, taken)
     if name is None or description is None or schema is None or kind is None or read is None:
         return None
     definition = Definition(hass=hass, name=name, description=description, schema=schema)

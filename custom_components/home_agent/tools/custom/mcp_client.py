@@ -29,6 +29,7 @@ MAX_WORDS: Final = 300
 FAREWELL_SECONDS: Final = 5
 MAX_SESSION_ID: Final = 512
 
+LIST_CHANGED: Final = "notifications/tools/list_changed"
 _METHOD_NOT_FOUND: Final = -32601
 
 type Object = dict[str, Any]
@@ -49,6 +50,8 @@ class RemoteTool:
     name: str
     only_reads: bool
     """What the server says; nobody has checked it."""
+    description: str = ""
+    schema: Object = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -75,6 +78,8 @@ class McpClient:
     """Makes the headers of a request; keys stand in them and nowhere else."""
     spawn: Callable[[Coroutine[Any, Any, None]], object]
     """Runs what need not be waited for."""
+    on_change: Callable[[], None] | None = None
+    """Called when the server says that its tools have changed."""
     _session: _Session | None = None
     _tools: dict[str, RemoteTool] = field(default_factory=dict)
     _listed: float = float("-inf")
@@ -84,10 +89,15 @@ class McpClient:
     async def tools(self) -> Mapping[str, RemoteTool]:
         """Return the server's tools, asked for once in a while. Raises ToolExecutionError."""
         async with self._lock:
-            if monotonic() - self._listed > LISTED_SECONDS:
+            if not self.listed:
                 self._tools = await self._list()
                 self._listed = monotonic()
         return self._tools
+
+    @property
+    def listed(self) -> bool:
+        """Return whether the list of tools is taken for true."""
+        return monotonic() - self._listed <= LISTED_SECONDS
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Object:
         """Return the result of a call. Raises ToolExecutionError with words the model can act on."""
@@ -108,7 +118,13 @@ class McpClient:
                 if isinstance(tool, dict) and isinstance(name := tool.get("name"), str):
                     hints = tool.get("annotations")
                     reads = isinstance(hints, dict) and hints.get("readOnlyHint") is True
-                    found[name] = RemoteTool(name=name, only_reads=reads)
+                    schema = tool.get("inputSchema")
+                    found[name] = RemoteTool(
+                        name=name,
+                        only_reads=reads,
+                        description=str(tool.get("description") or ""),
+                        schema=schema if isinstance(schema, dict) else {},
+                    )
             following = page.get("nextCursor")
             if not isinstance(following, str) or following == cursor or len(found) >= MAX_TOOLS:
                 break
@@ -163,6 +179,10 @@ class McpClient:
             if body["method"] == "initialize":
                 session.id = _session_id(response)
             async for message in _messages(response):
+                if message.get("method") == LIST_CHANGED:
+                    self._listed = float("-inf")
+                    if self.on_change is not None:
+                        self.on_change()
                 if message.get("id") == body["id"] and "method" not in message:
                     return _result(message)
                 if "method" in message and "id" in message and answered < MAX_ANSWERED:

@@ -10,19 +10,25 @@ from urllib.parse import urlencode
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_bytes
-from homeassistant.helpers.redact import REDACTED
 from homeassistant.util.json import JsonValueType
 
 from ...const import CONF_REST_ALLOWED_HOSTS
 from ...errors import PermissionDenied, ToolExecutionError
-from ...regex import lazy
 from ...safety.redaction import is_secret
 from ..base import ToolRun
 from .auth import Auth, OAuth2, read_auth
 from .base import CustomTool
 from .checks import Section
 from .hosts import async_session, is_allowed, is_local_name
-from .http import Answer, Request, async_send
+from .http import (
+    CONTROL,
+    FORBIDDEN_HEADERS,
+    HEADER,
+    Answer,
+    Request,
+    async_send,
+    without_keys,
+)
 from .response import ResponseReader, read_response
 from .templates import Text, Variables, Writer, rendered
 from .url import UrlTemplate, read_url, with_query
@@ -32,7 +38,6 @@ READING: Final = frozenset({"GET", "HEAD"})
 DEFAULT_SECONDS: Final = 10.0
 MAX_SECONDS: Final = 120
 MAX_BODY: Final = 200_000
-SHORTEST_SECRET: Final = 6
 ADVICE: Final[Mapping[int, str]] = {
     HTTPStatus.BAD_REQUEST: ": it does not accept these arguments",
     HTTPStatus.UNAUTHORIZED: ": it refused the credentials of this tool. The person has to correct them",
@@ -41,11 +46,6 @@ ADVICE: Final[Mapping[int, str]] = {
     HTTPStatus.UNPROCESSABLE_ENTITY: ": it does not accept these arguments",
     HTTPStatus.TOO_MANY_REQUESTS: ": try again later",
 }
-FORBIDDEN_HEADERS: Final = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
-)
-HEADER = lazy(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-CONTROL = lazy(r"[\x00-\x1f\x7f]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,17 +246,3 @@ def _secrets(handler: RestHandler) -> Iterator[str]:
             )
     if handler.auth is not None:
         yield from handler.auth.secrets()
-
-
-def without_keys(value: Any, secrets: set[str]) -> Any:
-    """Return an answer without the keys that were sent; some servers send them back."""
-    if isinstance(value, str):
-        for secret in sorted(secrets, key=len, reverse=True):
-            if len(secret) >= SHORTEST_SECRET:
-                value = value.replace(secret, REDACTED)
-        return value
-    if isinstance(value, list):
-        return [without_keys(item, secrets) for item in value]
-    if isinstance(value, dict):
-        return {without_keys(key, secrets): without_keys(item, secrets) for key, item in value.items()}
-    return value

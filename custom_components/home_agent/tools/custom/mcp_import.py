@@ -1,0 +1,159 @@
+"""All tools of an MCP server from one entry of the YAML, kept in step with what the server offers."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers.event import async_call_later
+
+from ...const import DOMAIN, LOGGER
+from ...errors import ToolExecutionError
+from ..foreign import async_fair, async_report_refused, imitates
+from ..json_schema import JsonSchema
+from ..other_apis import wire_name
+from .base import Definition, Recipe
+from .mcp import McpTool, McpTools
+from .mcp_client import LISTED_SECONDS, RemoteTool
+
+MAX_IMPORTED: Final = 50
+RETRY_SECONDS: Final = 30
+"""Until a server that cannot be reached is asked again; twice as long each time."""
+UNREACHABLE: Final = "mcp_unreachable"
+
+
+@dataclass(slots=True)
+class McpImport:
+    """The tools of one server."""
+
+    hass: HomeAssistant
+    name: str
+    """What the names of the tools begin with."""
+    about: str
+    """What the household says of the server, told of each tool."""
+    tools: McpTools
+    reserved: Collection[str]
+    """Names of our own tools."""
+    recipes: tuple[Recipe, ...] = ()
+    _shown: list[Any] = field(default_factory=list)
+    _delay: float = RETRY_SECONDS
+
+    async def async_refresh(self) -> bool:
+        """Ask what the server offers; return whether that has changed. One that is away keeps its tools."""
+        try:
+            found = await self.tools.server.async_tools(self.hass)
+        except ToolExecutionError as err:
+            self._report(str(err))
+            return False
+        self._report("")
+        self._delay = RETRY_SECONDS
+        wanted = [tool for tool in found.values() if self._wants(tool)]
+        functions = [self._function(tool) for tool in wanted]
+        fair = await async_fair(self.hass, functions)
+        recipes: dict[str, Recipe] = {}
+        refused: list[str] = []
+        for tool, one in zip(wanted, fair, strict=True):
+            recipe = self._recipe(tool, one.function, recipes)
+            if recipe is not None:
+                recipes[recipe.definition.name] = recipe
+            if recipe is None:
+                refused.append(tool.name)
+        async_report_refused(self.hass, f"mcp_{self.name}", self.name, refused)
+        shown = [(recipe.written, recipe.handler) for recipe in recipes.values()]
+        changed, self._shown = shown != self._shown, shown
+        self.recipes = tuple(recipes.values())
+        return changed
+
+    @callback
+    def async_follow(self, on_change: Callable[[], None]) -> CALLBACK_TYPE:
+        """Keep in step: now and then, and when the server says that it has changed; return how to stop."""
+        client = self.tools.server.client(self.hass)
+        timer: list[CALLBACK_TYPE] = []
+
+        async def refresh() -> None:
+            stop_waiting()
+            if await self.async_refresh():
+                on_change()
+            delay = LISTED_SECONDS if client.listed else self._delay
+            self._delay = min(self._delay * 2, LISTED_SECONDS)
+            stop_waiting()
+            timer.append(async_call_later(self.hass, delay, job))
+
+        @callback
+        def begin(_now: datetime | None = None) -> None:
+            self.hass.async_create_background_task(refresh(), f"{DOMAIN} mcp {self.name}")
+
+        @callback
+        def stop_waiting() -> None:
+            while timer:
+                timer.pop()()
+
+        @callback
+        def stop() -> None:
+            client.on_change = None
+            stop_waiting()
+
+        job = HassJob(begin, cancel_on_shutdown=True)
+        client.on_change = begin
+        begin()
+        return stop
+
+    @callback
+    def async_forget(self) -> None:
+        """Take back what was reported."""
+        self._report("")
+        async_report_refused(self.hass, f"mcp_{self.name}", self.name, ())
+
+    def _wants(self, tool: RemoteTool) -> bool:
+        """Return whether the household wants a tool, by its name and by what it does."""
+        return (
+            any(fnmatchcase(tool.name, pattern) for pattern in self.tools.include)
+            and not any(fnmatchcase(tool.name, pattern) for pattern in self.tools.exclude)
+            and self.tools.handler(tool) is not None
+        )
+
+    def _function(self, tool: RemoteTool) -> dict[str, Any]:
+        """Return a tool as its server describes it."""
+        about = f"{self.about} {tool.description}".strip()
+        schema = {"type": "object", "properties": {}, **tool.schema}
+        return {"name": tool.name, "description": about or tool.name, "parameters": schema}
+
+    def _recipe(
+        self, tool: RemoteTool, function: Mapping[str, Any] | None, taken: Mapping[str, Recipe]
+    ) -> Recipe | None:
+        """Return a tool as agents get it; None for one that may not be told of, or cannot be called."""
+        name, handler = wire_name(f"{self.name}_{tool.name}"), self.tools.handler(tool)
+        if function is None or handler is None or name in taken or imitates(name, self.reserved):
+            return None
+        if len(taken) >= MAX_IMPORTED:
+            return None
+        try:
+            schema = JsonSchema(function["parameters"])
+        except (probatio.Error, ValueError, TypeError, RecursionError) as err:
+            LOGGER.info("The arguments of the MCP tool %s are no JSON Schema: %s", name, type(err).__name__)
+            return None
+        definition = Definition(
+            hass=self.hass, name=name, description=str(function["description"]), schema=schema
+        )
+        return Recipe(definition, McpTool, handler, optional=handler.read_only is False)
+
+    def _report(self, error: str) -> None:
+        """Raise a repair issue for a server that is away, or take it back."""
+        issue_id = f"{UNREACHABLE}_{self.name}"
+        if not error:
+            ir.async_delete_issue(self.hass, DOMAIN, issue_id)
+            return
+        ir.async_create_issue(
+            self.hass,
+            DOMAIN,
+            issue_id,
+            is_fixable=False,
+            severity=ir.IssueSeverity.WARNING,
+            translation_key=UNREACHABLE,
+            translation_placeholders={"name": self.name, "error": error},
+        )

@@ -1,0 +1,157 @@
+"""What others' tools say of themselves, before it stands in a prompt: cleaned, and of bounded length."""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+import json
+from typing import Any, Final
+import unicodedata
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import issue_registry as ir
+
+from ..const import DOMAIN
+from ..regex import lazy
+from ..safety import firewall
+from ..safety.firewall_text import LOOKALIKES
+from ..vector.text import clean, quoted
+
+MAX_NAME: Final = 128
+MAX_DESCRIPTION: Final = 1_000
+MAX_PROMPT: Final = 4_000
+MAX_SCHEMA: Final = 8_000
+MAX_DEPTH: Final = 20
+MAX_KEPT: Final = 1_000
+ISSUE: Final = "foreign_tools"
+SPOKEN: Final = frozenset({"description", "title", "$comment"})
+"""Keys of a schema under which sentences stand."""
+LIKE_LETTERS: Final = str.maketrans("013457$@", "oieastsa")
+_NO_LETTERS: Final = lazy(r"[\W_]+")
+_CAMEL: Final = lazy(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Fair:
+    """A tool as a request may carry it; nothing where it may not."""
+
+    function: Mapping[str, Any] | None
+
+
+_judged: Final[OrderedDict[str, Fair]] = OrderedDict()
+
+
+async def async_fair(hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]) -> list[Fair]:
+    """Return functions (`name`, `description`, `parameters`) as they may be told, in the same order.
+
+    What was judged before costs nothing; what is new is read by the firewall in a worker thread.
+    """
+    keys = [json.dumps(function, sort_keys=True, default=str) for function in functions]
+    new = {key: function for key, function in zip(keys, functions, strict=True) if key not in _judged}
+    if new:
+        found = await hass.async_add_executor_job(lambda: [fair(function) for function in new.values()])
+        _judged.update(zip(new, found, strict=True))
+    told = [_judged[key] for key in keys]
+    for key in dict.fromkeys(keys):
+        _judged.move_to_end(key)
+    while len(_judged) > max(MAX_KEPT, len(keys)):
+        _judged.popitem(last=False)
+    return told
+
+
+async def async_fair_text(hass: HomeAssistant, text: str) -> str:
+    """Return what an API says about its tools as it may stand in a prompt."""
+    if (known := _judged.get(text)) is None:
+        cut = text.strip()[:MAX_PROMPT]
+        cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, short=0))
+        known = _judged[text] = Fair({"description": str(cleaned.value)})
+    assert known.function is not None
+    return str(known.function["description"])
+
+
+@callback
+def async_report_refused(hass: HomeAssistant, of: str, name: str, refused: Iterable[str]) -> None:
+    """Tell the household which tools are left out; `of` is an id of their server."""
+    issue_id = f"{ISSUE}_{of}"
+    if not (names := ", ".join(quoted(tool, MAX_NAME) for tool in refused)):
+        ir.async_delete_issue(hass, DOMAIN, issue_id)
+        return
+    ir.async_create_issue(
+        hass,
+        DOMAIN,
+        issue_id,
+        is_fixable=False,
+        severity=ir.IssueSeverity.WARNING,
+        translation_key=ISSUE,
+        translation_placeholders={"name": name, "tools": names[:MAX_DESCRIPTION]},
+    )
+
+
+def fair(function: Mapping[str, Any]) -> Fair:
+    """Return a function as it may be told: a description is cleaned, a name that gives orders is none."""
+    names = [function["name"], *_names(function.get("parameters"))]
+    if not all(map(_is_plain, names)):
+        return Fair(None)
+    told = {**function}
+    if "description" in function:
+        told["description"] = _text(str(function["description"]), MAX_DESCRIPTION)
+    told["parameters"] = _schema(function.get("parameters"))
+    if len(json.dumps(told["parameters"], default=str)) > MAX_SCHEMA:
+        told["parameters"] = _bare(told["parameters"])
+        if len(json.dumps(told["parameters"], default=str)) > MAX_SCHEMA:
+            return Fair(None)
+    return Fair(told)
+
+
+def imitates(name: str, own: Iterable[str]) -> bool:
+    """Return whether a name is one of our own, or may be taken for one."""
+    return _letters(name) in {_letters(one) for one in own}
+
+
+def _text(text: str, limit: int) -> str:
+    """Return a text on one line, cleaned and cut. "Opens the door" is what a tool does, and no order."""
+    return str(firewall.clean(clean(text, limit), short=0).value)
+
+
+def _schema(node: Any, depth: int = MAX_DEPTH, key: str = "") -> Any:
+    """Return a schema with its sentences cleaned."""
+    if isinstance(node, str):
+        return _text(node, MAX_DESCRIPTION) if key in SPOKEN or not _is_plain(node) else node
+    if isinstance(node, Mapping) and depth:
+        return {name: _schema(item, depth - 1, str(name)) for name, item in node.items()}
+    if isinstance(node, list | tuple) and depth:
+        return [_schema(item, depth - 1) for item in node]
+    return node if isinstance(node, bool | int | float) or node is None else {}
+
+
+def _bare(node: Any) -> Any:
+    """Return a schema without its sentences."""
+    if isinstance(node, Mapping):
+        return {
+            name: _bare(item)
+            for name, item in node.items()
+            if name not in SPOKEN or not isinstance(item, str)
+        }
+    return [_bare(item) for item in node] if isinstance(node, list) else node
+
+
+def _names(node: Any, depth: int = MAX_DEPTH) -> Iterable[str]:
+    """Yield the names of a schema's fields."""
+    if isinstance(node, Mapping) and depth:
+        for key, item in node.items():
+            yield str(key)
+            yield from _names(item, depth - 1)
+    elif isinstance(node, list) and depth:
+        for item in node:
+            yield from _names(item, depth - 1)
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name, or a word of a list, is short and gives no orders."""
+    return len(name) <= MAX_NAME and not firewall.clean(_CAMEL.sub(" ", name), short=0).found
+
+
+def _letters(name: str) -> str:
+    """Return what a name looks like: without case, marks, gaps and figures in place of letters."""
+    plain = unicodedata.normalize("NFKD", name).casefold()
+    plain = "".join(char for char in plain if not unicodedata.combining(char))
+    return _NO_LETTERS.sub("", plain).translate(LOOKALIKES).translate(LIKE_LETTERS)
