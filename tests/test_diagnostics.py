@@ -35,6 +35,7 @@ PRIVATE_OPTIONS = {
     "influxdb_token": "private",
     "notify_targets": [{"person": "person.private", "targets": ["notify.private"]}],
     "device_persons": [{"device": "1", "person": "person.private"}],
+    "telegram_chat_persons": [{"chat_id": "1", "person": "person.private"}],
     "rest_allowed_hosts": ["private.example"],
 }
 
