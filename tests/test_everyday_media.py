@@ -1,24 +1,29 @@
 """Media by their names: found in what a player knows, played through the guard, told as outside text."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
+from custom_components.home_agent.safety.verdict import Verdict
+from custom_components.home_agent.tools.base import ServiceCall, Speaker
 from custom_components.home_agent.tools.everyday.media_library import MAX_BROWSED, is_harmless
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.media_player import MediaClass
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 
-from .agent import Agent, async_agent
+from .agent import Agent, async_add_agent, async_agent, speech
+from .demo_house import async_demo_house
 from .everyday_house import async_add_satellite
 from .media_house import BROWSING, async_add_player, item
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
 from .test_turn import tool_results
 
+SPEAKER = Speaker(context=Context(), language="en")
 JAZZ = [
     item("Smooth jazz", MediaClass.PLAYLIST),
     item("Jazz", MediaClass.GENRE),
@@ -251,6 +256,47 @@ async def test_undo(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert hass.states.get(player.entity_id).state == "idle"  # type: ignore[union-attr]
     await play()
     assert "does not come back" in (await undo(await play()))["error"]
+
+
+@pytest.mark.parametrize("expected_lingering_timers", [True])
+async def test_in_the_demo_house(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Each of the demo house's players finds songs, artists and genres."""
+    await async_demo_house(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    agent = await async_add_agent(hass, model_server)
+    jazz = await call(agent, "Play jazz in the living room", query="jazz", player="living room speaker")
+    assert jazz["result"]["started"] == {"title": "Jazz", "kind": "genre"}
+    speaker = hass.states.get("media_player.living_room_speaker")
+    assert speaker is not None
+    assert (speaker.state, speaker.attributes["media_title"]) == ("playing", "Harbour Town")
+    boats = await call(agent, query="paper boats", kind="artist", player="television")
+    assert boats["result"]["started"]["title"] == "The Paper Boats"
+
+
+async def test_a_claim_without_a_call(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Nothing plays because a model says so."""
+    agent = await async_agent(hass, model_server)
+    await async_add_player(hass, "Radio", JAZZ)
+    model_server.script([text("I'm playing jazz in the kitchen."), text("I have not started it.")])
+    assert "playing jazz" not in speech(await agent.say("Play jazz in the kitchen"))
+
+
+async def test_a_tool_of_the_household_s_own_that_plays(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """A turn that has read text from outside does not send a player to an address without a word."""
+    agent = await async_agent(hass, model_server)
+    player = await async_add_player(hass, "Radio", [])
+    call_made = ServiceCall(
+        domain="media_player",
+        service="play_media",
+        entity_ids=(player.entity_id,),
+        data={"media_content_id": "https://example.com/?q=secret", "media_content_type": "music"},
+        tool="play_address",
+    )
+    handler = agent.entry.runtime_data.handler
+    assert handler.check(call_made, None, replace(SPEAKER, tainted=True)) is Verdict.CONFIRM
+    assert handler.check(call_made, None, SPEAKER) is Verdict.ALLOW
 
 
 async def test_offered_where_a_player_finds_something(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -309,6 +309,7 @@ async def test_repeating(
     [
         ({"action": "set"}, "when: say when"),
         ({"action": "set", "when": "soon"}, "is not understood"),
+        ({"action": "set", "when": "7:00", "repeat": "monthly"}, "is not one of daily, weekdays, weekly"),
         ({"action": "set", "when": "2026-06-01 10:00"}, "is over already"),
         ({"action": "set", "when": "2036-06-01 10:00"}, "two years ahead"),
         ({"action": "cancel"}, "No timer or reminder is set"),
@@ -320,6 +321,25 @@ async def test_refusals(
 ) -> None:
     agent = await async_agent(hass, model_server)
     assert said in (await call(agent, **args))["error"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("every day", Repeat.DAILY),
+        ("Weekdays", Repeat.WEEKDAYS),
+        ("every monday", Repeat.WEEKLY),
+        ("none", None),
+        ("", None),
+    ],
+)
+async def test_how_often(
+    hass: HomeAssistant, model_server: ModelServer, written: str, meant: Repeat | None
+) -> None:
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="monday 7:00", repeat=written)
+    (timer,) = agent.entry.runtime_data.timers.all()
+    assert timer.repeat is meant
 
 
 async def test_an_agent_that_is_removed_leaves_nothing(

@@ -15,7 +15,7 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "canceled updated triggered launched restored reverted docked",
             "doing": "turning switching setting dimming brightening opening closing locking unlocking "
             "starting stopping pausing resuming activating deactivating enabling disabling adjusting "
-            "raising lowering increasing decreasing muting arming disarming",
+            "raising lowering increasing decreasing muting arming disarming playing queueing queuing",
             "res": "on off open opened closed shut locked unlocked set dimmed turned switched running "
             "playing paused stopped armed disarmed started activated deactivated enabled disabled muted "
             "unmuted adjusted",
@@ -82,7 +82,7 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "fin": "schalte mache mach stelle drehe fahre knipse dimme",
             "part": "ein aus an ab auf zu hoch runter um herunter herauf zuruck lauter leiser heller dunkler",
             "one": "dimme offne schliesse starte stoppe pausiere aktiviere deaktiviere verriegle "
-            "entriegle erhohe senke reduziere",
+            "entriegle erhohe senke reduziere spiele",
             "res": "an aus ein auf offen zu hoch unten geoffnet geschlossen zugesperrt aktiv inaktiv "
             "scharf unscharf",
             "thing": "licht lichter lampe lampen ventilator fernseher heizung musik steckdose",
@@ -148,6 +148,7 @@ GERMANIC: Final[Mapping[str, Tongue]] = {
             "heb *9 <did>",
             "ik zet|doe|schakel|draai *7 <part>|op",
             "ik <one> de|het|je|alle|nu",
+            "ik speel",
         ),
         result=(
             "*6 is|zijn nu *3 <did>|<res>",

@@ -17,7 +17,7 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "now": "maintenant desormais bien a present",
             "do": "j'allume j'eteins j'ouvre j'active j'augmente j'arrete j'ajoute",
             "do2": "ferme regle mets baisse desactive lance coupe verrouille deverrouille monte demarre "
-            "tamise",
+            "tamise joue",
         },
         agent=(
             "j'ai <now>? *2 <did>",
@@ -72,7 +72,7 @@ ROMANCE: Final[Mapping[str, Tongue]] = {
             "acabo de",
             "^yo? <pret> el|la|los|las|tu|tus|todo|todas|todos",
             "^<pres> el|la|los|las|tu|todas|todos",
-            "estoy encendiendo|apagando|abriendo|cerrando|ajustando|activando",
+            "estoy encendiendo|apagando|abriendo|cerrando|ajustando|activando|reproduciendo|poniendo",
         ),
         result=(
             "*6 esta|estan ahora <res>",

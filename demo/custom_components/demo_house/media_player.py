@@ -3,19 +3,25 @@
 from typing import Any, override
 
 from homeassistant.components.media_player import (
+    BrowseMedia,
+    MediaClass,
     MediaPlayerEntity,
     MediaPlayerEntityFeature,
     MediaPlayerState,
     MediaType,
+    SearchMedia,
+    SearchMediaQuery,
 )
 
 from .entity import HouseEntity, platform
 
 SONGS = (
-    ("Morning Light", "The Paper Boats"),
-    ("Harbour Town", "Lena Marsh"),
-    ("Slow Train Home", "The Paper Boats"),
+    ("Morning Light", "The Paper Boats", "Folk"),
+    ("Harbour Town", "Lena Marsh", "Jazz"),
+    ("Slow Train Home", "The Paper Boats", "Folk"),
 )
+KINDS = (MediaClass.TRACK, MediaClass.ARTIST, MediaClass.GENRE)
+"""What each part of a song is."""
 
 
 class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
@@ -34,6 +40,7 @@ class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
         | MediaPlayerEntityFeature.NEXT_TRACK
         | MediaPlayerEntityFeature.PREVIOUS_TRACK
         | MediaPlayerEntityFeature.PLAY_MEDIA
+        | MediaPlayerEntityFeature.SEARCH_MEDIA
         | MediaPlayerEntityFeature.VOLUME_SET
         | MediaPlayerEntityFeature.VOLUME_STEP
         | MediaPlayerEntityFeature.VOLUME_MUTE
@@ -42,7 +49,7 @@ class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
     def __init__(self, entity_id: str, spec: dict[str, Any]) -> None:
         """Put the first song on and connect the sources of the description."""
         self._track = 0
-        self._attr_media_title, self._attr_media_artist = SONGS[0]
+        self._attr_media_title, self._attr_media_artist, _ = SONGS[0]
         if sources := spec.get("sources"):
             self._attr_source_list, self._attr_source = sources, sources[0]
             self._attr_supported_features |= MediaPlayerEntityFeature.SELECT_SOURCE
@@ -50,7 +57,7 @@ class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
 
     def _skip(self, steps: int) -> None:
         self._track = (self._track + steps) % len(SONGS)
-        title, artist = SONGS[self._track]
+        title, artist, _ = SONGS[self._track]
         self.change(state=MediaPlayerState.PLAYING, media_title=title, media_artist=artist)
 
     @override
@@ -90,8 +97,30 @@ class HouseMediaPlayer(HouseEntity, MediaPlayerEntity):
 
     @override
     async def async_play_media(self, media_type: MediaType | str, media_id: str, **kwargs: Any) -> None:
-        """Play what was named."""
-        self.change(state=MediaPlayerState.PLAYING, media_title=media_id, media_artist=None)
+        """Play the first song of a title, an artist or a genre, else what was named."""
+        found = next((song for song in SONGS if media_id in song), (media_id, None, None))
+        self.change(state=MediaPlayerState.PLAYING, media_title=found[0], media_artist=found[1])
+
+    @override
+    async def async_search_media(self, query: SearchMediaQuery) -> SearchMedia:
+        """Find songs, artists and genres by any of their words."""
+        words = query.search_query.casefold().split()
+        named = {name: kind for song in SONGS for name, kind in zip(song, KINDS, strict=True)}
+        wanted = query.media_filter_classes or KINDS
+        return SearchMedia(
+            result=[
+                BrowseMedia(
+                    title=name,
+                    media_class=kind,
+                    media_content_id=name,
+                    media_content_type=MediaType.MUSIC,
+                    can_play=True,
+                    can_expand=False,
+                )
+                for name, kind in named.items()
+                if kind in wanted and any(word in name.casefold() for word in words)
+            ]
+        )
 
     @override
     async def async_set_volume_level(self, volume: float) -> None:

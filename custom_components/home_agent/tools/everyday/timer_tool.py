@@ -19,10 +19,17 @@ from ..durations import format_local, format_span
 from ..matching import content_words, squash
 from ..plain_values import one_line
 from .choosing import user_of
-from .moments import at_clock, read_length, read_moment
+from .moments import WEEKDAYS, at_clock, read_length, read_moment
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
 ALL: Final = frozenset({"*", "all", "every", "everything", "alle", "tous", "todos"})
+NEVER: Final = frozenset({"", "no", "none", "never", "once", "false"})
+REPEATS: Final = {
+    Repeat.DAILY: ("daily", "day"),
+    Repeat.WEEKDAYS: ("weekdays", "weekday", "workdays", "workday", "working day"),
+    Repeat.WEEKLY: ("weekly", "week", *WEEKDAYS),
+}
+"""How often: what models write for it."""
 MAX_NAME: Final = 200
 MAX_LISTED: Final = 20
 MAX_AHEAD: Final = timedelta(days=2 * 366)
@@ -40,9 +47,10 @@ class TimerTool(HomeAgentTool):
     parameters = probatio.Schema(
         {
             probatio.Required("action"): probatio.In(ACTIONS),
-            probatio.Optional("when", description="10 minutes; 18:30; date and time"): str,
-            probatio.Optional("name", description="what for"): str,
-            probatio.Optional("repeat"): probatio.In([repeat.value for repeat in Repeat]),
+            # Every request of every house carries this: what the forms are, an error tells.
+            probatio.Optional("when"): str,
+            probatio.Optional("name"): str,
+            probatio.Optional("repeat"): str,
         }
     )
 
@@ -76,7 +84,7 @@ class TimerTool(HomeAgentTool):
         """Set a timer."""
         if self._timers.full:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
-        repeat = Repeat(args["repeat"]) if args.get("repeat") else None
+        repeat = _repeat(args.get("repeat"))
         due = _due(args.get("when"), repeat)
         speaker = run.speaker
         timer = Timer(
@@ -103,6 +111,17 @@ class TimerTool(HomeAgentTool):
         timer = replace(timer, due=due)
         await self._timers.async_set(timer)
         return {"now": _told(timer)}
+
+
+def _repeat(text: str | None) -> Repeat | None:
+    """Return how often a reminder comes back. Raises ValidationError for anything else."""
+    said = (text or "").strip().casefold().removeprefix("every ").removeprefix("each ")
+    if said in NEVER:
+        return None
+    for repeat, words in REPEATS.items():
+        if said in words:
+            return repeat
+    raise ValidationError(f"repeat: {said[:40]!r} is not one of {', '.join(Repeat)}; set one for each time")
 
 
 def _due(when: str | None, repeat: Repeat | None) -> datetime:
