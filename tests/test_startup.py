@@ -1,16 +1,20 @@
-"""What the integration costs at start: nothing is compiled while modules load."""
+"""What the integration costs at start: no patterns while modules load, and no module that nobody wants."""
 
 import ast
+import asyncio
 from collections.abc import Iterator
+import json
+import os
 from pathlib import Path
 import re
+import sys
 
-from homeassistant.core import HomeAssistant
 import pytest
 
 from custom_components import home_agent
 from custom_components.home_agent import regex
 from custom_components.home_agent.regex import compile_all, lazy
+from homeassistant.core import HomeAssistant
 
 from .agent import async_add_agent
 from .servers.model_server import ModelServer
@@ -62,8 +66,7 @@ def test_a_pattern_is_compiled_once_at_its_first_use(compiled: list[str]) -> Non
         {"first": 1},
     )
     assert compiled == [word.pattern]
-    with pytest.raises(AttributeError):
-        word.scanner  # noqa: B018 - patterns are not this much alike
+    assert not hasattr(word, "scanner")
 
 
 def test_a_pattern_does_what_a_compiled_one_does() -> None:
@@ -93,3 +96,90 @@ async def test_a_set_up_compiles_them_beside_the_loop(
     lazy("one more")
     await async_add_agent(house, model_server)
     assert regex._written == []
+
+
+STARTS = """
+import asyncio, json, sys, threading
+import custom_components.home_agent.config_flow
+from benchmarks.harness import our_entry, running_home
+
+loop_thread, blocking = threading.current_thread(), []
+
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if name.startswith("custom_components.home_agent") and threading.current_thread() is loop_thread:
+            blocking.append(name)
+
+async def main(url, options):
+    sys.meta_path.insert(0, Watch())
+    async with running_home(5) as (hass, _home):
+        entry = our_entry(hass, url, json.loads(options))
+        assert await hass.config_entries.async_setup(entry.entry_id)
+        await hass.async_block_till_done(wait_background_tasks=True)
+        await hass.config_entries.async_unload(entry.entry_id)
+    loaded = [name for name in sys.modules if name.startswith("custom_components.home_agent.")]
+    print(json.dumps({"loaded": loaded, "blocking": blocking}))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+PARTS = (
+    "config.learning",
+    "config.search",
+    "config.servers",
+    "config.vector_store",
+    "memory.learner.influxdb",
+    "memory.learner.learner",
+    "memory.learner.recorder",
+    "proactive.automations",
+    "proactive.setup",
+    "proactive.watcher",
+    "tools.external_llm",
+    "tools.search",
+    "tools.web_search",
+    "vector.chroma",
+    "vector.embedded",
+    "vector.matrix",
+)
+"""What a house with the defaults needs nothing of."""
+EVERYTHING = {
+    "learning_enabled": True,
+    "proactive_enabled": True,
+    "web_search_provider": "searxng",
+    "web_search_url": "http://127.0.0.1:9",
+    "external_llm_enabled": True,
+    "external_llm_base_url": "http://127.0.0.1:9",
+    "external_llm_model": "large",
+    "context_mode": "vector_db",
+    "vector_db_embedding_provider": "openai",
+    "vector_db_embedding_model": "embed",
+}
+
+
+async def _start(url: str, **options: object) -> tuple[set[str], list[str]]:
+    """Return what a new Home Assistant has loaded of us, and what of it with the event loop waiting."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-c", STARTS, url, json.dumps(options)),
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        cwd=INTEGRATION.parents[1],
+        env={**os.environ, "PYTHONPATH": str(INTEGRATION.parents[1])},
+    )
+    out, err = await process.communicate()
+    assert process.returncode == 0, err.decode()[-2000:]
+    told = json.loads(out.splitlines()[-1])
+    return {name.removeprefix("custom_components.home_agent.") for name in told["loaded"]}, told["blocking"]
+
+
+async def test_what_the_options_leave_off_is_not_loaded(model_server: ModelServer) -> None:
+    loaded, blocking = await _start(model_server.url)
+    assert "agent.core" in loaded
+    assert loaded.isdisjoint(PARTS)
+    assert blocking == []
+
+
+async def test_what_the_options_want_loads_off_the_loop(model_server: ModelServer) -> None:
+    loaded, blocking = await _start(model_server.url, **EVERYTHING)
+    wanted = {part for part in PARTS if not part.startswith("config.")} - {"vector.chroma"}
+    assert loaded >= wanted
+    assert blocking == []
