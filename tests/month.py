@@ -3,13 +3,13 @@
 # ruff: noqa: S311 - months are made the same way every time
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from random import Random
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from pytest_homeassistant_custom_component.common import MockUser
+from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 from sqlalchemy import func
 
 from custom_components.home_agent.memory.learner.patterns import EVERY_DAY, WEEKEND, WORKDAYS
@@ -25,6 +25,7 @@ from homeassistant.components.recorder.db_schema import (
 from homeassistant.components.recorder.models import StatisticMeanType
 from homeassistant.components.recorder.statistics import async_import_statistics
 from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.helpers.recorder import session_scope
 from homeassistant.util.json import JsonValueType
 from homeassistant.util.ulid import ulid_now, ulid_to_bytes
@@ -38,6 +39,9 @@ SATURDAY = frozenset({5})
 ANNA, TOM = "a" * 32, "b" * 32
 """Users."""
 WASHER = "sensor.washer_power"
+COFFEE_POWER = "sensor.coffee_power"
+TWIN = "media_player.television_cast"
+LAMPS = ("light.living_room_ceiling", "light.sofa_strip")
 AUTOMATION = "automation_triggered"
 
 PUT_IN = {
@@ -83,6 +87,8 @@ class Month:
     rows: list[Row]
     washing: list[datetime]
     """When it was started; it runs for an hour and a half."""
+    plugs: dict[str, list[datetime]] = field(default_factory=dict)
+    """Sensors of plugs, and when what hangs on them began to draw power."""
 
 
 def at(day: date, minute: float) -> datetime:
@@ -104,6 +110,25 @@ def make_month(seed: int) -> Month:
         last[row.entity_id] = (row.state, row.attributes)
     washing = [at(day, random.gauss(605, 4)) for day in DAYS if day.weekday() in SATURDAY]
     return Month(changed, washing)
+
+
+def add_doubles(month: Month) -> None:
+    """Have one act show in several entities: a plug, lamps on one button, a player of two integrations."""
+    coffee = [row.at for row in month.rows if row.entity_id == "switch.coffee_machine" and row.state == "on"]
+    month.plugs[COFFEE_POWER] = [moment for moment in coffee if moment.hour < 8]
+    twins = [
+        replace(row, at=row.at + timedelta(seconds=3), entity_id=TWIN)
+        for row in month.rows
+        if row.entity_id == "media_player.television"
+    ]
+    random = Random(1)
+    lamps = [
+        Row(at(day, minute + number / 60), lamp, state)
+        for day in DAYS
+        for state, minute in (("on", random.gauss(19 * 60, 5)), ("off", random.uniform(1200, 1400)))
+        for number, lamp in enumerate(LAMPS)
+    ]
+    month.rows = sorted([*month.rows, *twins, *lamps], key=lambda row: row.at)
 
 
 def _habits(random: Random) -> Iterator[Row]:
@@ -173,6 +198,27 @@ def _restarts(random: Random) -> Iterator[Row]:
 
 
 @callback
+def add_twins(hass: HomeAssistant) -> None:
+    """Have the plug of the coffee machine measure, and the television known to a second integration."""
+    entry = MockConfigEntry()
+    entry.add_to_hass(hass)
+    device = dr.async_get(hass).async_get_or_create(config_entry_id=entry.entry_id, identifiers={("x", "1")})
+    entities = er.async_get(hass)
+    for entity_id in ("switch.coffee_machine", COFFEE_POWER):
+        if entities.async_get(entity_id) is None:
+            domain, name = entity_id.split(".")
+            entities.async_get_or_create(domain, "x", name, suggested_object_id=name)
+        entities.async_update_entity(entity_id, device_id=device.id)
+    power = {"device_class": "power", "unit_of_measurement": "W", "state_class": "measurement"}
+    hass.states.async_set(COFFEE_POWER, "1", {**power, "friendly_name": "Coffee Machine Power"})
+    television = hass.states.get("media_player.television")
+    assert television is not None
+    hass.states.async_set(TWIN, "off", {"friendly_name": television.name})
+    for entity_id in (COFFEE_POWER, TWIN, *LAMPS):
+        async_expose_entity(hass, "conversation", entity_id, True)
+
+
+@callback
 def add_people(hass: HomeAssistant) -> None:
     """Have Anna and Tom, the assistant see Anna, and a washing machine that draws power."""
     for user_id, name in ((ANNA, "anna"), (TOM, "tom")):
@@ -191,19 +237,20 @@ async def async_record(hass: HomeAssistant, month: Month) -> None:
     instance = get_instance(hass)
     await instance.async_block_till_done()
     await instance.async_add_executor_job(_write, hass, month)
-    async_import_statistics(
-        hass,
-        {
-            "source": "recorder",
-            "statistic_id": WASHER,
-            "name": None,
-            "unit_of_measurement": "W",
-            "unit_class": "power",
-            "mean_type": StatisticMeanType.ARITHMETIC,
-            "has_sum": False,
-        },
-        list(_hours(month)),
-    )
+    for sensor, begun in {WASHER: month.washing, **month.plugs}.items():
+        async_import_statistics(
+            hass,
+            {
+                "source": "recorder",
+                "statistic_id": sensor,
+                "name": None,
+                "unit_of_measurement": "W",
+                "unit_class": "power",
+                "mean_type": StatisticMeanType.ARITHMETIC,
+                "has_sum": False,
+            },
+            list(_hours(begun)),
+        )
     await instance.async_block_till_done()
 
 
@@ -254,20 +301,20 @@ def _json(attributes: dict[str, JsonValueType]) -> str:
     return "{" + ",".join(f'"{key}":{value}' for key, value in attributes.items()) + "}"
 
 
-def watts(month: Month) -> Iterator[tuple[datetime, float]]:
-    """Yield what the washing machine drew, every five minutes."""
+def watts(begun: Collection[datetime]) -> Iterator[tuple[datetime, float]]:
+    """Yield what a machine drew that ran an hour and a half each time, every five minutes."""
     moment, end = at(DAYS[0], 0), at(TODAY, 0)
     length = timedelta(minutes=90)
     while moment < end:
-        runs = any(start <= moment < start + length for start in month.washing)
+        runs = any(start <= moment < start + length for start in begun)
         yield moment, 400.0 + moment.minute if runs else 1.0
         moment += timedelta(minutes=5)
 
 
-def _hours(month: Month) -> Iterator[dict[str, Any]]:
+def _hours(begun: Collection[datetime]) -> Iterator[dict[str, Any]]:
     """Yield statistics of hours."""
     hours: dict[datetime, list[float]] = {}
-    for moment, value in watts(month):
+    for moment, value in watts(begun):
         hours.setdefault(moment.replace(minute=0).astimezone(ZoneInfo("UTC")), []).append(value)
     for start, values in hours.items():
         yield {"start": start, "mean": sum(values) / len(values), "min": min(values), "max": max(values)}

@@ -153,6 +153,26 @@ async def test_others_data_needs_an_administrator(hass: HomeAssistant, agent: Ag
         )
 
 
+async def test_somebody_who_is_gone_can_still_be_erased(
+    hass: HomeAssistant, agent: Agent, anna: Context
+) -> None:
+    """By the id under which it is held, when neither person nor user is there any more."""
+    await tell(agent, anna)
+    user = await hass.auth.async_get_user(str(anna.user_id))
+    assert user is not None
+    del hass.auth._store._users[user.id]
+    (memory,) = agent.entry.runtime_data.memories.all()
+    data = {"person": memory.person}
+    erased = await hass.services.async_call(DOMAIN, "erase_data", data, blocking=True, return_response=True)
+    assert isinstance(erased, dict)
+    assert erased["erased"]["memories"] == 1  # type: ignore[index, call-overload]
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call(DOMAIN, "erase_data", data, blocking=True, return_response=True)
+    await flush(hass, agent)
+    left = await hass.async_add_executor_job(list, files_with(hass.config.config_dir, SECRET_WORD))
+    assert left == []
+
+
 async def test_events_do_not_hold_what_is_remembered(
     hass: HomeAssistant, agent: Agent, anna: Context
 ) -> None:

@@ -66,7 +66,7 @@ def written(month: Month) -> Iterator[Written]:
             yield Written(row.at, row.entity_id, row.entity_id, "value", number)
         for name, value in row.attributes.items():
             yield Written(row.at, row.entity_id, row.entity_id, name, value)
-    for moment, value in watts(month):
+    for moment, value in watts(month.washing):
         yield Written(moment, "W", WASHER, "value", value)
 
 

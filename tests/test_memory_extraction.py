@@ -13,12 +13,12 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.const import EVENT_MEMORY_EXTRACTED
-from custom_components.home_agent.idle import MAX_ATTEMPTS, PAUSE
+from custom_components.home_agent.idle import MAX_ATTEMPTS
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.quality import Reason
 from homeassistant.core import Context, HomeAssistant
 
-from .agent import Agent, async_agent
+from .agent import IDLE_SECONDS, Agent, async_agent
 from .servers.loopback import Captured
 from .servers.model_server import ModelServer
 from .servers.replies import Reply, status, text, tool_calls
@@ -75,7 +75,7 @@ class Notes:
         await self.agent.say(sentence, **{"context": self.context, **options})
         await self.wait()
 
-    async def wait(self, seconds: float = PAUSE + 1) -> None:
+    async def wait(self, seconds: float = IDLE_SECONDS + 1) -> None:
         """Let time pass."""
         self._freezer.tick(timedelta(seconds=seconds))
         async_fire_time_changed(self.agent.hass)
@@ -175,6 +175,39 @@ async def test_orders_and_automations_teach_nothing(notes: Notes) -> None:
     assert notes.requests == []
 
 
+@pytest.mark.parametrize(
+    ("said", "content", "shared"),
+    [
+        ("I am pregnant and want to paint a room", "Anna is pregnant", False),
+        ("Ich bin schwanger und streiche ein Zimmer", "Schwanger ist jemand im Haus", False),
+        ("Paint for the room, since Anna is pregnant", "Anna is pregnant, paint a room", False),
+        ("Our bins are collected on Tuesday", "The bins are collected on Tuesday", True),
+        ("Die Tonne wird dienstags geholt", "Die Tonne wird dienstags geholt", True),
+        ("I think we all like the blue paint", "The family likes blue paint", True),
+    ],
+)
+async def test_what_one_says_of_oneself_is_not_the_households(
+    notes: Notes, said: str, content: str, shared: bool
+) -> None:
+    """Whatever the model thinks: others would be told."""
+    notes.takes({**VEGETARIAN, "content": content, "about": "household"})
+    await notes.say(said)
+    (memory,) = notes.memories.all()
+    assert (memory.person is None) is shared
+
+
+async def test_somebody_unknown_tells_of_the_household_only(notes: Notes) -> None:
+    """Who "the speaker" was cannot be known later, and everybody would be told."""
+    notes.takes(
+        {**VEGETARIAN, "content": "The speaker is pregnant"},
+        {**VEGETARIAN, "content": "The nursery is painted in June", "about": "household"},
+    )
+    guest = {"context": Context(), "device_id": "kitchen", "satellite_id": "assist_satellite.kitchen"}
+    await notes.say("As somebody pregnant: the nursery is painted in June", **guest)
+    assert notes.contents == ["The nursery is painted in June"]
+    assert notes.reasons == [Reason.NOBODY]
+
+
 async def test_prose_is_no_note(notes: Notes) -> None:
     """And nothing breaks."""
     notes.answers(text("There is nothing to remember here."))
@@ -188,7 +221,7 @@ async def test_a_server_that_is_down_is_asked_again(notes: Notes, caplog: pytest
     notes.answers(status(503))
     await notes.say("I am vegetarian")
     for _ in range(2 * MAX_ATTEMPTS):
-        await notes.wait(100)
+        await notes.wait(1000)
     warnings = [record for record in caplog.records if "Nothing can be learned" in record.message]
     assert [record.levelname for record in warnings].count("WARNING") == 1
     asked = len(notes.requests)

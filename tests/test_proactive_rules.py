@@ -7,6 +7,7 @@ from typing import Any
 from freezegun.api import FrozenDateTimeFactory
 import pytest
 from pytest_homeassistant_custom_component.common import (
+    MockConfigEntry,
     async_capture_events,
     async_fire_time_changed,
     async_mock_service,
@@ -16,6 +17,7 @@ from custom_components.home_agent.proactive.book import STORE_KEY
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall
+from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 
@@ -361,3 +363,36 @@ async def test_unload_ends_it(model_server: ModelServer, home: House) -> None:
     await home.wait(hours=1)
     assert home.messages() == []
     assert home.hass.data[DATA_SHARED].proactive._content() == {"entries": {}}
+
+
+async def test_one_thing_is_told_once(model_server: ModelServer, home: House) -> None:
+    """A device that shows the same in two ways is one line; two lamps of one device stay two."""
+    entities, devices = er.async_get(home.hass), dr.async_get(home.hass)
+    entry = MockConfigEntry()
+    entry.add_to_hass(home.hass)
+    shown = {
+        "sensor.remote_battery": {"device_class": "battery", "unit_of_measurement": "%"},
+        "binary_sensor.remote_battery_low": {"device_class": "battery"},
+        "light.fan_top": {},
+        "light.fan_bottom": {},
+    }
+    for entity_id, attributes in shown.items():
+        domain, name = entity_id.split(".")
+        device = devices.async_get_or_create(
+            config_entry_id=entry.entry_id, identifiers={("x", name.partition("_")[0])}
+        )
+        entities.async_get_or_create(domain, "x", name, suggested_object_id=name, device_id=device.id)
+        home.put(entity_id, "50" if domain == "sensor" else "off", **attributes)
+    await add(home, model_server, {"rule": "battery_low"}, {"rule": "light_nobody_home"})
+    home.put("sensor.remote_battery", "7")
+    home.put("binary_sensor.remote_battery_low", "on")
+    await home.wait(hours=1)
+    (message,) = home.messages()
+    assert message.count("\n") == 0
+    assert "Remote Battery" in message
+    for who in ("anna", "ben"):
+        home.hass.states.async_set(f"person.{who}", "not_home")
+    for name in ("top", "bottom"):
+        home.put(f"light.fan_{name}", "on")
+    await home.wait(minutes=10)
+    assert home.messages()[-1].count("\n") == 1

@@ -28,6 +28,8 @@ class Reason(StrEnum):
     """Wants to change what the agent may do. That is for the options, not for memory."""
     NOT_SAID = "not_said"
     """Nothing of it is in the person's own words."""
+    NOBODY = "unknown_speaker"
+    """Is about somebody whom nobody knows."""
     KNOWN = "known"
     FULL = "no_room"
 

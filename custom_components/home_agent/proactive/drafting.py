@@ -51,18 +51,19 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Draft | No
 
     `name` is that of the entity, `text` the habit in words; both may be anything.
     """
-    state = hass.states.get(habit.subject)
-    if state is None:
-        return None
+    domain = habit.subject.partition(".")[0]
+    states = [hass.states.get(subject) for subject in habit.subjects]
     value, _, detail = habit.value.partition(":")
-    service = SERVICES.get((state.domain, value))
-    data = _data(state, value, detail)
+    service = SERVICES.get((domain, value))
+    found = [_data(state, value, detail) for state in states if state is not None]
+    data = found[0] if found and len(found) == len(states) and None not in found else None
     if service is None or data is None:
         return None
-    call = ServiceCall(domain=state.domain, service=service, entity_ids=(habit.subject,), data=data)
+    call = ServiceCall(domain=domain, service=service, entity_ids=habit.subjects, data=data)
+    target = list(habit.subjects) if habit.others else habit.subject
     action: dict[str, Any] = {
         "action": f"{call.domain}.{call.service}",
-        "target": {ATTR_ENTITY_ID: habit.subject},
+        "target": {ATTR_ENTITY_ID: target},
     }
     if data:
         action["data"] = dict(data)

@@ -64,11 +64,13 @@ class Messenger:
         shown: str | None = None,
         urgent: bool = False,
         asked_for: bool = False,
+        openly: bool = True,
         buttons: Sequence[Mapping[str, Any]] = (),
     ) -> None:
         """Send to the persons' targets; show in Home Assistant what reaches nobody, or always if `shown`.
 
-        What somebody asked for does not count for the day.
+        What somebody asked for does not count for the day. What is not told openly never stands in Home
+        Assistant, where all users read it.
         """
         if not asked_for:
             self._book.note_sent(dt_util.as_local(dt_util.utcnow()).date())
@@ -76,7 +78,7 @@ class Messenger:
         reached = await self._async_send(
             persons, {"title": title, "message": message}, _data(tag, urgent=urgent, buttons=buttons)
         )
-        if shown is not None or not reached:
+        if openly and (shown is not None or not reached):
             persistent_notification.async_create(self._hass, shown or message, title, self._id(tag))
 
     async def async_clear(self, tag: str, persons: Iterable[str]) -> None:

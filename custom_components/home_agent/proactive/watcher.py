@@ -141,7 +141,17 @@ class RuleWatcher:
         for some in batched(concerned[:MOST_WATCHED], SLICE, strict=False):
             found += (entity_id for entity_id in some if is_exposed(self._hass, entity_id))
             await asyncio.sleep(0)
-        return frozenset(found)
+        return frozenset(found if rule.entities else self._once(found, tuple(rule.template.kinds)))
+
+    def _once(self, entity_ids: Iterable[str], domains: Sequence[str]) -> list[str]:
+        """Return entities without those that tell of a device what an earlier domain's tells already."""
+        entries, best = er.async_get(self._hass), dict[str, str]()
+        devices: dict[str, str] = {}
+        for entity_id in sorted(entity_ids, key=lambda entity_id: domains.index(entity_id.partition(".")[0])):
+            entry = entries.async_get(entity_id)
+            devices[entity_id] = device = entry.device_id or entity_id if entry else entity_id
+            best.setdefault(device, entity_id.partition(".")[0])
+        return [key for key, device in devices.items() if key.partition(".")[0] == best[device]]
 
     @callback
     def _hour_strikes(self, _now: datetime) -> None:

@@ -19,6 +19,7 @@ from ..memory.memories import Found, Memories, Outcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
+from ..memory.whose import is_households
 from .base import HomeAgentTool, ToolRun
 
 DEFAULT_LIMIT: Final = 5
@@ -66,7 +67,12 @@ class StoreMemoryTool(HomeAgentTool):
         if secret:
             _check_secret(content, run, asked=asked)
         speaker = run.speaker
-        shared = args.get("household", False) and not secret
+        wanted = args.get("household", False) and not secret
+        shared = wanted and is_households(content, run.sentence, speaker.person or "")
+        if speaker.person_id is None and not (asked or shared):
+            raise PermissionDenied(
+                "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
+            )
         outcome, memory = await self._memories.async_remember(
             make_memory(
                 content,
@@ -128,7 +134,9 @@ class RecallMemoryTool(HomeAgentTool):
         names = {person.id: person.name for person in persons(run.hass)}
         told: list[JsonValueType] = [_told(memory, names) for memory in listed]
         if not told:
-            return "Nothing is remembered about that."
+            others = sum(map(may_see, self._memories.all()))
+            hint = f" '*' lists the {others} that there are." if others else ""
+            return f"Nothing is remembered about that.{hint}"
         return {"memories": told, "more": more} if more else {"memories": told}
 
 

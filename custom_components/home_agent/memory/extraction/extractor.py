@@ -17,6 +17,7 @@ from ..likeness import likeness
 from ..memories import Memories, Outcome, make_memory
 from ..quality import Candidate, Reason, refusal
 from ..records import Memory, Origin, Provenance
+from ..whose import is_households
 from .grounds import is_grounded
 from .reply import read_candidates
 
@@ -133,13 +134,16 @@ class Extractor:
         reason = refusal(candidate, self._least_importance)
         if reason is None and not is_grounded(candidate.content, exchange.said, speaker.person or ""):
             reason = Reason.NOT_SAID
+        shared = candidate.household and is_households(candidate.content, exchange.said, speaker.person or "")
+        if reason is None and not shared and speaker.person_id is None:
+            reason = Reason.NOBODY
         if reason is None:
             outcome, _ = await self._memories.async_remember(
                 make_memory(
                     candidate.content,
                     type=candidate.type,
                     importance=candidate.importance,
-                    person=None if candidate.household else speaker.person_id,
+                    person=None if shared else speaker.person_id,
                     origin=Origin.EXTRACTED,
                     heard=Provenance(
                         at=exchange.at,

@@ -35,14 +35,13 @@ type Seen = Mapping[str, Sequence[Observation]]
 
 def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list[Habit]:
     """Return habits of which no two tell of the same act."""
-    done, used = [], []
-    for habit in sorted(habits, key=lambda habit: (habit.subject, -habit.confidence)):
-        (used if habit.value == IN_USE else done).append(habit)
+    ordered = sorted(habits, key=lambda habit: (habit.subject, -habit.confidence))
     kept: list[Habit] = []
-    for habit in done:
-        _add(kept, habit, seen, things)
-    for habit in sorted(used, key=lambda habit: -habit.confidence):
-        if not any(_draws(habit, other, things) for other in kept):
+    for habit in ordered:
+        if habit.value != IN_USE:
+            _add(kept, habit, seen, things)
+    for habit in ordered:
+        if habit.value == IN_USE and not any(_draws(habit, other, things) for other in kept):
             kept.append(habit)
     return kept
 

@@ -21,12 +21,15 @@ class Kind:
     minute: int
     person: str | None = field(default=None, compare=False)
     """Whose habit it was last."""
+    others: frozenset[str] = field(default=frozenset(), compare=False)
+    """What was done with it at the same moment."""
 
     def is_same(self, other: Kind) -> bool:
         """Return whether this is another state of the same habit."""
         apart = abs(self.minute - other.minute)
         return (
-            (self.subject, self.value) == (other.subject, other.value)
+            self.value == other.value
+            and not {self.subject, *self.others}.isdisjoint((other.subject, *other.others))
             and not self.days.isdisjoint(other.days)
             and min(apart, MINUTES - apart) <= NEAR
         )
@@ -40,7 +43,7 @@ class HouseHabit:
     """Also that of its memory."""
     habit: Habit
     name: str
-    """Of the entity."""
+    """Of the entity, or of the entities."""
     who: str
     """The person's name; empty where it is the household's."""
     text: str
@@ -54,7 +57,7 @@ class HouseHabit:
 
 def kind_of(habit: Habit) -> Kind:
     """Return what a habit is known by."""
-    return Kind(habit.subject, habit.value, habit.days, habit.minute, habit.person)
+    return Kind(habit.subject, habit.value, habit.days, habit.minute, habit.person, frozenset(habit.others))
 
 
 def find_same(kind: Kind, habits: Iterable[HouseHabit]) -> HouseHabit | None:
@@ -70,6 +73,7 @@ def kind_as_dict(kind: Kind) -> dict[str, Any]:
         "days": sorted(kind.days),
         "minute": kind.minute,
         "person": kind.person,
+        "others": sorted(kind.others),
     }
 
 
@@ -85,6 +89,7 @@ def kind_from_dict(stored: Mapping[str, Any]) -> Kind:
         days,
         int(stored["minute"]) % MINUTES,
         None if person is None else str(person),
+        frozenset(str(other) for other in stored.get("others", ())),
     )
 
 
@@ -119,6 +124,7 @@ def from_dict(stored: Mapping[str, Any]) -> HouseHabit:
             of=int(stored["of"]),
             confidence=float(stored["confidence"]),
             last_seen=date.fromisoformat(stored["last_seen"]),
+            others=tuple(sorted(kind.others)),
         ),
         name=str(stored["name"]),
         who=str(stored["who"]),

@@ -69,6 +69,13 @@ class Habit:
     confidence: float
     """From 0 to 1; grows with repetition, fades when the pattern breaks."""
     last_seen: date
+    others: tuple[str, ...] = ()
+    """What is done with it at the same moment, like lamps that one button switches."""
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """Return all entities that it is about."""
+        return (self.subject, *self.others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,8 @@ class _Moment:
 def find_habits(observations: Iterable[Observation], first: date, last: date) -> list[Habit]:
     """Return the habits that show in observations from the first to the last whole day.
 
-    What one person does is that person's habit; what several or unknown people do is the household's.
+    What one person does is that person's habit, also if it is not always known who it was; what several or
+    mostly unknown people do is the household's.
     """
     by_action: dict[tuple[str, str], list[Observation]] = {}
     for seen in observations:
@@ -107,12 +115,11 @@ def _habits(
         if found is None:
             return
         days, hits = found
-        people = {left[hit] for hit in hits}
         confidence = _confidence(hits, days, span)
         yield Habit(
             subject=subject,
             value=value,
-            person=people.pop() if len(people) == 1 else None,
+            person=_whose([left[hit] for hit in hits]),
             days=days,
             minute=(int(median(hit.minute for hit in hits)) + DAY_BEGINS) % MINUTES,
             support=len({hit.day for hit in hits}),
@@ -124,12 +131,18 @@ def _habits(
             del left[hit]
 
 
+def _whose(people: Sequence[str | None]) -> str | None:
+    """Return who did something, if it was one person wherever it is known, and it is known of most times."""
+    known = [person for person in people if person is not None]
+    return known[0] if len(set(known)) == 1 and 2 * len(known) > len(people) else None
+
+
 def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset[int], list[_Moment]] | None:
     """Return the largest group of days that shows a habit, with what happened; None if there is none."""
     for days, parts in PARTS.items():
         within = [moment for moment in moments if moment.day.weekday() in days]
         hits = _densest(within)
-        if _is_habit(hits, within, days, span) and all(
+        if _is_habit(hits, within, moments, days, span) and all(
             _rate(hits, part, span) >= LEAST_PART for part in parts
         ):
             return days, hits
@@ -137,19 +150,39 @@ def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset
 
 
 def _is_habit(
-    hits: Sequence[_Moment], within: Sequence[_Moment], days: Collection[int], span: Sequence[date]
+    hits: Sequence[_Moment],
+    within: Sequence[_Moment],
+    moments: Iterable[_Moment],
+    days: Collection[int],
+    span: Sequence[date],
 ) -> bool:
-    """Return whether something happens often enough at this time, and not by chance."""
+    """Return whether something happens often enough at this time, and neither by chance nor on all days."""
     possible = sum(day.weekday() in days for day in span)
     happened = len({hit.day for hit in hits})
     if happened < LEAST_DAYS or happened < LEAST_RATE * possible:
         return False
-    by_chance = 1 - exp(-len(within) / possible * WINDOW / MINUTES)
+    by_chance = max(
+        1 - exp(-len(within) / possible * WINDOW / MINUTES), _on_other_days(hits, moments, days, span)
+    )
     tail = sum(
         comb(possible, count) * by_chance**count * (1 - by_chance) ** (possible - count)
         for count in range(happened, possible + 1)
     )
     return tail * MINUTES / WINDOW <= CHANCE
+
+
+def _on_other_days(
+    hits: Iterable[_Moment], moments: Iterable[_Moment], days: Collection[int], span: Sequence[date]
+) -> float:
+    """Return on which share of the other days it happens at this time."""
+    begins = min(hit.minute for hit in hits)
+    possible = sum(day.weekday() not in days for day in span)
+    happened = {
+        moment.day
+        for moment in moments
+        if moment.day.weekday() not in days and begins <= moment.minute < begins + WINDOW
+    }
+    return (len(happened) + 0.5) / (possible + 1) if possible else 0.0
 
 
 def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
