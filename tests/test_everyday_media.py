@@ -273,6 +273,16 @@ async def test_in_the_demo_house(hass: HomeAssistant, model_server: ModelServer)
     assert boats["result"]["started"]["title"] == "The Paper Boats"
 
 
+async def test_by_the_name_of_the_intent(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A model that was trained on Home Assistant's intents plays with them too."""
+    agent = await async_agent(hass, model_server)
+    player = await async_add_player(hass, "Ceiling", JAZZ, area="Kitchen")
+    args = {"search_query": "jazz", "media_class": "genre", "area": "Kitchen"}
+    model_server.script([tool_calls([("HassMediaSearchAndPlay", args)]), text("Playing jazz.")])
+    assert speech(await agent.say("Play jazz in the kitchen")) == "Playing jazz."
+    assert [played[0] for played in player.played] == ["lib:jazz"]
+
+
 async def test_a_claim_without_a_call(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Nothing plays because a model says so."""
     agent = await async_agent(hass, model_server)

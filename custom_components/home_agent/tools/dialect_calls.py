@@ -21,6 +21,9 @@ from .targets import texts
 
 CONTROL: Final = "ha_control"
 QUERY: Final = "ha_query"
+PLAY: Final = "play_media"
+SEARCH_AND_PLAY: Final = "mediasearchandplay"
+"""Home Assistant's intent that finds media, squashed as those below."""
 MAX_PARTS: Final = 10
 SAME_NAME: Final = 0.92
 
@@ -142,6 +145,8 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
         return [Adapted(replace(call, tool_name=name), "tool_name_mapped")]
     word = squashed(_last_part(call.tool_name)).removeprefix("hass")
     found: list[Adapted] = []
+    if word == SEARCH_AND_PLAY and PLAY in tools:
+        return [_from_search(call)]
     if UNPARSED in call.tool_args:
         wanted = QUERY if word in READS else CONTROL
         found = [Adapted(replace(call, tool_name=wanted))] if is_known(call.tool_name, tools) else []
@@ -157,7 +162,12 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
     """Return whether a name is a tool's, or one that stands for a tool."""
     word = squashed(_last_part(name)).removeprefix("hass")
-    known = word in INTENTS or word in READS or word in CALL_SERVICE or _service(name) is not None
+    known = (
+        word in (*INTENTS, SEARCH_AND_PLAY)
+        or word in READS
+        or word in CALL_SERVICE
+        or _service(name) is not None
+    )
     return name in tools or _offered(name, tools) is not None or known
 
 
@@ -206,6 +216,15 @@ def _from_intent(call: llm.ToolInput, word: str) -> Adapted:
         action, parameters = _volume_step(parameters)
     args = {"action": action, **slots, **({"parameters": parameters} if parameters else {})}
     return Adapted(replace(call, tool_name=CONTROL, tool_args=args), "intent_mapped", meaning.by_domain)
+
+
+def _from_search(call: llm.ToolInput) -> Adapted:
+    """Return the call of our own that looks for media and plays them."""
+    given = {"query": "search_query", "kind": "media_class"}
+    args = {slot: value for slot, name in given.items() if (value := call.tool_args.get(name))}
+    player = [text for name in ("name", "area", "floor") for text in texts(call.tool_args.get(name))]
+    args |= {"player": player[0]} if player else {}
+    return Adapted(replace(call, tool_name=PLAY, tool_args=args), "intent_mapped")
 
 
 def _is_zero(value: Any) -> bool:
