@@ -350,6 +350,21 @@ async def test_what_was_hidden_is_kept(
     assert shown(result)["vector_db_auth_token"] not in (None, "secret-token")
 
 
+async def test_what_belongs_to_an_emptied_field_goes(
+    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fallback whose address is emptied leaves no key behind."""
+    monkeypatch.setattr(options, "HIDES_FIELDS", True)
+    stored = {
+        "fallback_llm_base_url": "http://127.0.0.1:1/v1",
+        "fallback_llm_model": "m",
+        "fallback_llm_api_key": KEY,
+    }
+    hass.config_entries.async_update_entry(entry, options=stored)
+    await save(hass, entry, "llm", {"llm_temperature": 0.5})
+    assert dict(entry.options) == {"llm_temperature": 0.5}
+
+
 async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """The browser does not translate a list inside a list."""
     hass.config.language = "de"

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
@@ -59,6 +60,12 @@ class TestProcess:
         await async_agent(hass, model_server)
         await hass.services.async_call(DOMAIN, "process", {"text": "Hello"}, blocking=True)
         assert len(model_server.chats) == 1
+
+    async def test_silence_costs_no_request(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+        await async_agent(hass, model_server)
+        with pytest.raises(probatio.Invalid):
+            await call(hass, "process", text=" \n")
+        assert not model_server.chats
 
     async def test_the_conversation_goes_on(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         await async_agent(hass, model_server)
@@ -314,6 +321,7 @@ class TestExecuteTool:
         assert placeholders["tool"] == "ha_control"
         assert {"activity", "ha_query"} <= set(placeholders["tools"].split(", "))
         assert "ha_control" not in placeholders["tools"]
+        assert str(error.value).startswith("There is no tool ha_control. There are: activity, ")
 
 
 class TestWhichAgent:

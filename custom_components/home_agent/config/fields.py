@@ -203,11 +203,17 @@ def _marker(field: Field, value: Any) -> probatio.Marker:
 
 
 def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Values:
-    """Return the stored values of the fields that the form did not show."""
+    """Return the stored values of the fields that the form did not show.
+
+    What belongs to a field that was emptied goes with it, so that no key of a server stays behind.
+    """
     return {
         field.key: stored[field.key]
         for field in fields
-        if field.key in stored and field.key not in typed and field.is_hidden(typed)
+        if field.key in stored
+        and field.key not in typed
+        and field.is_hidden(typed)
+        and all("value" in condition for condition in field.visible)
     }
 
 

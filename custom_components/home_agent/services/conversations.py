@@ -70,7 +70,7 @@ SERVICES: Final[Mapping[str, Service]] = {
     "process": Service(
         _async_process,
         {
-            probatio.Required("text"): cv.string,
+            probatio.Required("text"): probatio.All(cv.string, str.strip, probatio.Length(min=1)),
             probatio.Optional("conversation_id"): cv.string,
             probatio.Optional("context_entities"): cv.entity_ids,
             probatio.Optional("language"): cv.string,

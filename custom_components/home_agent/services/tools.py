@@ -27,7 +27,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
     if name not in handler.tools:
         raise ServiceValidationError(
             translation_domain=DOMAIN,
-            translation_key="tool_not_found",
+            translation_key="unknown_tool",
             translation_placeholders={"tool": name, "tools": ", ".join(sorted(handler.tools))},
         )
     turn = await async_one_call(call.hass, handler, llm_context(call))
