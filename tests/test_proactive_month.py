@@ -151,7 +151,7 @@ async def test_from_a_month_to_an_automation(
         await check_the_automation_runs(days)
         await check_no_lasts(days)
         assert days.messages("tom") == ""
-        assert not home.data["persistent_notification"]
+        assert not home.data.get("persistent_notification")
 
 
 async def approve_coffee_and_refuse_the_rest(days: Days) -> None:

@@ -118,7 +118,7 @@ class Home:
 
     def notes(self) -> list[str]:
         """Return what Home Assistant shows."""
-        return [note["message"] for note in self.hass.data["persistent_notification"].values()]
+        return [note["message"] for note in self.hass.data.get("persistent_notification", {}).values()]
 
 
 @pytest.fixture
@@ -615,3 +615,61 @@ async def _answer_on_phones(hass: HomeAssistant, home: Home, phones: Phones) -> 
     await phones.async_press("anna", buttons["No"]["action"])
     assert [item["state"] for item in await home.suggested(None)] == ["accepted"]
     assert phones.of("ben") == []
+
+
+async def test_what_one_person_does_is_asked_of_that_person(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    home: Home,
+    hass_client_no_auth: ClientSessionGenerator,
+    hass_admin_user: MockUser,
+) -> None:
+    """No other administrator hears of it, nor does whoever reads the notifications or the events."""
+    assert await async_setup_component(hass, "http", {})
+    asked = async_capture_events(hass, const.EVENT_SUGGESTION_REQUESTED)
+    hass_admin_user.name = "Anna"
+    ben = MockUser(name="Ben", is_owner=True).add_to_hass(hass)
+    targets = [
+        {"person": f"person.{who}", "targets": [f"notify.mobile_app_{who}"]} for who in ("anna", "ben")
+    ]
+    hass.states.async_set("person.carl", "home", {"id": "carl"})
+    home.put("light.desk", "off")
+    async with push_service(hass, hass_client_no_auth) as phones:
+        await phones.async_register("anna", hass_admin_user)
+        await phones.async_register("ben", ben)
+        mine = habit(person="anna", confidence=0.9)
+        await home.add(model_server, mine, notify_targets=targets)
+        await home.morning()
+        assert [push["message"] for push in phones.of("anna")] == [
+            f"{SENTENCE} Shall I make an automation of it?"
+        ]
+        assert (phones.of("ben"), home.notes()) == ([], [])
+        assert [event.data["summary"] for event in asked] == [""]
+        actions = {button["title"]: button["action"] for button in phones.of("anna")[0]["data"]["actions"]}
+        await phones.async_press("anna", actions["Preview"])
+        await phones.async_press("anna", actions["Yes"])
+        assert automation_states(hass) == ["Coffee Machine, 6:30"]
+        assert (phones.of("ben"), home.notes()) == ([], [])
+        home.found(mine, habit("light.desk", person="carl", confidence=0.9))
+        await home.morning(3)
+        assert len(await home.suggested(None)) == 1
+
+
+async def test_several_at_once(model_server: ModelServer, home: Home) -> None:
+    """What is done at one moment is one automation; not while one of it is hidden or gone."""
+    for name in ("lamp", "strip"):
+        home.put(f"light.{name}", "off")
+    alone = habit("light.lamp", name="Lamp + Strip")
+    both = replace(alone, habit=replace(alone.habit, others=("light.strip",)))
+    await home.add(model_server, both)
+    async_expose_entity(home.hass, "conversation", "light.strip", False)
+    await home.morning()
+    assert await home.suggested() == []
+    async_expose_entity(home.hass, "conversation", "light.strip", True)
+    await home.morning()
+    answer = await home.answer("accept")
+    assert answer["preview"] == "At 6:30 on workdays: Turn on light, Lamp + Strip."
+    (made,) = yaml.safe_load(await home.text())
+    target = {"entity_id": ["light.lamp", "light.strip"]}
+    assert made["actions"] == [{"action": "light.turn_on", "target": target}]
+    assert automation_states(home.hass) == ["Lamp + Strip, 6:30"]
