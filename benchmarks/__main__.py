@@ -7,7 +7,7 @@ import logging
 import os
 from pathlib import Path
 
-from . import cache, injection, memory, replay, requests, retrieval, start, stores, turns
+from . import cache, injection, memory, replay, requests, retrieval, soak, start, stores, turns
 from .report import Table, write_json
 
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
@@ -20,6 +20,7 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "stores": stores.run,
     "injection": injection.run,
     "memory": memory.run,
+    "soak": soak.run,
 }
 
 

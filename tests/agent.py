@@ -15,6 +15,9 @@ from homeassistant.setup import async_setup_component
 from .household import async_furnish
 from .servers.model_server import ModelServer
 
+IDLE_SECONDS = 60
+"""The silence after which work begins that waits for it; conftest.py sees to it."""
+
 
 @dataclass(slots=True)
 class Agent:

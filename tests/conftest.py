@@ -1,10 +1,29 @@
 """What all tests share: a real `hass` that finds the integration."""
 
+import asyncio
+from collections.abc import Callable
+from functools import wraps
+import os
+from typing import Any
+
 import pytest
 
 import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
+
+from .agent import IDLE_SECONDS
+
+THOROUGH = bool(os.environ.get("HOME_AGENT_THOROUGH"))
+
+SECONDS = {
+    "inference.client.PAUSE": 0,  # a second attempt follows the first one at once
+    "idle.PAUSE": IDLE_SECONDS,  # its request would take a reply that was meant for the next turn
+    "agent.streaming.HEARTBEAT_SECONDS": 60,
+    "context.manager.PROVIDER_SECONDS": 60,
+    "context.retrieval.PATIENCE": 60,
+    "knowledge.semantic.SEARCH_SECONDS": 60,
+}
 
 pytest_plugins = ("tests.servers.plugin",)
 
@@ -22,6 +41,30 @@ async def house(hass: HomeAssistant) -> HomeAssistant:
 
 
 @pytest.fixture(autouse=True)
-def _quick_retries(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a second attempt follow the first one at once."""
-    monkeypatch.setattr("custom_components.home_agent.inference.client.PAUSE", 0)
+def _seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nothing begin or end because the machine is slow."""
+    for name, seconds in SECONDS.items():
+        monkeypatch.setattr(f"custom_components.home_agent.{name}", seconds)
+
+
+@pytest.fixture(autouse=True)
+async def enable_event_loop_debug() -> None:
+    """Check threads as asyncio's debug mode does, without its traces: they take half of a test's time.
+
+    `scripts/test --thorough` has the debug mode itself. The name is the plugin's, which this replaces.
+    """
+    loop = asyncio.get_running_loop()
+    if THOROUGH:
+        loop.set_debug(True)
+        return
+
+    def checked(schedule: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(schedule)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            loop._check_thread()
+            return schedule(*args, **kwargs)
+
+        return call
+
+    for name in ("call_soon", "call_at"):
+        setattr(loop, name, checked(getattr(loop, name)))

@@ -43,7 +43,7 @@ from homeassistant.helpers.selector import (
 )
 from homeassistant.util import dt as dt_util
 
-from .agent import Agent
+from .agent import IDLE_SECONDS, Agent
 from .documents import PAGES, ROOT, code, rows, section
 from .indexed import equipped
 from .servers.model_server import ModelServer
@@ -261,7 +261,7 @@ async def test_events(
     model_server.script([text("All right."), text('{"memories": []}')])
     await agent.say("I am vegetarian", context=Context(user_id=hass_admin_user.id))
     await agent.entry.runtime_data.timers.async_set(Timer(due=dt_util.utcnow() + timedelta(seconds=5)))
-    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=10))
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=IDLE_SECONDS + 1))
     await hass.async_block_till_done(wait_background_tasks=True)
     await agent.say("Listen: " + "a word and another " * 3000)
     model_server.default = reset()

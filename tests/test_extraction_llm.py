@@ -143,5 +143,5 @@ async def test_one_that_is_down_is_asked_again(
     other_model_server.script([status(401, "no"), NOTES])
     await notes.say("I am vegetarian")
     assert notes.contents == []
-    await notes.wait(100)
+    await notes.wait(1000)
     assert notes.contents == ["Anna is vegetarian"]

@@ -34,7 +34,6 @@ def embedder(other_model_server: ModelServer) -> ModelServer:
 @pytest.fixture(autouse=True)
 def _impatient(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     """Do not wait long for what never comes."""
-    monkeypatch.setattr(semantic, "TRY_SECONDS", 1)
     if "hangs" in request.node.name:
         monkeypatch.setattr(semantic, "SEARCH_SECONDS", 0.2)
         monkeypatch.setattr(semantic, "TRY_SECONDS", 0.2)

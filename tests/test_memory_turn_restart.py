@@ -17,13 +17,12 @@ from pytest_homeassistant_custom_component.common import (
 )
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.idle import PAUSE
 from homeassistant import loader
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import frame
 from homeassistant.setup import async_setup_component
 
-from .agent import Agent, async_add_agent
+from .agent import IDLE_SECONDS, Agent, async_add_agent
 from .household import async_furnish
 from .indexed import embedded, embedding_options
 from .servers.model_server import ModelServer, on_path
@@ -99,7 +98,7 @@ async def by_extraction(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     agent.server.on(asks_for_notes, text(json.dumps({"memories": [note]})))
     agent.server.script([text("I see.")])
     await agent.say("I need a reading lamp beside my armchair", context=Context(user_id=ANNA))
-    freezer.tick(timedelta(seconds=PAUSE + 1))
+    freezer.tick(timedelta(seconds=IDLE_SECONDS + 1))
     async_fire_time_changed(agent.hass)
     await agent.hass.async_block_till_done(wait_background_tasks=True)
 

@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from homeassistant.core import HomeAssistant
 
-from .agent import Agent, async_agent
+from .agent import IDLE_SECONDS, Agent, async_agent
 from .servers.loopback import Captured
 from .servers.model_server import ModelServer
 from .servers.replies import status, text
@@ -46,7 +46,7 @@ async def talk(agent: Agent, turns: int, freezer: FrozenDateTimeFactory, begin: 
             f"Remark number {number} about the party", conversation_id=conversation_id, device_id="tablet"
         )
         conversation_id = result.conversation_id
-        freezer.tick(timedelta(seconds=30))
+        freezer.tick(timedelta(seconds=IDLE_SECONDS + 1))
         async_fire_time_changed(agent.hass)
         await agent.hass.async_block_till_done(wait_background_tasks=True)
     return [request for request in agent.server.chats if not asks_for_summary(request)]

@@ -1,0 +1,83 @@
+"""A long life in short: nothing grows but what is kept, and that is bounded."""
+
+from collections import Counter
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks import soak as bench
+from benchmarks.soak import Look, Soak
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+
+from .agent import async_add_agent
+from .homes import build_home
+from .servers.model_server import ModelServer
+
+TURNS = 60
+OURS = "custom_components.home_agent"
+BOUNDS = {
+    "history.MAX_CONVERSATIONS": 4,
+    "history_turns.MAX_MESSAGES": 20,
+    "memory.extraction.extractor.MAX_REFUSED": 4,
+    "memory.memories.MAX_PROVENANCE": 1,
+    "safety.audit.MAX_ENTRIES": 4,
+    "safety.ledger.MAX_DEEDS": 4,
+    "sessions.MAX_SESSIONS": 4,
+}
+"""What is kept, so small here that it is full after the first part."""
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test files of its own."""
+    return str(tmp_path)
+
+
+def objects() -> Counter[str]:
+    """Count the objects of our classes."""
+    kinds = Counter(map(type, gc.get_objects()))
+    return Counter(
+        {
+            f"{kind.__module__}.{kind.__qualname__}": number
+            for kind, number in kinds.items()
+            if kind.__module__.startswith(OURS)
+        }
+    )
+
+
+async def test_nothing_grows(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The third part of a life leaves as much behind as the second one."""
+    monkeypatch.setattr(bench, "AN_EVENING", 20)
+    for name, limit in BOUNDS.items():
+        monkeypatch.setattr(f"{OURS}.{name}", limit)
+    for component in ("homeassistant", "conversation"):
+        assert await async_setup_component(hass, component, {})
+    home = build_home(hass, 40)
+    light = next(entity_id for entity_id in home.entities if entity_id.startswith("light."))
+    agent = await async_add_agent(hass, model_server, {"automation_turns_per_minute": 1000})
+    model_server.load(bench.script(light))
+    soak = Soak(hass, agent.entry, home.entities, light)
+    looks: list[Look] = []
+    kept: list[Counter[str]] = []
+    for _part in range(3):
+        await soak.live(TURNS, 10 * TURNS)
+        model_server.requests.clear()
+        looks.append(await soak.look())
+        kept.append(objects())
+    assert soak.failed == 0
+    _, earlier, later = looks
+    assert later.tasks == earlier.tasks
+    assert later.timers <= earlier.timers
+    assert later.stored < earlier.stored + 4_000
+    assert not [kind for kind, number in (kept[2] - kept[1]).items() if number > 2], kept[2] - kept[1]
