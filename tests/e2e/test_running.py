@@ -7,7 +7,8 @@ import pytest
 
 from scripts.lib.agent import FlowError, add_entry, entries, field_names, fill, reload, set_options
 from scripts.lib.client import CallError
-from tests.servers.replies import Reply, text
+from tests.servers.model_server import on_path
+from tests.servers.replies import Reply, status, text
 
 from .conftest import KEY, Household, switch
 
@@ -60,6 +61,24 @@ async def test_option_reaches_the_next_request(household: Household) -> None:
     await household.say("Good morning")
     assert household.requests("Good morning")[-1].json["max_tokens"] == 321
     await set_options(household.client, household.entry_id, {"llm_max_tokens": 500})
+
+
+async def test_hidden_fields_keep_their_values(household: Household) -> None:
+    """Home Assistant drops what a page does not show; we keep it."""
+    client, page = household.client, OPTIONS_FLOW
+    search = {"web_search_provider": "searxng", "web_search_url": f"{household.model.address}/search"}
+    household.model.on(on_path("/search"), status(200, {"results": []}))
+    await set_options(client, household.entry_id, search)
+    for provider in ("none", "searxng"):
+        step = await client.rest("POST", page, {"handler": household.entry_id})
+        step = await client.rest("POST", f"{page}/{step['flow_id']}", {"next_step_id": "tools"})
+        url = next(part for part in step["data_schema"] if part["name"] == "web_search_url")
+        assert url["description"]["suggested_value"] == search["web_search_url"]
+        assert ("visible" in url) is (not household.home.version.startswith("2026.10."))
+        answers = fill(step["data_schema"], {"web_search_provider": provider})
+        step = await client.rest("POST", f"{page}/{step['flow_id']}", answers)
+        assert step["type"] == "create_entry", step.get("errors")
+    await set_options(client, household.entry_id, {"web_search_provider": "none"})
 
 
 async def test_sentence_switches_the_light(household: Household) -> None:
