@@ -1,6 +1,7 @@
 """REST tools against a web service that is hostile: what is sent, what is let in, what is never shown."""
 
 from base64 import b64encode
+import gzip
 import json
 import logging
 from pathlib import Path
@@ -8,11 +9,13 @@ import socket
 from typing import Any
 from urllib.parse import parse_qs
 
+import aiohttp
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
-from custom_components.home_agent.tools.custom import hosts, http
+from custom_components.home_agent.tools import hosts
+from custom_components.home_agent.tools.custom import http
 from homeassistant.core import HomeAssistant
 
 from .agent import Agent, async_agent
@@ -23,6 +26,7 @@ from .servers.replies import Fault, Reply, text, tool_calls
 from .servers.rest_server import RestServer, data, redirect
 
 KEY = "sesame-4711-key"
+BOMB = Reply(body=gzip.compress(b"[" + b" " * 40_000_000 + b"]", 9), headers={"Content-Encoding": "gzip"})
 
 
 @pytest.fixture
@@ -215,7 +219,14 @@ class TestAnswer:
             (data({}, status=422), "status 422: it does not accept"),
             (data({}, status=401), "status 401: it refused the credentials"),
             (data({}, status=503), "status 503: try again later"),
-            (data({}, headers={"Content-Encoding": "gzip"}), "cannot be reached, or broke off"),
+            (data({}, headers={"Content-Encoding": "gzip"}), "packs its answer in a way that is not read"),
+            (data({}, headers={"Content-Encoding": "br"}), "packs its answer in a way that is not read"),
+            (BOMB, "is longer than is read"),
+            (data({}, headers={"X-Long": "x" * 1_000_000}), "cannot be reached, or broke off"),
+            (data({}, headers={f"X-{n}": "x" for n in range(50_000)}), "cannot be reached, or broke off"),
+            (Reply(body=b'{"a": NaN}'), "is not valid JSON"),
+            (Reply(body=b'{"a": ' + b"[" * 800 + b"]" * 800 + b"}"), "is nested too deeply"),
+            (Reply(body=b'{"a": 1}', content_type="application/pdf"), "neither JSON nor text"),
             (Reply(body=b"{}", fault=Fault.RESET, fault_at=0), "cannot be reached, or broke off"),
             (redirect("http://169.254.169.254/latest"), "redirects to another place"),
             (redirect("http://localhost:1/"), "redirects to another place"),
@@ -255,6 +266,16 @@ class TestAnswer:
         await async_offer(agent, tmp_path, tool(rest_server, "timeout: 1"))
         said = await async_use(agent.hass, "get_item", item="x")
         assert said["error"] == "The server did not answer within 1 s"
+
+    async def test_a_packed_answer_is_read(
+        self, agent: Agent, rest_server: RestServer, tmp_path: Path
+    ) -> None:
+        """Nothing packed was asked for; some servers do it nevertheless."""
+        packed = gzip.compress(b'{"ok": 1}')
+        rest_server.routes["/"] = Reply(body=packed, headers={"Content-Encoding": "gzip"})
+        await async_offer(agent, tmp_path, tool(rest_server))
+        assert (await async_use(agent.hass, "get_item", item="x"))["result"] == {"ok": 1}
+        assert rest_server.requests[0].headers["accept-encoding"] == "identity"
 
     async def test_wrong_utf8(self, agent: Agent, rest_server: RestServer, tmp_path: Path) -> None:
         rest_server.routes["/"] = Reply(body=b"gr\xfc\xdf dich \xff", content_type="text/plain")
@@ -357,7 +378,11 @@ class TestHosts:
         assert (await async_use(agent.hass, "get_item", item="x"))["success"]
 
     @pytest.mark.parametrize(
-        "address", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "100.64.0.1"]
+        "address",
+        [
+            *("127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "100.64.0.1"),
+            *("::ffff:10.1.2.3", "64:ff9b::a01:203"),
+        ],
     )
     async def test_a_public_name_may_not_lead_home(
         self,
@@ -381,6 +406,28 @@ class TestHosts:
         assert (
             said["error"] == "The server's name leads into the private network, which is not allowed for it"
         )
+        assert not rest_server.requests
+
+    async def test_a_name_that_changes_its_mind(
+        self, agent: Agent, rest_server: RestServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is looked up once, and what was checked is what is connected to."""
+        answers = iter(["93.184.216.34", "127.0.0.1", "127.0.0.1"])
+        asked: list[Any] = []
+
+        def lie(*_args: Any, **_options: Any) -> list[Any]:
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), rest_server.port))]
+
+        async def connect(*_args: Any, **options: Any) -> Any:
+            asked.extend(options["addr_infos"])
+            raise OSError("nobody there")
+
+        monkeypatch.setattr(socket, "getaddrinfo", lie)
+        monkeypatch.setattr(aiohttp.connector.aiohappyeyeballs, "start_connection", connect)
+        written = tool(rest_server).replace("127.0.0.1", "rebind.example.com")
+        await async_offer(agent, tmp_path, written)
+        assert "cannot be reached" in (await async_use(agent.hass, "get_item", item="x"))["error"]
+        assert {info[4][0] for info in asked} == {"93.184.216.34"}
         assert not rest_server.requests
 
     @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """search_web: what leaves the house, what comes back, and what is kept of it."""
 
-import asyncio
 import random
 from typing import Any
 from urllib.parse import unquote_plus
@@ -266,7 +265,7 @@ async def test_the_small_page_is_asked_next(
     """The service's own two pages; the loopback address stands in for them."""
     pages = (f"{search_server.address}/html", f"{search_server.address}/lite")
     monkeypatch.setattr(duckduckgo, "PAGES", pages)
-    monkeypatch.setattr(web, "_async_check_public", lambda _url: asyncio.sleep(0))
+    monkeypatch.setattr(web, "is_local_name", lambda _host: False)
     agent = await async_agent(hass, model_server, {"web_search_provider": "duckduckgo"})
     search_server.replies = [page(RIDDLE, 202), page(duckduckgo_lite(FOUND))]
     assert "Kiel harbour" in await searched(agent, "weather in Kiel")

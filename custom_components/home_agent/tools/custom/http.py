@@ -18,10 +18,12 @@ from homeassistant.helpers.redact import REDACTED
 
 from ...errors import ToolExecutionError
 from ...regex import lazy
-from .hosts import PrivateAddress
+from ..hosts import leads_home
+from ..unpacking import Packed, unpacker
 
 MAX_BYTES: Final = 1_000_000
 MAX_REDIRECTS: Final = 5
+MAX_DEPTH: Final = 100
 MOVED: Final = frozenset({301, 302})
 REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 FORBIDDEN_HEADERS: Final = frozenset(
@@ -98,10 +100,11 @@ def _redirected(request: Request, response: ClientResponse) -> Request | None:
 
 
 async def _async_read(response: ClientResponse) -> Answer:
-    """Return the answer as text, cut at the limit."""
+    """Return the answer as text, cut at the limit, however small it was packed."""
+    unpack = unpacker(response.headers)
     body = bytearray()
     async for chunk in response.content.iter_chunked(65_536):
-        body += chunk
+        body += unpack(chunk, MAX_BYTES + 1 - len(body))
         if len(body) > MAX_BYTES:
             break
     charset = (response.charset or "utf-8").casefold()
@@ -115,12 +118,11 @@ async def _async_read(response: ClientResponse) -> Answer:
 
 def words_of(err: Exception) -> str:
     """Return what went wrong; the errors' own texts hold addresses, and addresses may hold keys."""
-    cause: BaseException | None = err
-    while cause is not None:
-        if isinstance(cause, PrivateAddress):
-            return "The server's name leads into the private network, which is not allowed for it"
-        cause = cause.__cause__ or getattr(cause, "os_error", None)
+    if leads_home(err):
+        return "The server's name leads into the private network, which is not allowed for it"
     match err:
+        case Packed():
+            return "The server packs its answer in a way that is not read"
         case ClientConnectorDNSError():
             return "The server's name is not known"
         case ClientConnectorCertificateError():
@@ -130,15 +132,22 @@ def words_of(err: Exception) -> str:
     return "The server's answer, or the request, is not valid HTTP"
 
 
-def without_keys(value: Any, secrets: set[str]) -> Any:
-    """Return an answer without the keys that were sent; some servers send them back."""
+def without_keys(value: Any, secrets: set[str], depth: int = MAX_DEPTH) -> Any:
+    """Return an answer without the keys that were sent; some servers send them back.
+
+    Raises ToolExecutionError for one that is nested too deeply.
+    """
+    if not depth:
+        raise ToolExecutionError("The server's answer is nested too deeply")
     if isinstance(value, str):
         for secret in sorted(secrets, key=len, reverse=True):
             if len(secret) >= SHORTEST_SECRET:
                 value = value.replace(secret, REDACTED)
         return value
     if isinstance(value, list):
-        return [without_keys(item, secrets) for item in value]
+        return [without_keys(item, secrets, depth - 1) for item in value]
     if isinstance(value, dict):
-        return {without_keys(key, secrets): without_keys(item, secrets) for key, item in value.items()}
+        return {
+            without_keys(key, secrets): without_keys(item, secrets, depth - 1) for key, item in value.items()
+        }
     return value

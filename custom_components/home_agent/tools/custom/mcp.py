@@ -12,9 +12,9 @@ from homeassistant.util.json import JsonValueType
 from ...const import CONF_MCP_WRITES, CONF_REST_ALLOWED_HOSTS
 from ...errors import PermissionDenied, ToolExecutionError
 from ..base import ToolRun
+from ..hosts import is_allowed
 from .base import CustomTool
 from .checks import Section
-from .hosts import is_allowed
 from .mcp_client import RemoteTool
 from .mcp_server import McpServer, read_server
 from .templates import Writer

@@ -224,9 +224,12 @@ class McpClient:
             )
         except (ClientError, OSError, ValueError) as err:
             raise ToolExecutionError(words_of(err)) from err
-        if response.status < HTTPStatus.MULTIPLE_CHOICES:
+        packed = response.headers.get("Content-Encoding", "identity").strip().casefold() != "identity"
+        if response.status < HTTPStatus.MULTIPLE_CHOICES and not packed:
             return response
         response.close()
+        if packed:
+            raise ToolExecutionError("The MCP server packs its answer, which was not asked for")
         if response.status == HTTPStatus.NOT_FOUND and session.id:
             raise _SessionLost
         if response.status == HTTPStatus.UNAUTHORIZED:

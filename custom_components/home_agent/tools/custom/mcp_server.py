@@ -11,9 +11,9 @@ from aiohttp import ClientSession
 from homeassistant.core import HomeAssistant
 
 from ...errors import ToolExecutionError
+from ..hosts import async_session, is_local_name
 from .auth import Auth, OAuth2, read_auth
 from .checks import Section
-from .hosts import async_session, is_local_name
 from .http import CONTROL, FORBIDDEN_HEADERS, HEADER, without_keys
 from .mcp_client import McpClient, RemoteTool, Unauthorized
 from .templates import Text, Writer

@@ -1,10 +1,12 @@
 """Which search service the options mean."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
+from aiohttp import ClientSession
+
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
 from ...connection import render_key
 from ...const import (
@@ -15,6 +17,7 @@ from ...const import (
     SEARCH_SEARXNG,
     SEARCH_TAVILY,
 )
+from ..hosts import async_session
 from .base import SearchProvider
 from .duckduckgo import DuckDuckGo
 from .searxng import SearXNG
@@ -37,7 +40,12 @@ def search_provider(hass: HomeAssistant, settings: Mapping[str, Any]) -> SearchP
         return None
     key = render_key(hass, settings[CONF_SEARCH_KEY])
     made = PROVIDERS[settings[CONF_SEARCH_PROVIDER]]
-    return made(Web(async_get_clientsession(hass)), settings[CONF_SEARCH_URL], key)
+    return made(Web(partial(_session, hass)), settings[CONF_SEARCH_URL], key)
+
+
+def _session(hass: HomeAssistant, may_be_private: bool) -> ClientSession:
+    """Return a session; one for public addresses connects to the address that it has checked."""
+    return async_session(hass, local=may_be_private, verify_ssl=True)
 
 
 def is_set_up(settings: Mapping[str, Any]) -> bool:

@@ -1,12 +1,10 @@
 """HTTP to search services: bounded in size and time, never to another host, not into the house unasked."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-import ipaddress
-import socket
 from typing import Final
 
 import aiohttp
@@ -14,11 +12,14 @@ import yarl
 
 from ...inference.errors import retry_seconds
 from ...inference.transport import failure
+from ..hosts import is_local_name, leads_home
+from ..unpacking import unpacker
 
 SECONDS: Final = 15
 """For one question and its whole answer."""
 MAX_BYTES: Final = 2 * 1024 * 1024
 MAX_REDIRECTS: Final = 3
+AT_HOME: Final = "its name leads to an address at home"
 AGENT: Final = "Mozilla/5.0 (compatible; HomeAgent/1.0)"
 
 
@@ -55,9 +56,9 @@ class Answer:
 class Web:
     """Asks one address and follows it nowhere else."""
 
-    def __init__(self, session: aiohttp.ClientSession) -> None:
-        """Take a session, which stays the caller's."""
-        self._session = session
+    def __init__(self, session_to: Callable[[bool], aiohttp.ClientSession]) -> None:
+        """Take what gives sessions, which stay the caller's; True for one that may reach the home."""
+        self._session_to = session_to
 
     async def async_ask(
         self,
@@ -73,20 +74,27 @@ class Web:
         """
         try:
             async with asyncio.timeout(SECONDS):
-                if not may_be_private:
-                    await _async_check_public(url)
-                return await self._async_follow(url, headers, data)
+                if not may_be_private and is_local_name(url.host or ""):
+                    raise WebProblem(WebTrouble.PRIVATE, AT_HOME)
+                session = self._session_to(may_be_private)
+                return await self._async_follow(session, url, headers, data)
         except TimeoutError:
             raise WebProblem(WebTrouble.TIMEOUT, f"{SECONDS} seconds") from None
         except (aiohttp.ClientError, OSError, ValueError) as err:
+            if leads_home(err):
+                raise WebProblem(WebTrouble.PRIVATE, AT_HOME) from None
             raise WebProblem(WebTrouble.UNREACHABLE, failure(err, ()).detail) from None
 
     async def _async_follow(
-        self, url: yarl.URL, headers: Mapping[str, str], data: bytes | Mapping[str, str] | None
+        self,
+        session: aiohttp.ClientSession,
+        url: yarl.URL,
+        headers: Mapping[str, str],
+        data: bytes | Mapping[str, str] | None,
     ) -> Answer:
         """Return the answer of an address, or of another one of the same server that it names."""
         for _ in range(MAX_REDIRECTS + 1):
-            response = await self._session.request(
+            response = await session.request(
                 "GET" if data is None else "POST",
                 url,
                 data=data,
@@ -115,19 +123,10 @@ def _same_host(url: yarl.URL, location: str) -> yarl.URL:
 
 async def _async_read(response: aiohttp.ClientResponse) -> bytes:
     """Return a body of bounded size. Raises WebProblem for a larger one."""
+    unpack = unpacker(response.headers)
     body = bytearray()
     async for chunk in response.content.iter_chunked(64 * 1024):
-        body += chunk
+        body += unpack(chunk, MAX_BYTES + 1 - len(body))
         if len(body) > MAX_BYTES:
             raise WebProblem(WebTrouble.TOO_LARGE, "the answer is too large")
     return bytes(body)
-
-
-async def _async_check_public(url: yarl.URL) -> None:
-    """Raise WebProblem where the name of a public service leads into the house."""
-    found = await asyncio.get_running_loop().getaddrinfo(
-        url.host or "", url.port or 0, type=socket.SOCK_STREAM
-    )
-    for *_, address in found:
-        if not ipaddress.ip_address(str(address[0]).partition("%")[0]).is_global:
-            raise WebProblem(WebTrouble.PRIVATE, "its name leads to an address at home")

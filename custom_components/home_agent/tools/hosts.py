@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 import socket
 from typing import Final, override
 
@@ -15,10 +15,13 @@ from homeassistant.helpers.aiohttp_client import async_create_clientsession
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ssl import client_context, client_context_no_verify
 
-from ...const import DOMAIN
+from ..const import DOMAIN
 
 LOCAL_ENDINGS: Final = (".local", ".lan", ".home", ".internal", ".localhost", ".home.arpa", ".fritz.box")
 """Names that no public server has, so that whoever writes one means a local device."""
+
+TRANSLATED: Final = IPv6Network("64:ff9b::/96")
+"""IPv6 addresses that lead to the IPv4 address in their end."""
 
 _SESSIONS: HassKey[dict[tuple[bool, bool], ClientSession]] = HassKey(f"{DOMAIN}.custom_tool_sessions")
 
@@ -27,11 +30,22 @@ class PrivateAddress(OSError):
     """A public name leads into the private network."""
 
 
+def leads_home(err: BaseException | None) -> bool:
+    """Return whether a request failed since a public name leads into the private network."""
+    while err is not None:
+        if isinstance(err, PrivateAddress):
+            return True
+        err = err.__cause__ or getattr(err, "os_error", None)
+    return False
+
+
 def is_private(address: str) -> bool:
     """Return whether an address is none of the internet's."""
     found: IPv4Address | IPv6Address = ip_address(address.partition("%")[0])
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
         found = found.ipv4_mapped
+    elif found in TRANSLATED:
+        found = IPv4Address(int(found) & 0xFFFFFFFF)
     return not found.is_global or found.is_multicast
 
 
@@ -85,7 +99,9 @@ def async_session(hass: HomeAssistant, *, local: bool, verify_ssl: bool) -> Clie
 
 def _local_session(hass: HomeAssistant, verify_ssl: bool) -> ClientSession:
     """Return a session over Home Assistant's own connections, which know local names."""
-    session = async_create_clientsession(hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar())
+    session = async_create_clientsession(
+        hass, verify_ssl, auto_cleanup=False, cookie_jar=DummyCookieJar(), auto_decompress=False
+    )
 
     @callback
     def close(_event: Event) -> None:
@@ -102,7 +118,7 @@ def _public_session(hass: HomeAssistant, verify_ssl: bool) -> ClientSession:
         ssl=client_context() if verify_ssl else client_context_no_verify(),
         limit=20,
     )
-    session = ClientSession(connector=connector, cookie_jar=DummyCookieJar())
+    session = ClientSession(connector=connector, cookie_jar=DummyCookieJar(), auto_decompress=False)
 
     async def close(_event: Event) -> None:
         await session.close()
