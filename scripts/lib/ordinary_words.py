@@ -1,0 +1,142 @@
+"""The words that are nobody's secret, though a device or a room may be called by them.
+
+They are what Home Assistant itself writes: words that several integrations use in one language, names of
+integrations and makers, places that time zones are named after, and our own words for rooms and devices.
+Words that stand only with a capital are left out, German apart: they may be names. Cities are added, given
+names taken out, see the lists below.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from importlib.resources import files
+import json
+from pathlib import Path
+import re
+import sys
+from textwrap import fill
+from typing import Any, Final
+
+from custom_components.home_agent.safety.private_names import ORDINARY_FILE
+from custom_components.home_agent.vector.text import fold
+import homeassistant.components
+
+LANGUAGES: Final = ("cs", "da", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv")
+CAPITALISED: Final = frozenset({"de"})
+"""Languages whose ordinary nouns have a capital."""
+LEAST_INTEGRATIONS: Final = 5
+LEAST_LETTERS: Final = 3
+WIDTH: Final = 110
+
+OWN_WORDS: Final = Path(__file__).parents[2] / "custom_components" / "home_agent" / "context" / "words"
+
+CITIES: Final = """
+    aarhus antwerpen atlanta barcelona basel bergen bern bilbao birmingham bordeaux boston bremen bristol
+    brno cardiff cologne dresden dusseldorf edinburgh eindhoven firenze frankfurt gdansk geneve gent
+    glasgow goteborg graz hamburg hannover houston innsbruck koln krakow leeds leipzig lille linz
+    liverpool malmo manchester marseille miami milan milano munchen munich nantes napoli nurnberg ostrava
+    philadelphia poznan rotterdam salzburg sevilla strasbourg stuttgart tampere torino toulouse utrecht
+    valencia venezia wroclaw
+"""
+"""Large cities that no time zone is named after: people ask for their weather."""
+
+GIVEN_NAMES: Final = """
+    alex alexa alice andrea andrew anke anna anne anton antonio barbara ben benjamin bernd birgit bob cara
+    carla carlos caroline charlotte chris christine claire claudia clemens dan daniel daniela david dirk
+    don elena elisabeth elizabeth ella emily emma eric erik erika eva eve fatima fedor felix fernando
+    fiona florian francesca franz frederik fritz georg george gerhard giulia greta gustav hanna hannah
+    hans heike heinrich helena helga henrik ingrid irina isabel isabella ivan jack jakob james jan jana
+    jane jens joao joe johan johanna john jonas jorge jose josef joseph juan julia julie kaan karin karl
+    katarina katharina kevin klaus kristina lara lars laura lena leon linda lisa louis luca lucas lucia
+    luis luisa lukas luna maja marek maria marie mario mark markus marta martin mary mateo mathilde
+    matthias max mehmet melissa mia michael miguel mike monika nadia natalia nicole nils nina olga oliver
+    oscar oskar patrick paul paula pauline pedro peter petra philipp pierre rachel rafael regina richard
+    robert roberto sabine samuel sandra sara sarah sebastian silvia simon smith sofia sofie sophie stefan
+    stephanie steve susanne sven tanja theo thomas till tim tobias tom tomas tove ursula valentina vera
+    victor vincent walter werner will willem william wolf wolfgang yusuf
+"""
+"""Whoever is called so keeps it, also where an integration or a place is called so."""
+
+_WORD: Final = re.compile(r"[^\W_]+")
+_NO_WORDS: Final = re.compile(r"\{[^}]*\}|https?://\S+|`[^`]*`")
+"""Placeholders, addresses and code."""
+
+
+def texts(node: Any) -> Iterator[str]:
+    """Yield the texts of what JSON holds, without its keys."""
+    match node:
+        case str():
+            yield node
+        case dict():
+            for item in node.values():
+                yield from texts(item)
+        case list():
+            for item in node:
+                yield from texts(item)
+
+
+def words(text: str) -> list[str]:
+    """Return the words of a text, as they are written."""
+    return [word for word in _WORD.findall(_NO_WORDS.sub(" ", text)) if word.isalpha()]
+
+
+def common(components: Path, language: str) -> set[str]:
+    """Return the words that several integrations use in a language, folded."""
+    used, small = Counter[str](), set[str]()
+    for path in components.glob(f"*/translations/{language}.json"):
+        found = {word for text in texts(read(path)) for word in words(text)}
+        used.update({fold(word) for word in found})
+        small |= {fold(word) for word in found if word[0].islower()}
+    often = {word for word, count in used.items() if count >= LEAST_INTEGRATIONS}
+    return often if language in CAPITALISED else often & small
+
+
+def integrations(components: Path) -> Iterator[str]:
+    """Yield what integrations and makers are called."""
+    for path in components.glob("*/manifest.json"):
+        yield path.parent.name.replace("_", " ")
+        yield read(path).get("name", "")
+    known = components.parent / "generated" / "integrations.json"
+    yield from (text for text in named(read(known)) if text)
+
+
+def named(node: Any) -> Iterator[str]:
+    """Yield the names in the list of all integrations."""
+    if isinstance(node, dict):
+        for key, item in node.items():
+            if key == "name" and isinstance(item, str):
+                yield item
+            else:
+                yield from named(item)
+
+
+def ordinary(components: Path, zones: Iterable[str]) -> list[str]:
+    """Return all ordinary words, sorted."""
+    own = (text for path in OWN_WORDS.glob("*.json") for text in texts(read(path)))
+    listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), *own, CITIES)
+    found = {fold(word) for text in listed for word in words(text)}
+    for language in LANGUAGES:
+        found |= common(components, language)
+    found -= set(GIVEN_NAMES.split())
+    return sorted(word for word in found if word.isalpha() and len(word) >= LEAST_LETTERS)
+
+
+def read(path: Path) -> Any:
+    """Return what a JSON file holds."""
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def main(*, check: bool) -> int:
+    """Write or compare the file; return the exit code."""
+    zones = files("tzdata").joinpath("zones").read_text(encoding="utf-8").split()
+    found = ordinary(Path(homeassistant.components.__file__).parent, zones)
+    before = set(ORDINARY_FILE.read_text(encoding="utf-8").split())
+    print(f"{len(found)} words, {len(set(found) - before)} new, {len(before - set(found))} gone")
+    if check:
+        return int(before != set(found))
+    written = fill(" ".join(found), WIDTH, break_long_words=False, break_on_hyphens=False)
+    ORDINARY_FILE.write_text(written + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(check="--check" in sys.argv[1:]))
