@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import MockUser, async_mock_se
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.services.reload import async_load_custom_tools
 from custom_components.home_agent.tools.custom import loader
-from custom_components.home_agent.tools.custom.loader import DATA_CUSTOM_TOOLS
+from custom_components.home_agent.tools.custom.recipes import DATA_CUSTOM_TOOLS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
 from homeassistant.helpers import issue_registry as ir

@@ -59,7 +59,7 @@ from .services.reload import async_load_custom_tools
 from .sessions import ConversationSessionManager
 from .store import EntryStore
 from .timers.timers import TimerStore
-from .tools.custom.loader import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
+from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 
 CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
 

@@ -68,7 +68,7 @@ from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .tools.activity import ActivityTool
 from .tools.base import HomeAgentTool
-from .tools.custom.loader import DATA_CUSTOM_TOOLS
+from .tools.custom.recipes import DATA_CUSTOM_TOOLS
 from .tools.everyday import everyday_tools
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool

@@ -47,7 +47,7 @@ from .sessions import ConversationSessionManager
 from .store import StoredFile
 from .timers.timers import Timers, TimerStore
 from .tools.base import HomeAgentTool
-from .tools.custom.loader import CustomTools
+from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outgoing import Outgoing
 from .tools.quality import Quality, Verdict

@@ -3,7 +3,7 @@
 import asyncio
 from functools import partial
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, callback
@@ -14,10 +14,13 @@ from homeassistant.helpers.typing import ConfigType
 from ..agent.phrases import async_phrase
 from ..config.schemas import NATIVE_TOOLS
 from ..const import DOMAIN, LOGGER
+from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
-from ..tools.custom.checks import Place
-from ..tools.custom.loader import CustomTools, Wrong, async_load
+from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, Wrong
 from .base import CommonService
+
+if TYPE_CHECKING:
+    from ..tools.custom.checks import Place
 
 RESERVED: Final = frozenset({*NATIVE_TOOLS, "search_web", "query_external_llm"})
 """Names of our own tools, whether they are offered or not."""
@@ -26,8 +29,14 @@ ISSUE: Final = "custom_tool_invalid"
 
 
 async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> CustomTools:
-    """Read the custom tools of a configuration; tell the household what is wrong, and what is right again."""
-    tools = async_load(hass, config.get(DOMAIN), RESERVED)
+    """Read the custom tools of a configuration; tell the household what is wrong, and what is right again.
+
+    What reads them loads where there are any.
+    """
+    tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())
+    if DOMAIN in config or tools.recipes or tools.imports or tools.wrong:
+        loader = await async_part(hass, "tools.custom.loader")
+        loader.async_load(hass, config.get(DOMAIN), RESERVED)
     for issue in list(ir.async_get(hass).issues.values()):
         if issue.translation_key == ISSUE and issue.domain == DOMAIN and issue.issue_id not in tools.wrong:
             ir.async_delete_issue(hass, DOMAIN, issue.issue_id)

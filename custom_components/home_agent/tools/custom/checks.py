@@ -27,18 +27,6 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """What stands in a YAML file, kept from Home Assistant, which drops the lines after it has validated."""
-
-    node: Any
-
-    @classmethod
-    def of(cls, node: Any) -> Written:
-        """Keep a node; used as a validator."""
-        return node if isinstance(node, cls) else cls(node)
-
-
-@dataclass(frozen=True, slots=True)
 class Problem:
     """One thing that is wrong. Values are never quoted: they may be secrets."""
 

@@ -1,23 +1,21 @@
 """From YAML to tools: each one is read by itself, and what is wrong becomes a repair issue."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import probatio
 
-from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.template import TemplateEnvironment
-from homeassistant.util.hass_dict import HassKey
 
-from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN, LOGGER
+from ...const import DOMAIN, LOGGER
 from ...regex import lazy
 from ..json_schema import JsonSchema
-from ..outgoing import Outgoing
 from .base import CustomTool, Definition, Recipe
-from .checks import MAX_SHOWN, Place, Problem, Report, Section, Written
+from .checks import MAX_SHOWN, Place, Report, Section
 from .mcp import McpTool, McpTools
 from .mcp_import import McpImport
+from .recipes import DATA_CUSTOM_TOOLS, CustomTools, Written, Wrong
 from .rest import RestTool
 from .service import ServiceTool
 from .template import TemplateTool
@@ -38,54 +36,6 @@ MAX_DESCRIPTION: Final = 1_000
 MAX_SCHEMA: Final = 8_000
 _NAME = lazy(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }}"}'
-
-
-@dataclass(frozen=True, slots=True)
-class Wrong:
-    """A tool that cannot be used."""
-
-    name: str
-    problems: Sequence[Problem]
-
-
-@dataclass(slots=True)
-class CustomTools:
-    """The tools of the YAML, as all agents share them."""
-
-    recipes: Sequence[Recipe] = ()
-    imports: Sequence[McpImport] = ()
-    wrong: Mapping[str, Wrong] = field(default_factory=dict)
-    """The tools that are left out, by the id of their repair issue."""
-    following: list[CALLBACK_TYPE] = field(default_factory=list)
-
-    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> list[CustomTool]:
-        """Return the tools for one agent, without those that its options switch off."""
-        return [
-            recipe.make(settings, outgoing)
-            for recipe in self.known()
-            if recipe.name not in settings[CONF_TOOLS_DISABLED]
-            and (settings[CONF_MCP_WRITES] or not recipe.optional)
-        ]
-
-    @callback
-    def async_follow(self, on_change: Callable[[], None]) -> None:
-        """Keep in step with the servers whose tools are imported, and with no other ones any more."""
-        while self.following:
-            self.following.pop()()
-        self.following = [one.async_follow(on_change) for one in self.imports]
-
-    def known(self) -> list[Recipe]:
-        """Return the tools that were written, and those that servers have told of; of one name the first."""
-        found: dict[str, Recipe] = {}
-        for recipe in (*self.recipes, *(recipe for one in self.imports for recipe in one.recipes)):
-            found.setdefault(recipe.name, recipe)
-        return list(found.values())
-
-
-CONFIG_SCHEMA: Final = probatio.Schema({DOMAIN: Written.of}, extra=probatio.ALLOW_EXTRA)
-"""Tools are checked one by one when they are read, so that a wrong one stops nothing."""
-
-DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
 
 
 @callback

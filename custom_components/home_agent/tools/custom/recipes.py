@@ -1,0 +1,78 @@
+"""The tools of the YAML as all agents share them; loader.py reads them where there are any."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+import probatio
+
+from homeassistant.core import CALLBACK_TYPE, callback
+from homeassistant.util.hass_dict import HassKey
+
+from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN
+
+if TYPE_CHECKING:
+    from ..outgoing import Outgoing
+    from .base import CustomTool, Recipe
+    from .checks import Problem
+    from .mcp_import import McpImport
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What stands in a YAML file, kept from Home Assistant, which drops the lines after it has validated."""
+
+    node: Any
+
+    @classmethod
+    def of(cls, node: Any) -> Written:
+        """Keep a node; used as a validator."""
+        return node if isinstance(node, cls) else cls(node)
+
+
+@dataclass(frozen=True, slots=True)
+class Wrong:
+    """A tool that cannot be used."""
+
+    name: str
+    problems: Sequence[Problem]
+
+
+@dataclass(slots=True)
+class CustomTools:
+    """The tools of the YAML, as all agents share them."""
+
+    recipes: Sequence[Recipe] = ()
+    imports: Sequence[McpImport] = ()
+    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    """The tools that are left out, by the id of their repair issue."""
+    following: list[CALLBACK_TYPE] = field(default_factory=list)
+
+    def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> list[CustomTool]:
+        """Return the tools for one agent, without those that its options switch off."""
+        return [
+            recipe.make(settings, outgoing)
+            for recipe in self.known()
+            if recipe.name not in settings[CONF_TOOLS_DISABLED]
+            and (settings[CONF_MCP_WRITES] or not recipe.optional)
+        ]
+
+    @callback
+    def async_follow(self, on_change: Callable[[], None]) -> None:
+        """Keep in step with the servers whose tools are imported, and with no other ones any more."""
+        while self.following:
+            self.following.pop()()
+        self.following = [one.async_follow(on_change) for one in self.imports]
+
+    def known(self) -> list[Recipe]:
+        """Return the tools that were written, and those that servers have told of; of one name the first."""
+        found: dict[str, Recipe] = {}
+        for recipe in (*self.recipes, *(recipe for one in self.imports for recipe in one.recipes)):
+            found.setdefault(recipe.name, recipe)
+        return list(found.values())
+
+
+CONFIG_SCHEMA: Final = probatio.Schema({DOMAIN: Written.of}, extra=probatio.ALLOW_EXTRA)
+"""Tools are checked one by one when they are read, so that a wrong one stops nothing."""
+
+DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
