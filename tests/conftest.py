@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable
 from functools import wraps
-import os
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
 from .agent import IDLE_SECONDS
-
-THOROUGH = bool(os.environ.get("HOME_AGENT_THOROUGH"))
 
 SECONDS = {
     "inference.client.PAUSE": 0,  # a second attempt follows the first one at once
@@ -51,11 +48,10 @@ def _seconds(monkeypatch: pytest.MonkeyPatch) -> None:
 async def enable_event_loop_debug() -> None:
     """Check threads as asyncio's debug mode does, without its traces: they take half of a test's time.
 
-    `scripts/test --thorough` has the debug mode itself. The name is the plugin's, which this replaces.
+    With PYTHONASYNCIODEBUG=1 it is the debug mode itself. The name is the plugin's, which this replaces.
     """
     loop = asyncio.get_running_loop()
-    if THOROUGH:
-        loop.set_debug(True)
+    if loop.get_debug():
         return
 
     def checked(schedule: Callable[..., Any]) -> Callable[..., Any]:
