@@ -33,7 +33,7 @@ def habit(subject: str = COFFEE, value: str = "on", minute: int = 6 * 60 + 31, *
 
 async def async_suggested(agent: Agent) -> str:
     """Have an automation for the bed's light suggested at noon, and return the suggestion's id."""
-    suggestions = agent.entry.runtime_data.proactive.suggestions
+    suggestions = (await agent.entry.runtime_data.async_proactive()).suggestions
     suggestions._habits = lambda: [habit("light.bed_light")]
     await suggestions.async_consider(dt_util.now().replace(hour=12))
     (found,) = suggestions.all()

@@ -130,4 +130,5 @@ def _data(tag: str, *, urgent: bool = False, buttons: Sequence[Mapping[str, Any]
 
 def speakable(name: str) -> str:
     """Return a name that is only a name: on one line, cut to length, without links, code and markup."""
+    name = name.replace("'", "\u2019")
     return " ".join(plain(name).translate(_NO_LINKS).replace("://", " ").split()) or "?"
