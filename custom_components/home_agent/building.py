@@ -24,6 +24,7 @@ from .connection import endpoint, external_endpoint, fallback_endpoint
 from .const import (
     CONF_ALLOW_SCRIPTS,
     CONF_AUTOMATION_TURNS,
+    CONF_CONVERSATION_LOG,
     CONF_EMBEDDING_PROVIDER,
     CONF_EMIT_EVENTS,
     CONF_MEMORY,
@@ -43,6 +44,7 @@ from .const import (
 )
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
+from .conversation_log import ConversationLog
 from .events import EventEmitter
 from .inference.client import ModelClient
 from .inference.router import Router
@@ -194,6 +196,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         timers=timers,
         announcer=announcer,
         turns=turns,
+        log=ConversationLog(hass, entry.entry_id, enabled=settings[CONF_CONVERSATION_LOG]),
         extractor=_extractor(hass, settings, memories, emitter, router, data_policy, external, turns),
         summarizer=Summarizer(
             hass,

@@ -204,6 +204,7 @@ CONF_PROACTIVE_MAX_PER_DAY: Final = "proactive_max_per_day"
 
 # Debug
 CONF_DEBUG_LOGGING: Final = "debug_logging"
+CONF_CONVERSATION_LOG: Final = "conversation_log_enabled"
 CONF_EMIT_EVENTS: Final = "emit_events"
 
 DEFAULTS: Final[dict[str, Any]] = {
@@ -318,6 +319,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_PROACTIVE_QUIET_END: "07:00:00",
     CONF_PROACTIVE_MAX_PER_DAY: 5,
     CONF_DEBUG_LOGGING: False,
+    CONF_CONVERSATION_LOG: False,
     CONF_EMIT_EVENTS: True,
 }
 

@@ -17,6 +17,7 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
     texts = [text for memory in gone for text in memory.texts]
     if data.shared.history.forget_texts(data.entry_id, texts):
         data.memory.note_cleared(None)
+    await data.log.async_forget(texts)
     data.extractor.forget(gone)
     await _async_forget_suggestions(data, habits={memory.id for memory in gone})
     await _async_flush(data)
@@ -53,6 +54,7 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     # After the memories: a habit that is forgotten is noted, so that it is not learned again.
     counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
     counts["conversations"] = history.forget_person(data.entry_id, person.id)
+    await data.log.async_forget(person=person.id)
     counts["sessions"] = counts["audit"] = counts["timers"] = 0
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)

@@ -23,6 +23,7 @@ from .const import (
     DOMAIN,
 )
 from .context.manager import ContextManager
+from .conversation_log import ConversationLog
 from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .inference.router import FALLBACK, Router
@@ -131,6 +132,8 @@ class HomeAgentData:
     proactive: Proactive | None = None
     summarizer: Summarizer
     turns: RunningTurns
+    log: ConversationLog
+    """What was said, in files, where the options want them."""
     memory: RecentConversations = field(default_factory=RecentConversations)
     thoughtful: set[str] = field(default_factory=set)
     """Which of the router's models begin their replies inside a thought, as far as they showed it."""

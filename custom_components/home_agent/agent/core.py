@@ -292,6 +292,7 @@ class HomeAgent(
         if isinstance(err, AuthenticationError):
             self.entry.async_start_reauth(self.hass)
         self._remember(turn)
+        self._write_down(turn, err)
         self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
         self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         return conversation.ConversationResult(
@@ -303,6 +304,7 @@ class HomeAgent(
         assert turn.user_input is not None
         result = close_turn(turn, turn.user_input)
         self._remember(turn)
+        self._write_down(turn)
         self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
         self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
         self.data.warmer.note_used()
@@ -335,4 +337,26 @@ class HomeAgent(
             persist=self.settings[CONF_HISTORY_PERSIST],
             person=turn.calls.speaker.person_id,
             tainted=turn.calls.tainted,
+        )
+
+    def _write_down(self, turn: Turn, err: HomeAgentError | None = None) -> None:
+        """Write the turn into the conversation log; nothing of what the person wants forgotten."""
+        if turn.calls.forgotten:
+            self.entry.async_create_background_task(
+                self.hass, self.data.log.async_forget(turn.calls.forgotten), "home_agent forget"
+            )
+            return
+        said, answer = without_codes(
+            from_contents([turn.chat_log.content[turn.first], turn.chat_log.content[-1]])
+        )
+        self.data.log.note(
+            said["content"],
+            answer["content"],
+            dt_util.utcnow(),
+            conversation=turn.history_id or turn.calls.conversation_id,
+            person=turn.calls.speaker.person_id,
+            surface=turn.calls.speaker.surface.name.lower(),
+            tools=[record.tool_name for record in turn.calls.records],
+            error=type(err).__name__ if err else None,
+            seconds=round(turn.figures.elapsed_ms / 1000, 2),
         )

@@ -339,7 +339,11 @@ PROACTIVE: Final = (
     ),
 )
 
-DEBUG: Final = (switch(const.CONF_DEBUG_LOGGING), switch(const.CONF_EMIT_EVENTS))
+DEBUG: Final = (
+    switch(const.CONF_DEBUG_LOGGING),
+    switch(const.CONF_EMIT_EVENTS),
+    switch(const.CONF_CONVERSATION_LOG),
+)
 
 PAGES: Final[dict[str, tuple[Field, ...]]] = {
     "llm": LLM,

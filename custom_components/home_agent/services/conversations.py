@@ -52,6 +52,8 @@ async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -
     memory.note_cleared(conversation_id)
     cleared = shared.history.clear(entry.entry_id, history_id)
     await shared.history.async_flush()
+    log = entry.runtime_data.log
+    await (log.async_clear() if conversation_id is None else log.async_forget(conversation=history_id))
     return {"cleared": cleared}
 
 
