@@ -151,16 +151,16 @@ def _translated_calls(source: str) -> set[tuple[str, str]]:
         if not isinstance(node, ast.Call):
             continue
         called = ast.unparse(node.func).rsplit(".", 1)[-1]
-        for keyword in node.keywords:
-            if keyword.arg == "translation_key" and isinstance(keyword.value, ast.Constant):
-                found.add((called, str(keyword.value.value)))
+        keys = [keyword.value for keyword in node.keywords if keyword.arg == "translation_key"]
+        keys += node.args[2:3] if called == "report" else []
+        found |= {(called, str(key.value)) for key in keys if isinstance(key, ast.Constant)}
     return found
 
 
 def test_every_key_used_in_code_has_a_sentence() -> None:
     for file in INTEGRATION.rglob("*.py"):
         for called, key in _translated_calls(file.read_text(encoding="utf-8")):
-            if called == "async_create_issue":
+            if called == "report":
                 assert f"issues.{key}.title" in ENGLISH, f"{file.name}: {key}"
                 assert f"issues.{key}.description" in ENGLISH, f"{file.name}: {key}"
             elif called.endswith(("Error", "Failed", "NotReady")):

@@ -1,4 +1,4 @@
-"""The stored connections as what the model client takes: addresses, headers, and keys that may be templates."""
+"""The stored connections as what the model client takes: addresses, headers, keys that may be templates."""
 
 from collections.abc import Iterable, Mapping
 import ipaddress

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 
 from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er, issue_registry as ir
+from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.event import async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 
 from .const import DOMAIN
+from .issues import report, withdraw
 from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
@@ -34,7 +35,7 @@ def async_watch_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> C
     def stop() -> None:
         for unsubscribe in stops:
             unsubscribe()
-        ir.async_delete_issue(hass, DOMAIN, _issue_id(entry))
+        withdraw(hass, _issue_id(entry))
 
     return stop
 
@@ -44,16 +45,14 @@ def async_check_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> N
     """Raise a repair issue for pipelines that prefer local sentences past the policy, or take it back."""
     names = _bypassing(hass, entry)
     if not names or not _restricts_something(hass, entry):
-        ir.async_delete_issue(hass, DOMAIN, _issue_id(entry))
+        withdraw(hass, _issue_id(entry))
         return
-    ir.async_create_issue(
+    report(
         hass,
-        DOMAIN,
         _issue_id(entry),
-        is_fixable=False,
-        severity=ir.IssueSeverity.WARNING,
-        translation_key="prefer_local_bypass",
-        translation_placeholders={"title": entry.title, "pipelines": ", ".join(names[:MAX_NAMED])},
+        "prefer_local_bypass",
+        title=entry.title,
+        pipelines=", ".join(names[:MAX_NAMED]),
     )
 
 

@@ -17,7 +17,8 @@ from homeassistant.helpers.storage import Store
 from homeassistant.util import dt as dt_util
 from homeassistant.util.file import WriteError
 
-from .const import DOMAIN, LOGGER
+from .const import LOGGER
+from .issues import report, withdraw
 
 SAVE_DELAY = 10
 """Seconds from a change to its write, so that a conversation is one write and not ten."""
@@ -98,15 +99,14 @@ class KeptStore(Store[Content]):
             self.make_read_only()
             aside = str(self.path)
         LOGGER.error("The store %s cannot be read (%s); it is kept as %s", self.key, _reason(reason), aside)
-        ir.async_create_issue(
+        report(
             self.hass,
-            DOMAIN,
             self._issue("unreadable"),
-            is_fixable=False,
-            is_persistent=True,
+            "store_unreadable",
             severity=ir.IssueSeverity.ERROR,
-            translation_key="store_unreadable",
-            translation_placeholders={"store": self.key, "path": aside},
+            persistent=True,
+            store=self.key,
+            path=aside,
         )
 
     @callback
@@ -125,7 +125,7 @@ class KeptStore(Store[Content]):
     async def async_forget_set_aside(self) -> None:
         """Delete what was set aside, for people who want everything gone."""
         await self.hass.async_add_executor_job(_delete_aside, Path(self.path))
-        ir.async_delete_issue(self.hass, DOMAIN, self._issue("unreadable"))
+        withdraw(self.hass, self._issue("unreadable"))
 
     @override
     async def _async_migrate_func(
@@ -148,7 +148,7 @@ class KeptStore(Store[Content]):
             self._note_failure(err)
             return
         self._retry_seconds = RETRY_SECONDS
-        ir.async_delete_issue(self.hass, DOMAIN, self._issue("unwritable"))
+        withdraw(self.hass, self._issue("unwritable"))
         if self._on_written is not None:
             self._on_written(await self.hass.async_add_executor_job(_size, self.path))
 
@@ -159,14 +159,13 @@ class KeptStore(Store[Content]):
         LOGGER.error("The store %s cannot be written: %s", self.key, _reason(err))
         if self.hass.is_stopping:
             return
-        ir.async_create_issue(
+        report(
             self.hass,
-            DOMAIN,
             self._issue("unwritable"),
-            is_fixable=False,
+            "store_unwritable",
             severity=ir.IssueSeverity.ERROR,
-            translation_key="store_unwritable",
-            translation_placeholders={"store": self.key, "path": str(self.path)},
+            store=self.key,
+            path=str(self.path),
         )
         self.async_delay_save(self._content, self._retry_seconds)
         self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)

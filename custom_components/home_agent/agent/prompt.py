@@ -11,7 +11,6 @@ from typing import Any
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.template import Template
 
 from ..const import (
@@ -20,13 +19,13 @@ from ..const import (
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
     CONF_RESPONSE_STYLE,
-    DOMAIN,
     LOGGER,
 )
 from ..context.catalogue import Catalogue
 from ..context.compression import Prompt, System
 from ..context.manager import AssembledContext
 from ..context.trimming import cut_fairly
+from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..regex import lazy
 
@@ -88,7 +87,7 @@ class PromptBuilder:
                     head = render(self._hass, self._custom, variables)
                 additions = render(self._hass, self._additions, variables)
                 shows_house = bool(VARIABLES_OF_THE_HOUSE.search(self._custom + self._additions))
-                ir.async_delete_issue(self._hass, DOMAIN, "prompt_template_invalid")
+                withdraw(self._hass, "prompt_template_invalid")
             except TemplateError as err:
                 self._report(err)
         catalogue = "" if shows_house else context.catalogue.text
@@ -171,15 +170,7 @@ class PromptBuilder:
     def _report(self, err: TemplateError) -> None:
         """Tell the owner that the custom prompt does not work; the default one is used meanwhile."""
         LOGGER.warning("The custom prompt cannot be rendered, the default one is used: %s", err)
-        ir.async_create_issue(
-            self._hass,
-            DOMAIN,
-            "prompt_template_invalid",
-            is_fixable=False,
-            severity=ir.IssueSeverity.WARNING,
-            translation_key="prompt_template_invalid",
-            translation_placeholders={"error": str(err)[:200]},
-        )
+        report(self._hass, "prompt_template_invalid", "prompt_template_invalid", error=str(err)[:200])
 
 
 def render(hass: HomeAssistant, source: str, variables: Mapping[str, Any]) -> str:

@@ -8,10 +8,10 @@ from enum import StrEnum
 from functools import partial
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later
 
-from ..const import DOMAIN, LOGGER
+from ..const import LOGGER
+from ..issues import report, withdraw
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 
@@ -106,7 +106,7 @@ class Health:
         if tasks:
             await asyncio.wait(tasks)
         for part in Part:
-            ir.async_delete_issue(self._hass, DOMAIN, self._issue_id(part))
+            withdraw(self._hass, self._issue_id(part))
 
     @callback
     def _plan(self, part: Part) -> None:
@@ -149,7 +149,7 @@ class Health:
         if part in self.faults:
             self._plan(part)
             return
-        ir.async_delete_issue(self._hass, DOMAIN, self._issue_id(part))
+        withdraw(self._hass, self._issue_id(part))
         LOGGER.info("%s: the %s of the vector index works", self._title, part.value)
         self._recovered(part)
 
@@ -157,15 +157,7 @@ class Health:
     def _report(self, part: Part) -> None:
         """Raise the repair issue of a part."""
         fault = self.faults[part]
-        ir.async_create_issue(
-            self._hass,
-            DOMAIN,
-            self._issue_id(part),
-            is_fixable=False,
-            severity=ir.IssueSeverity.WARNING,
-            translation_key=fault.issue,
-            translation_placeholders={"title": self._title, "error": fault.detail},
-        )
+        report(self._hass, self._issue_id(part), fault.issue, title=self._title, error=fault.detail)
 
     def _issue_id(self, part: Part) -> str:
         """Return the id of a part's issue."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import issue_registry as ir
 
-from ..const import CONF_COLLECTIONS, CONF_COLLECTIONS_THRESHOLD, CONF_COLLECTIONS_TOP_K, DOMAIN, LOGGER
+from ..const import CONF_COLLECTIONS, CONF_COLLECTIONS_THRESHOLD, CONF_COLLECTIONS_TOP_K, LOGGER
+from ..issues import report, withdraw
 from ..vector.store import Hit
 from .library import Library
 from .semantic import SemanticIndex
@@ -110,18 +110,10 @@ class HouseholdTexts:
         self._looked[collection] = self._hass.loop.time()
         issue_id = f"collection_missing_{self._entry_id}_{collection}"
         if not missing:
-            ir.async_delete_issue(self._hass, DOMAIN, issue_id)
+            withdraw(self._hass, issue_id)
             return
         LOGGER.warning("%s: there is no collection %s; it is left out", self._title, collection)
-        ir.async_create_issue(
-            self._hass,
-            DOMAIN,
-            issue_id,
-            is_fixable=False,
-            severity=ir.IssueSeverity.WARNING,
-            translation_key="collection_missing",
-            translation_placeholders={"title": self._title, "collection": collection},
-        )
+        report(self._hass, issue_id, "collection_missing", title=self._title, collection=collection)
 
 
 def _title(hit: Hit) -> str:

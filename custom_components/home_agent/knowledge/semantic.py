@@ -6,10 +6,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import issue_registry as ir
 
-from ..const import DOMAIN, EVENT_VECTOR_QUERIED, LOGGER
+from ..const import EVENT_VECTOR_QUERIED, LOGGER
 from ..events import EventEmitter
+from ..issues import report, withdraw
 from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
 from .documents import KnowledgeDocument, Source
@@ -120,7 +120,7 @@ class SemanticIndex:
         if tasks:
             await asyncio.wait(tasks)
         for collection in self._odd:
-            ir.async_delete_issue(self._hass, DOMAIN, self._issue_id(collection))
+            withdraw(self._hass, self._issue_id(collection))
         if self._embedder is not None and (close := getattr(self._embedder, "async_close", None)):
             await close()
         if self._store is not None:
@@ -346,14 +346,12 @@ class SemanticIndex:
         if err.problem is StoreProblem.DIMENSION and collection not in self._odd:
             self._odd.add(collection)
             LOGGER.warning("%s: %s cannot be searched: %s", self._title, collection, err.detail)
-            ir.async_create_issue(
+            report(
                 self._hass,
-                DOMAIN,
                 self._issue_id(collection),
-                is_fixable=False,
-                severity=ir.IssueSeverity.WARNING,
-                translation_key="collection_mismatch",
-                translation_placeholders={"title": self._title, "collection": collection},
+                "collection_mismatch",
+                title=self._title,
+                collection=collection,
             )
 
     @callback
@@ -369,7 +367,7 @@ class SemanticIndex:
         """A collection was searched; take back what was said against it."""
         if collection in self._odd:
             self._odd.discard(collection)
-            ir.async_delete_issue(self._hass, DOMAIN, self._issue_id(collection))
+            withdraw(self._hass, self._issue_id(collection))
 
     def _issue_id(self, collection: str) -> str:
         """Return the id of the issue about a collection."""

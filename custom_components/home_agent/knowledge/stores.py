@@ -7,7 +7,6 @@ import shutil
 from typing import TYPE_CHECKING, Any
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.storage import STORAGE_DIR
 from homeassistant.requirements import RequirementsNotFound, async_process_requirements
@@ -24,6 +23,7 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
+from ..issues import report, withdraw
 from ..parts import async_part
 from ..vector.store import StoreProblem, VectorStore, VectorStoreError
 from .embedder import NUMPY
@@ -87,15 +87,7 @@ def _report(hass: HomeAssistant, entry_id: str, file: FileReport) -> None:
     kind = "unreadable" if file.state is FileState.UNREADABLE else "unwritable"
     issue_id = f"vectors_{kind}_{entry_id}_{file.path.name}"
     if file.state is FileState.WRITTEN:
-        ir.async_delete_issue(hass, DOMAIN, issue_id)
+        withdraw(hass, issue_id)
         return
     LOGGER.error("The vectors in %s are %s: %s", file.path, kind, file.detail)
-    ir.async_create_issue(
-        hass,
-        DOMAIN,
-        issue_id,
-        is_fixable=False,
-        severity=ir.IssueSeverity.WARNING,
-        translation_key=f"vectors_{kind}",
-        translation_placeholders={"path": str(file.path), "error": file.detail},
-    )
+    report(hass, issue_id, f"vectors_{kind}", path=str(file.path), error=file.detail)

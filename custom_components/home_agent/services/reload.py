@@ -14,6 +14,7 @@ from homeassistant.helpers.typing import ConfigType
 from ..agent.phrases import async_phrase
 from ..config.schemas import NATIVE_TOOLS
 from ..const import DOMAIN, LOGGER
+from ..issues import report, withdraw
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, Wrong
@@ -39,7 +40,7 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
         loader.async_load(hass, config.get(DOMAIN), RESERVED)
     for issue in list(ir.async_get(hass).issues.values()):
         if issue.translation_key == ISSUE and issue.domain == DOMAIN and issue.issue_id not in tools.wrong:
-            ir.async_delete_issue(hass, DOMAIN, issue.issue_id)
+            withdraw(hass, issue.issue_id)
     for issue_id, wrong in tools.wrong.items():
         await _async_report(hass, issue_id, wrong)
     tools.async_follow(partial(_offer, hass, tools))
@@ -64,15 +65,7 @@ async def _async_report(hass: HomeAssistant, issue_id: str, wrong: Wrong) -> Non
     for problem in wrong.problems:
         said = await async_phrase(hass, hass.config.language, f"problem_{problem.kind}", **problem.details)
         lines.append(f"- {_placed(hass, problem.place)}`{problem.path or wrong.name}` {said}.")
-    ir.async_create_issue(
-        hass,
-        DOMAIN,
-        issue_id,
-        is_fixable=False,
-        severity=ir.IssueSeverity.WARNING,
-        translation_key=ISSUE,
-        translation_placeholders={"tool": wrong.name, "problems": "\n".join(lines)},
-    )
+    report(hass, issue_id, ISSUE, tool=wrong.name, problems="\n".join(lines))
     LOGGER.warning("The custom tool %s is left out: %s", wrong.name, " ".join(lines))
 
 

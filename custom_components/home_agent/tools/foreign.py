@@ -8,9 +8,8 @@ from typing import Any, Final
 import unicodedata
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import issue_registry as ir
 
-from ..const import DOMAIN
+from ..issues import report, withdraw
 from ..regex import lazy
 from ..safety import firewall
 from ..safety.firewall_text import LOOKALIKES
@@ -73,17 +72,9 @@ def async_report_refused(hass: HomeAssistant, of: str, name: str, refused: Itera
     """Tell the household which tools are left out; `of` is an id of their server."""
     issue_id = f"{ISSUE}_{of}"
     if not (names := ", ".join(quoted(tool, MAX_NAME) for tool in refused)):
-        ir.async_delete_issue(hass, DOMAIN, issue_id)
+        withdraw(hass, issue_id)
         return
-    ir.async_create_issue(
-        hass,
-        DOMAIN,
-        issue_id,
-        is_fixable=False,
-        severity=ir.IssueSeverity.WARNING,
-        translation_key=ISSUE,
-        translation_placeholders={"name": name, "tools": names[:MAX_DESCRIPTION]},
-    )
+    report(hass, issue_id, ISSUE, name=name, tools=names[:MAX_DESCRIPTION])
 
 
 def fair(function: Mapping[str, Any]) -> Fair:

@@ -9,11 +9,11 @@ from typing import Any, Final
 import probatio
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
-from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.event import async_call_later
 
 from ...const import DOMAIN, LOGGER
 from ...errors import ToolExecutionError
+from ...issues import report, withdraw
 from ..foreign import async_fair, async_report_refused, imitates
 from ..json_schema import JsonSchema
 from ..other_apis import wire_name
@@ -146,14 +146,6 @@ class McpImport:
         """Raise a repair issue for a server that is away, or take it back."""
         issue_id = f"{UNREACHABLE}_{self.name}"
         if not error:
-            ir.async_delete_issue(self.hass, DOMAIN, issue_id)
+            withdraw(self.hass, issue_id)
             return
-        ir.async_create_issue(
-            self.hass,
-            DOMAIN,
-            issue_id,
-            is_fixable=False,
-            severity=ir.IssueSeverity.WARNING,
-            translation_key=UNREACHABLE,
-            translation_placeholders={"name": self.name, "error": error},
-        )
+        report(self.hass, issue_id, UNREACHABLE, name=self.name, error=error)
