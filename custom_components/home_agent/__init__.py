@@ -7,7 +7,6 @@ from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, EVENT_HOMEASSIS
 from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
 from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
 from homeassistant.helpers.event import async_call_later, async_track_time_interval
-from homeassistant.helpers.importlib import async_import_module
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 
@@ -31,6 +30,7 @@ from .const import (
     DOMAIN,
     EXTRACTION_EXTERNAL,
 )
+from .conversation_log import ConversationLog
 from .errors import AuthenticationError
 from .events import EventEmitter
 from .history import ConversationHistoryManager
@@ -47,7 +47,7 @@ from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
-from .parts import async_load_parts, speaks_up
+from .parts import async_load_parts, async_part, speaks_up
 from .pipelines import async_watch_pipelines
 from .proactive.book import ProactiveStore
 from .regex import compile_all
@@ -64,9 +64,6 @@ from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
 CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
 
 PLATFORMS = (Platform.AI_TASK, Platform.BUTTON, Platform.CONVERSATION, Platform.SENSOR)
-
-TELEGRAM_BRIDGE = f"{__name__}.channels.telegram.bridge"
-"""Loaded by those who want it."""
 
 CALM_SECONDS = 20
 """How long registries have to be quiet before the prompt is read ahead again."""
@@ -128,7 +125,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS])
     entry.async_on_unload(phones.async_start())
     if data.settings[CONF_TELEGRAM]:
-        telegram = await async_import_module(hass, TELEGRAM_BRIDGE)
+        telegram = await async_part(hass, "channels.telegram.bridge")
         entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
     async_register_own_api(hass, entry)
     _report_model(hass, entry, models)
@@ -182,7 +179,9 @@ def _tidy_regularly(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
     @callback
     def prune(*_: object) -> None:
-        data.shared.history.prune(data.settings[CONF_HISTORY_RETENTION_DAYS], entry.entry_id)
+        days = data.settings[CONF_HISTORY_RETENTION_DAYS]
+        data.shared.history.prune(days, entry.entry_id)
+        entry.async_create_background_task(hass, data.log.async_prune(days), "home_agent log")
 
     prune()
     entry.async_on_unload(async_track_time_interval(hass, prune, timedelta(days=1)))
@@ -292,6 +291,7 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
         await entry.runtime_data.indexer.async_stop()
         await entry.runtime_data.semantic.async_close()
         await entry.runtime_data.library.async_flush()
+        await entry.runtime_data.log.async_flush()
         await entry.runtime_data.confirmations.async_stop()
         for store in entry.runtime_data.shared.stores:
             await store.async_flush()
@@ -302,6 +302,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     """Forget the conversations and the index of an agent that is removed."""
     await async_remove_files(hass, entry.entry_id)
     await async_remove_library(hass, entry.entry_id)
+    await ConversationLog(hass, entry.entry_id, enabled=False).async_clear()
     if shared := hass.data.get(DATA_SHARED):
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
