@@ -45,8 +45,8 @@ class Timers:
         return len(self._timers) >= MAX_TIMERS
 
     def all(self) -> list[Timer]:
-        """Return all timers, the next one first."""
-        return sorted(self._timers.values(), key=lambda timer: (timer.due, timer.id))
+        """Return all timers, the next one first; of those due together the one that was set first."""
+        return sorted(self._timers.values(), key=lambda timer: timer.due)
 
     def stored(self) -> list[dict[str, Any]]:
         """Return all that is to be written; called in a worker thread."""
