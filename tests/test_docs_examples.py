@@ -25,6 +25,8 @@ from .indexed import equipped
 from .servers.loopback import Captured
 from .servers.model_server import ModelServer
 from .servers.replies import Reply, reset, text, tool_calls
+from .servers.rest_server import RestServer
+from .test_mcp_import import Changing, described
 
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 
@@ -73,16 +75,23 @@ def is_tools(example: Any) -> bool:
 
 @pytest.mark.parametrize("example", [found for found in examples("yaml") if is_tools(found)])
 async def test_tool_examples(
-    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path, example: str
+    hass: HomeAssistant, model_server: ModelServer, rest_server: RestServer, tmp_path: Path, example: str
 ) -> None:
-    """Every tool is right and reaches the model."""
+    """Every tool is right and reaches the model; of a whole server, all that it offers."""
     agent = await async_agent(hass, model_server)
+    server = Changing(rest_server, [described("search_recipes"), described("debug_dump")])
+    example = example.replace("http://192.168.1.9:8000/mcp", server.url)
     secrets = "".join(f"{name}: sesame\n" for name in re.findall(r"!secret (\w+)", example))
     await async_write(hass, tmp_path, "", secrets)
     await hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, example)
     said = await async_reload(hass)
     assert reported(hass) == {}
-    assert said["tools"] == re.findall(r"- name: (\w+)", example)
+    entries = yaml.safe_load(re.sub(r"!secret \w+", "x", example))[DOMAIN]["custom_tools"]
+    whole = [entry["handler"]["type"] == "mcp" and "tool" not in entry["handler"] for entry in entries]
+    assert said["tools"] == [
+        f"{entry['name']}_search_recipes" if all_of_it else entry["name"]
+        for entry, all_of_it in zip(entries, whole, strict=True)
+    ]
     model_server.clear()
     await agent.say("Hello")
     offered = {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
