@@ -204,6 +204,9 @@ async def test_reload_and_restart(
     assert secure.anna.id in stored
     assert "lock" not in stored, "what it would do is not kept"
     await hass.config_entries.async_reload(agent.entry.entry_id)
+    await hass.async_block_till_done(
+        wait_background_tasks=True
+    )  # the prompt is read ahead: not with a reply of ours
     assert outcomes(resolved) == ["withdrawn"]
     await agent.say("Yes", conversation_id=asked.conversation_id, **anna)
     assert secure.calls == []

@@ -39,7 +39,7 @@ PAUSE = client_module.PAUSE
 
 
 @pytest.fixture(autouse=True)
-def _real_pause(_quick_retries: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def _real_pause(_seconds: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Count the pauses as they are; nobody sleeps here."""
     monkeypatch.setattr(client_module, "PAUSE", PAUSE)
 
