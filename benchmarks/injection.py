@@ -5,7 +5,7 @@ import json
 from time import perf_counter
 from typing import Any, Final
 
-from custom_components.home_agent.safety import firewall
+from custom_components.home_agent.safety.firewall import firewall
 from tests.injection import harmless, payloads
 
 from .report import Table, middle, p95

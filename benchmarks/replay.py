@@ -13,9 +13,9 @@ from custom_components.home_agent.agent.speech import SpeechFilter
 from custom_components.home_agent.agent.written_calls import WrittenCalls
 from custom_components.home_agent.const import CONF_POLICY_ALLOWED
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.candidates import PROTECTED_DOMAINS
-from custom_components.home_agent.tools.dialect_calls import INTENTS, TEXT_NAMES, squashed
+from custom_components.home_agent.tools.calls.dialect_calls import INTENTS, TEXT_NAMES, squashed
 from custom_components.home_agent.tools.handler import ToolHandler
+from custom_components.home_agent.tools.resolving.candidates import PROTECTED_DOMAINS
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError

@@ -8,8 +8,8 @@ from typing import Any
 
 import aiohttp
 
-from custom_components.home_agent.agent.sentence_kind import Kind, kind_of
-from custom_components.home_agent.agent.truth import ClaimGate
+from custom_components.home_agent.agent.claims.gate import ClaimGate
+from custom_components.home_agent.agent.claims.sentence_kind import Kind, kind_of
 from homeassistant.components import conversation
 from homeassistant.components.conversation.chat_log import async_get_chat_log
 from homeassistant.const import STATE_OFF, STATE_ON

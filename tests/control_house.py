@@ -7,8 +7,8 @@ from pytest_homeassistant_custom_component.common import setup_test_component_pl
 
 from custom_components.home_agent.errors import PermissionDenied, ToolExecutionError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from custom_components.home_agent.tools.actions import is_vetted
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
+from custom_components.home_agent.tools.control.actions import is_vetted
 from custom_components.home_agent.tools.ha_control import ControlTool
 from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
 from homeassistant.components.cover import CoverDeviceClass, CoverEntity, CoverEntityFeature

@@ -4,8 +4,8 @@ from importlib import import_module
 
 import pytest
 
-from custom_components.home_agent.tools.actions import ACTIONS, ANY, GATED_DOMAINS, VERBS, is_vetted
-from custom_components.home_agent.tools.parameter_table import PARAMETERS, STEP_SERVICES, STEPS
+from custom_components.home_agent.tools.control.actions import ACTIONS, ANY, GATED_DOMAINS, VERBS, is_vetted
+from custom_components.home_agent.tools.control.parameter_table import PARAMETERS, STEP_SERVICES, STEPS
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 

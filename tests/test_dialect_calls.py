@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.tools.dialect_calls import UNPARSED, adapt, is_known
+from custom_components.home_agent.tools.calls.dialect_calls import UNPARSED, adapt, is_known
+from custom_components.home_agent.tools.calls.repair import fit
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.ha_query import QueryTool
-from custom_components.home_agent.tools.repair import fit
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 

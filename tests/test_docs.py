@@ -28,8 +28,8 @@ from custom_components.home_agent.inference.models import Endpoint
 from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.timers.records import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
-from custom_components.home_agent.tools.actions import ACTIONS, GATED_DOMAINS, is_vetted
-from custom_components.home_agent.tools.parameter_table import PARAMETERS, STEPS
+from custom_components.home_agent.tools.control.actions import ACTIONS, GATED_DOMAINS, is_vetted
+from custom_components.home_agent.tools.control.parameter_table import PARAMETERS, STEPS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.selector import (
     BooleanSelector,

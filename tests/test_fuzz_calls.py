@@ -14,9 +14,15 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.dialect_calls import INTENTS, TEXT_NAMES, UNPARSED, adapt, is_known
-from custom_components.home_agent.tools.repair import fit
-from custom_components.home_agent.tools.text_calls import read_calls
+from custom_components.home_agent.tools.calls.dialect_calls import (
+    INTENTS,
+    TEXT_NAMES,
+    UNPARSED,
+    adapt,
+    is_known,
+)
+from custom_components.home_agent.tools.calls.repair import fit
+from custom_components.home_agent.tools.calls.text_calls import read_calls
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, callback

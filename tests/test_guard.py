@@ -12,8 +12,9 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 from custom_components.home_agent import const
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.actions import ACTIONS, GATED_DOMAINS
+from custom_components.home_agent.tools import own_calls
 from custom_components.home_agent.tools.base import ServiceCall
+from custom_components.home_agent.tools.control.actions import ACTIONS, GATED_DOMAINS
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import trace
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -29,6 +30,8 @@ from .servers.replies import reset, text, tool_calls
 INTEGRATION = Path(const.__file__).parent
 LIGHT = "light.kitchen_ceiling"
 GUARD = "tools/guard.py"
+OWN = "tools/own_calls.py"
+"""What no model has a part in: each domain stands there by name."""
 EVENTS = [value for name, value in vars(const).items() if name.startswith("EVENT_")]
 
 
@@ -59,7 +62,13 @@ class TestOneWay:
                 for attribute in attributes_called(source)
             )
         }
-        assert calling == {GUARD}
+        assert calling == {GUARD, OWN}
+
+    def test_what_is_called_without_a_model(self) -> None:
+        """Messages, announcements, the automation that was approved, the bot; nothing else."""
+        assert set(own_calls.SECONDS) == {"notify", "assist_satellite", "automation", "telegram_bot"}
+        source = (INTEGRATION / OWN).read_text(encoding="utf-8")
+        assert source.count("services.async_call") == 1
 
     def test_services_are_called_with_a_context(self) -> None:
         """Two may be any service that was let through; the others name what they are for."""

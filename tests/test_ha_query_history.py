@@ -10,7 +10,7 @@ from pytest_homeassistant_custom_component.components.recorder.common import asy
 
 from custom_components.home_agent.errors import ToolExecutionError, ValidationError
 from custom_components.home_agent.knowledge.house import House
-from custom_components.home_agent.tools import recorder_history
+from custom_components.home_agent.tools.query import recorder_history
 from homeassistant.components.recorder import Recorder, get_instance
 from homeassistant.components.recorder.models import StatisticMeanType
 from homeassistant.components.recorder.statistics import async_import_statistics

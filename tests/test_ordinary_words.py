@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from custom_components.home_agent.safety.private_names import ordinary_words
+from custom_components.home_agent.safety.sanitizer.private_names import ordinary_words
 from scripts.lib.ordinary_words import CITIES, GIVEN_NAMES, LEAST_INTEGRATIONS, common, ordinary
 
 

@@ -6,10 +6,10 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.actions import ACTIONS
-from custom_components.home_agent.tools.control_args import read_verb
-from custom_components.home_agent.tools.parameters import TARGET_KEYS, clean, normalise
-from custom_components.home_agent.tools.values import Units
+from custom_components.home_agent.tools.control.actions import ACTIONS
+from custom_components.home_agent.tools.control.arguments import read_verb
+from custom_components.home_agent.tools.control.parameters import TARGET_KEYS, clean, normalise
+from custom_components.home_agent.tools.control.values import Units
 from homeassistant.const import UnitOfTemperature
 
 

@@ -6,10 +6,10 @@ import probatio
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
+from custom_components.home_agent.tools.calls.repair import READING, RULES, fit
+from custom_components.home_agent.tools.calls.validation import MAX_ERROR
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.ha_query import QueryTool
-from custom_components.home_agent.tools.repair import READING, RULES, fit
-from custom_components.home_agent.tools.validation import MAX_ERROR
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import config_validation as cv, llm
 

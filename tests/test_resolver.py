@@ -8,8 +8,8 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.tools.base import Speaker
-from custom_components.home_agent.tools.matching import distance, fold, word_similarity
-from custom_components.home_agent.tools.resolver import Target, resolve, says_all
+from custom_components.home_agent.tools.resolving.matching import distance, fold, word_similarity
+from custom_components.home_agent.tools.resolving.resolver import Target, resolve, says_all
 from homeassistant.core import Context
 
 ON = frozenset(("light", "switch", "fan", "vacuum", "media_player", "automation"))

@@ -5,9 +5,13 @@ from pathlib import Path
 from hypothesis import assume, given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.safety.private_names import Names, build_finder, ordinary_words
-from custom_components.home_agent.safety.private_patterns import Kind, find_patterns
-from custom_components.home_agent.safety.sanitizer import Sanitized, Sanitizer
+from custom_components.home_agent.safety.sanitizer.private_names import (
+    Names,
+    build_finder,
+    ordinary_words,
+)
+from custom_components.home_agent.safety.sanitizer.private_patterns import Kind, find_patterns
+from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer
 from custom_components.home_agent.vector.text import fold
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er

@@ -6,7 +6,7 @@ import pytest
 
 from custom_components.home_agent.agent.speech import SpeechFilter
 from custom_components.home_agent.agent.written_calls import WrittenCalls
-from custom_components.home_agent.tools.dialect_calls import TEXT_NAMES, UNPARSED
+from custom_components.home_agent.tools.calls.dialect_calls import TEXT_NAMES, UNPARSED
 from homeassistant.core import HomeAssistant
 
 from .agent import async_agent, speech

@@ -10,9 +10,9 @@ from typing import Any
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.script_gate import claim_gate
-from custom_components.home_agent.agent.sentence_kind import Kind, kind_of
-from custom_components.home_agent.agent.truth import ClaimGate
+from custom_components.home_agent.agent.claims.gate import ClaimGate
+from custom_components.home_agent.agent.claims.script_gate import claim_gate
+from custom_components.home_agent.agent.claims.sentence_kind import Kind, kind_of
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import chat_session

@@ -257,7 +257,15 @@ def _report_model(hass: HomeAssistant, entry: HomeAgentConfigEntry, models: list
     if not models or model in models:
         withdraw(hass, issue_id)
         return
-    report(hass, issue_id, "model_missing", title=entry.title, model=model, models=", ".join(models[:10]))
+    report(
+        hass,
+        issue_id,
+        "model_missing",
+        fix={"entry_id": entry.entry_id},
+        title=entry.title,
+        model=model,
+        models=", ".join(models[:10]),
+    )
 
 
 @callback
@@ -269,7 +277,7 @@ def _report_extraction(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None
     if not wanted or not external or entry.runtime_data.extractor.model == EXTRACTION_EXTERNAL:
         withdraw(hass, issue_id)
         return
-    report(hass, issue_id, "extraction_llm_off", title=entry.title)
+    report(hass, issue_id, "extraction_llm_off", fix={"entry_id": entry.entry_id}, title=entry.title)
 
 
 def _setup_error(err: ModelServerError) -> ConfigEntryError | ConfigEntryNotReady | ConfigEntryAuthFailed:

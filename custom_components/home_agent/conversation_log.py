@@ -17,7 +17,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.file import write_utf8_file_atomic
 
 from .const import DOMAIN, LOGGER
-from .safety.private_patterns import find_numbers, find_patterns
+from .safety.sanitizer.private_patterns import find_numbers, find_patterns
 from .vector.text import fold
 
 FOLDER: Final = "conversations"

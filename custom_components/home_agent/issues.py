@@ -1,5 +1,7 @@
 """Repair issues: what the household is told in Settings, Repairs."""
 
+from collections.abc import Mapping
+
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
 
@@ -15,14 +17,19 @@ def report(
     *,
     severity: ir.IssueSeverity = ir.IssueSeverity.WARNING,
     persistent: bool = False,
+    fix: Mapping[str, str] | None = None,
     **placeholders: str,
 ) -> None:
-    """Raise or renew an issue; `key` is that of its sentences, `persistent` keeps it over a restart."""
+    """Raise or renew an issue; `key` is that of its sentences, `persistent` keeps it over a restart.
+
+    `fix` is what repairs.py needs to mend it on a click; without it a person has to.
+    """
     ir.async_create_issue(
         hass,
         DOMAIN,
         issue_id,
-        is_fixable=False,
+        data=None if fix is None else dict(fix),
+        is_fixable=fix is not None,
         is_persistent=persistent,
         severity=severity,
         translation_key=key,

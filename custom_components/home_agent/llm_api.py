@@ -19,8 +19,8 @@ from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .safety.disclosure import Disclosure
 from .tools.base import HomeAgentTool
+from .tools.calls.json_schema import JsonSchema, serialize
 from .tools.handler import ToolHandler
-from .tools.json_schema import JsonSchema, serialize
 from .tools.turn_calls import TurnCalls
 
 NAME = "Home Agent"

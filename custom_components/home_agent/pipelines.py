@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from homeassistant.const import Platform
 from homeassistant.core import Context, HomeAssistant, callback
@@ -15,7 +16,10 @@ from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .safety.verdict import Verdict
-from .tools.actions import ACTIONS
+from .tools.control.actions import ACTIONS
+
+if TYPE_CHECKING:
+    from homeassistant.components.assist_pipeline.pipeline import Pipeline
 
 INTERVAL = timedelta(minutes=15)
 MAX_NAMED = 5
@@ -43,17 +47,27 @@ def async_watch_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> C
 @callback
 def async_check_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Raise a repair issue for pipelines that prefer local sentences past the policy, or take it back."""
-    names = _bypassing(hass, entry)
-    if not names or not _restricts_something(hass, entry):
+    found = _bypassing(hass, entry)
+    if not found or not _restricts_something(hass, entry):
         withdraw(hass, _issue_id(entry))
         return
     report(
         hass,
         _issue_id(entry),
         "prefer_local_bypass",
+        fix={"entry_id": entry.entry_id},
         title=entry.title,
-        pipelines=", ".join(names[:MAX_NAMED]),
+        pipelines=", ".join(pipeline.name for pipeline in found[:MAX_NAMED]),
     )
+
+
+async def async_end_bypass(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Have the agent asked first by all assistants that are its own."""
+    from homeassistant.components.assist_pipeline import async_update_pipeline  # noqa: PLC0415
+
+    for pipeline in _bypassing(hass, entry):
+        await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
+    async_check_pipelines(hass, entry)
 
 
 def _issue_id(entry: HomeAgentConfigEntry) -> str:
@@ -61,7 +75,7 @@ def _issue_id(entry: HomeAgentConfigEntry) -> str:
     return f"prefer_local_bypass_{entry.entry_id}"
 
 
-def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[str]:
+def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipeline]:
     """Return the pipelines with this agent that ask Home Assistant's own sentences first."""
     if "assist_pipeline" not in hass.config.components:
         return []
@@ -69,7 +83,7 @@ def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[str]:
 
     agent = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
     return [
-        pipeline.name
+        pipeline
         for pipeline in async_get_pipelines(hass)
         if pipeline.prefer_local_intents and pipeline.conversation_engine in (agent, entry.entry_id)
     ]

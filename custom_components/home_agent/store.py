@@ -105,6 +105,7 @@ class KeptStore(Store[Content]):
             "store_unreadable",
             severity=ir.IssueSeverity.ERROR,
             persistent=True,
+            fix={"path": aside},
             store=self.key,
             path=aside,
         )

@@ -16,7 +16,7 @@ import sys
 from textwrap import fill
 from typing import Any, Final
 
-from custom_components.home_agent.safety.private_names import ORDINARY_FILE
+from custom_components.home_agent.safety.sanitizer.private_names import ORDINARY_FILE
 from custom_components.home_agent.vector.text import fold
 import homeassistant.components
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from homeassistant.core import HomeAssistant
 
 from ..safety.frozen import Frozen, FrozenCall, FrozenLook
-from ..tools.actions import ACTIONS
-from ..tools.readback import Expectation, Settling
+from ..tools.control.actions import ACTIONS
+from ..tools.control.readback import Expectation, Settling
 from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
 from .questions import GENERIC, MAX_ASKED, names, parts, receiver, receivers_of, tool_name

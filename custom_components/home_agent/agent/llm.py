@@ -21,13 +21,13 @@ from ..const import (
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
 from ..inference.router import Build
+from .claims.gate import ClaimGate
+from .claims.script_gate import claim_gate
+from .claims.sentence_kind import Kind
 from .model_errors import as_agent_error
 from .phrases import async_phrase
 from .pictures import beside_pictures
-from .script_gate import claim_gate
-from .sentence_kind import Kind
 from .streaming import LogDelta, StreamingMixin
-from .truth import ClaimGate
 from .turn import Turn
 
 MAX_SHORTENED = 4

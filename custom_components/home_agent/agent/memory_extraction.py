@@ -10,9 +10,9 @@ from ..const import (
     CONF_MEMORY_EXTRACTION,
 )
 from ..memory.extraction.extractor import Exchange
+from .claims.sentence_kind import Kind, kind_of
 from .fitting import FittingMixin
 from .messages import from_contents
-from .sentence_kind import Kind, kind_of
 from .summarizer import Spoken
 from .turn import Turn
 

@@ -9,8 +9,8 @@ from homeassistant.components import conversation
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..entity import HomeAgentBaseEntity
-from ..safety import firewall
-from ..safety.taint import OWN_DOMAINS, is_suspicious, outside_states
+from ..safety.firewall import firewall
+from ..safety.firewall.taint import OWN_DOMAINS, is_suspicious, outside_states
 from ..tools.base import HomeAgentTool
 from ..vector.text import quoted
 from .turn import Turn

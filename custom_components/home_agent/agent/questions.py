@@ -6,8 +6,8 @@ from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 
 from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
-from ..tools.candidates import plain
 from ..tools.other_apis import inner_name
+from ..tools.resolving.candidates import plain
 from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
 

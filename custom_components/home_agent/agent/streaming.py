@@ -14,11 +14,11 @@ from ..const import HEARTBEAT_SECONDS
 from ..inference.models import Delta, ToolCall
 from ..safety.redaction import UNPARSED
 from ..tools.results import plain_json
+from .claims.gate import ClaimGate
 from .fitting import FittingMixin
 from .phrases import async_phrase
 from .reply import Reply
 from .speech import Spoken
-from .truth import ClaimGate
 from .turn import Turn
 from .written_calls import WrittenCalls
 

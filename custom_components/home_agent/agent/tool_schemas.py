@@ -12,8 +12,8 @@ from homeassistant.helpers import llm
 from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool
+from ..tools.calls.json_schema import serialize
 from ..tools.foreign import async_fair, async_report_refused
-from ..tools.json_schema import serialize
 from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
 
 

@@ -7,8 +7,8 @@ from homeassistant.helpers import llm
 
 from ..inference.calls import new_call_id
 from ..safety.redaction import UNPARSED
-from ..tools.dialect_calls import is_known
-from ..tools.text_calls import MAX_CALLS, MAX_CHARS, read_calls, stands_alone
+from ..tools.calls.dialect_calls import is_known
+from ..tools.calls.text_calls import MAX_CALLS, MAX_CHARS, read_calls, stands_alone
 
 
 @dataclass(slots=True)

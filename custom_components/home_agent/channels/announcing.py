@@ -15,7 +15,7 @@ from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..timers.records import Timer
-from ..tools.guard import async_announce, async_notify
+from ..tools.own_calls import async_announce, async_notify
 from .people import People
 
 SATELLITE: Final = "assist_satellite"

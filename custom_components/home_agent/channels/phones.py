@@ -19,7 +19,7 @@ from ..safety.confirmation import (
     PendingAction,
     Refusal,
 )
-from ..tools.guard import async_notify
+from ..tools.own_calls import async_notify
 from .notify_targets import Route, read_targets, route_to, user_id_of
 
 EVENT_PHONE = "mobile_app_notification_action"

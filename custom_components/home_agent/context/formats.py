@@ -9,7 +9,7 @@ from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from ..tools.plain_values import plain
+from ..tools.calls.plain_values import plain
 from ..vector.text import clean, quoted
 from .states import describe_state
 

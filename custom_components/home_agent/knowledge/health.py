@@ -157,7 +157,14 @@ class Health:
     def _report(self, part: Part) -> None:
         """Raise the repair issue of a part."""
         fault = self.faults[part]
-        report(self._hass, self._issue_id(part), fault.issue, title=self._title, error=fault.detail)
+        report(
+            self._hass,
+            self._issue_id(part),
+            fault.issue,
+            fix={"entry_id": self._entry_id},
+            title=self._title,
+            error=fault.detail,
+        )
 
     def _issue_id(self, part: Part) -> str:
         """Return the id of a part's issue."""

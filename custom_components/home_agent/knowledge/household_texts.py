@@ -113,7 +113,14 @@ class HouseholdTexts:
             withdraw(self._hass, issue_id)
             return
         LOGGER.warning("%s: there is no collection %s; it is left out", self._title, collection)
-        report(self._hass, issue_id, "collection_missing", title=self._title, collection=collection)
+        report(
+            self._hass,
+            issue_id,
+            "collection_missing",
+            fix={"entry_id": self._entry_id, "collection": collection},
+            title=self._title,
+            collection=collection,
+        )
 
 
 def _title(hit: Hit) -> str:

@@ -350,6 +350,7 @@ class SemanticIndex:
                 self._hass,
                 self._issue_id(collection),
                 "collection_mismatch",
+                fix={"entry_id": self._entry_id, "collection": collection},
                 title=self._title,
                 collection=collection,
             )

@@ -90,4 +90,5 @@ def _report(hass: HomeAssistant, entry_id: str, file: FileReport) -> None:
         withdraw(hass, issue_id)
         return
     LOGGER.error("The vectors in %s are %s: %s", file.path, kind, file.detail)
-    report(hass, issue_id, f"vectors_{kind}", path=str(file.path), error=file.detail)
+    fix = {"path": str(file.path)} if file.state is FileState.UNREADABLE else None
+    report(hass, issue_id, f"vectors_{kind}", fix=fix, path=str(file.path), error=file.detail)

@@ -21,7 +21,7 @@ from homeassistant.util.file import WriteError, write_utf8_file_atomic
 from homeassistant.util.yaml import dump
 
 from ..const import DOMAIN
-from ..tools.guard import async_reload_automation
+from ..tools.own_calls import async_reload_automation
 
 AUTOMATION: Final = "automation"
 MOST_BYTES: Final = 10_000_000

@@ -18,8 +18,8 @@ from ..const import (
     LOGGER,
 )
 from ..errors import HomeAgentError
-from ..tools.candidates import plain
-from ..tools.guard import async_notify
+from ..tools.own_calls import async_notify
+from ..tools.resolving.candidates import plain
 from .book import Book
 from .hours import Hours
 

@@ -7,17 +7,17 @@ from typing import Any
 from homeassistant.core import State
 from homeassistant.helpers import llm
 
-from ..agent.script_gate import claim_gate
+from ..agent.claims.script_gate import claim_gate
 from ..errors import HomeAgentError
 from ..knowledge.records import HouseSnapshot
 from ..knowledge.speaker import Speaker
-from ..tools.actions import domains_of
-from ..tools.control_args import asks_about_state, read_args
-from ..tools.planning import plan
-from ..tools.repair import fit
-from ..tools.resolver import resolve
-from ..tools.targets import Target
-from ..tools.values import Units
+from ..tools.calls.repair import fit
+from ..tools.control.actions import domains_of
+from ..tools.control.arguments import asks_about_state, read_args
+from ..tools.control.planning import plan
+from ..tools.control.values import Units
+from ..tools.resolving.resolver import resolve
+from ..tools.resolving.targets import Target
 from .cases import Case
 
 CONTROL, QUERY = "ha_control", "ha_query"

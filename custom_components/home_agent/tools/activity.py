@@ -16,9 +16,9 @@ from homeassistant.util.json import JsonValueType
 from ..errors import ValidationError
 from ..safety.ledger import Deed, Ledger, Shown
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
+from .control.planning import Plan
+from .control.restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
 from .ha_control import Outcome, async_carry_out, entity_locks
-from .planning import Plan
-from .restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6

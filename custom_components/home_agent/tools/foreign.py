@@ -11,8 +11,8 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..issues import report, withdraw
 from ..regex import lazy
-from ..safety import firewall
-from ..safety.firewall_text import LOOKALIKES
+from ..safety.firewall import firewall
+from ..safety.firewall.text import LOOKALIKES
 from ..vector.text import clean, quoted
 
 MAX_NAME: Final = 128

@@ -14,7 +14,7 @@ import probatio
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
-from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD
+from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
 from homeassistant.helpers import intent, llm
@@ -29,18 +29,13 @@ from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
 from ..safety.verdict import Verdict
-from .actions import GATED_DOMAINS
 from .base import HomeAgentTool, ServiceCall
+from .control.actions import GATED_DOMAINS
 from .intents import predicted_calls
 from .looking import Looking
 from .other_apis import inner_name, intent_of, script_of
 from .results import envelope
-from .vetted import ANNOUNCE, NOTIFY, REACHING, READS, is_offered
-
-NOTIFY_SECONDS = 10
-"""How long a notify service may take."""
-ANNOUNCE_SECONDS = 60
-"""How long a satellite may take to say something: it speaks first, then it answers."""
+from .vetted import NOTIFY, REACHING, READS, is_offered
 
 TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
 
@@ -359,42 +354,3 @@ def _in_words(call: ServiceCall) -> Iterator[None]:
         # A door may quote its code, and this goes into ledger, audit log and result.
         problem = f"{call.domain}.{call.service} failed: {err}"
         raise ToolExecutionError(without_secrets(problem, call.data)) from err
-
-
-async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any], context: Context) -> None:
-    """Send words of our own to a notify target that the household has chosen; no model has a part in it.
-
-    Raises ToolExecutionError if they cannot be sent.
-    """
-    try:
-        async with asyncio.timeout(NOTIFY_SECONDS):
-            await hass.services.async_call("notify", service, dict(data), blocking=True, context=context)
-    except Exception as err:  # notify services are anybody's and raise anything
-        raise ToolExecutionError(f"notify.{service}: {str(err) or type(err).__name__}") from err
-
-
-async def async_reload_automation(hass: HomeAssistant, automation_id: str, context: Context) -> None:
-    """Have one automation loaded that an administrator has approved.
-
-    Raises ToolExecutionError if that fails.
-    """
-    try:
-        await hass.services.async_call(
-            "automation", SERVICE_RELOAD, {CONF_ID: automation_id}, blocking=True, context=context
-        )
-    except (HomeAssistantError, probatio.Invalid) as err:
-        raise ToolExecutionError(f"automation.{SERVICE_RELOAD}: {err}") from err
-
-
-async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> None:
-    """Say words of our own on the satellite where somebody has asked for them; no model chooses which.
-
-    Raises ToolExecutionError if it does not say them.
-    """
-    domain, service = ANNOUNCE
-    data, context = {ATTR_ENTITY_ID: entity_id, "message": message}, Context()
-    try:
-        async with asyncio.timeout(ANNOUNCE_SECONDS):
-            await hass.services.async_call(domain, service, data, blocking=True, context=context)
-    except Exception as err:  # satellites are anybody's and raise anything
-        raise ToolExecutionError(f"{domain}.{service}: {str(err) or type(err).__name__}") from err

@@ -9,8 +9,8 @@ from homeassistant.helpers import llm
 
 from ..const import DOMAIN
 from ..safety.redaction import redacted
+from .calls.json_schema import serialize
 from .handler import ToolHandler
-from .json_schema import serialize
 from .turn_calls import TurnCalls
 
 

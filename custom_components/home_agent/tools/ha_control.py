@@ -18,16 +18,16 @@ from ..const import DOMAIN
 from ..context.states import describe_state
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from .actions import GATED_DOMAINS, domains_of
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
-from .candidates import protected
-from .control_args import ControlSchema, asks_about_state, read_args
-from .direction import contradicts
-from .matching import NAMES, name_index
-from .planning import Plan, plan
-from .readback import Settling
-from .resolver import resolve
-from .values import Units
+from .control.actions import GATED_DOMAINS, domains_of
+from .control.arguments import ControlSchema, asks_about_state, read_args
+from .control.direction import contradicts
+from .control.planning import Plan, plan
+from .control.readback import Settling
+from .control.values import Units
+from .resolving.candidates import protected
+from .resolving.matching import NAMES, name_index
+from .resolving.resolver import resolve
 
 MAX_TARGETS = 200
 MAX_ERROR = 500

@@ -20,15 +20,15 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
-from ..safety.taint import outside_reports
+from ..safety.firewall.taint import outside_reports
 from .base import HomeAgentTool, ToolRun, as_list
-from .durations import format_local, parse_period
-from .entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
-from .history_summary import Kind, as_number, summarize
-from .plain_values import one_line
-from .query_targets import find_all
-from .recorder_history import Wanted, async_read
-from .targets import Target
+from .calls.plain_values import one_line
+from .control.durations import format_local, parse_period
+from .query.entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
+from .query.history_summary import Kind, as_number, summarize
+from .query.recorder_history import Wanted, async_read
+from .query.targets import find_all
+from .resolving.targets import Target
 
 MAX_ENTITIES: Final = 50
 MAX_HISTORY_ENTITIES: Final = 20

@@ -23,18 +23,18 @@ from ..errors import HomeAgentError, ToolNotFound, ValidationError
 from ..events import EventEmitter
 from ..knowledge.house import House
 from ..knowledge.speaker import Speaker
-from ..safety import firewall
 from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
+from ..safety.firewall import firewall
+from ..safety.firewall.taint import comes_from_outside, has_text, is_suspicious
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.redaction import UNPARSED, redacted, without_secrets
-from ..safety.taint import comes_from_outside, has_text, is_suspicious
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .calls.dialect_calls import Adapted, adapt
+from .calls.repair import fit
 from .custom.service import ServiceTool
-from .dialect_calls import Adapted, adapt
 from .guard import Guard, nobody
-from .repair import fit
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
 

@@ -20,11 +20,11 @@ from ..knowledge.household_texts import USE, HouseholdTexts, Passage
 from ..knowledge.search import KnowledgeSearch, Question
 from ..vector.text import clean
 from .base import HomeAgentTool, ToolRun
-from .durations import format_local
+from .calls.plain_values import one_line
+from .control.durations import format_local
 from .ha_query import async_read_permission
-from .plain_values import one_line
-from .query_targets import find_all
-from .targets import Target
+from .query.targets import find_all
+from .resolving.targets import Target
 
 MAX_DOCUMENTS: Final = 8
 MAX_TITLES: Final = 20

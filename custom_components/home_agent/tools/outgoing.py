@@ -14,10 +14,10 @@ from ..memory.profile_records import Sensitivity
 from ..memory.visibility import is_entry_visible, is_visible
 from ..safety.audit import AuditKind
 from ..safety.disclosure import Disclosure
-from ..safety.private_patterns import Kind
 from ..safety.redaction import redacted
-from ..safety.sanitizer import Sanitized, Sanitizer, Sending, Shortened
-from ..safety.shortening import LEFT_OUT, STATES, Untold
+from ..safety.sanitizer.private_patterns import Kind
+from ..safety.sanitizer.sanitizer import Sanitized, Sanitizer, Sending, Shortened
+from ..safety.sanitizer.shortening import LEFT_OUT, STATES, Untold
 from .base import ToolRun
 
 OF_STATES: Final = frozenset({Kind.ROOM, Kind.PLACE, Kind.DEVICE, Kind.ENTITY_ID})

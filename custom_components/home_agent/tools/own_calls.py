@@ -1,29 +1,67 @@
-"""Calls of our own, in which no model has a part: to what the household has named."""
+"""Calls of our own, in which no model has a part: to what the household has named.
+
+Each goes to one domain, which stands here.
+"""
 
 import asyncio
 from collections.abc import Mapping
 from typing import Any, Final
 
+from homeassistant.const import ATTR_ENTITY_ID, CONF_ID, SERVICE_RELOAD
 from homeassistant.core import Context, HomeAssistant
 
 from ..errors import ToolExecutionError
 
+NOTIFY: Final = "notify"
+SATELLITE: Final = "assist_satellite"
+AUTOMATION: Final = "automation"
 TELEGRAM: Final = "telegram_bot"
-TELEGRAM_SECONDS: Final = 30
+
+SECONDS: Final[Mapping[str, int]] = {NOTIFY: 10, SATELLITE: 60, AUTOMATION: 30, TELEGRAM: 30}
+"""How long each may take; an announcement is spoken to its end."""
+
+
+async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any], context: Context) -> None:
+    """Send words of our own to a notify target of the options. Raises ToolExecutionError."""
+    await _async_call(hass, NOTIFY, service, data, context)
+
+
+async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> None:
+    """Say words of our own on the satellite where somebody has asked for them. Raises ToolExecutionError."""
+    data = {ATTR_ENTITY_ID: entity_id, "message": message}
+    await _async_call(hass, SATELLITE, "announce", data, Context())
+
+
+async def async_reload_automation(hass: HomeAssistant, automation_id: str, context: Context) -> None:
+    """Have one automation loaded that an administrator has approved. Raises ToolExecutionError."""
+    await _async_call(hass, AUTOMATION, SERVICE_RELOAD, {CONF_ID: automation_id}, context)
 
 
 async def async_telegram(
     hass: HomeAssistant, service: str, data: Mapping[str, Any], *, answers: bool = False
 ) -> dict[str, Any]:
-    """Call a service of the Telegram bot; return its response where one is wanted.
+    """Call a service of the Telegram bot for a chat of the options; return its response where one is wanted.
 
-    Raises ToolExecutionError if that fails.
+    Raises ToolExecutionError.
     """
+    return await _async_call(hass, TELEGRAM, service, data, Context(), answers=answers)
+
+
+async def _async_call(
+    hass: HomeAssistant,
+    domain: str,
+    service: str,
+    data: Mapping[str, Any],
+    context: Context,
+    *,
+    answers: bool = False,
+) -> dict[str, Any]:
+    """Call a service. Raises ToolExecutionError for whatever goes wrong: these raise anything."""
     try:
-        async with asyncio.timeout(TELEGRAM_SECONDS):
+        async with asyncio.timeout(SECONDS[domain]):
             response = await hass.services.async_call(
-                TELEGRAM, service, dict(data), blocking=True, context=Context(), return_response=answers
+                domain, service, dict(data), blocking=True, context=context, return_response=answers
             )
-    except Exception as err:  # the bot's library raises anything
-        raise ToolExecutionError(f"{TELEGRAM}.{service}: {str(err) or type(err).__name__}") from err
+    except Exception as err:
+        raise ToolExecutionError(f"{domain}.{service}: {str(err) or type(err).__name__}") from err
     return dict(response or {})

@@ -15,8 +15,8 @@ from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure, Tells, told_by
 from ..safety.frozen import Draft
+from .calls.validation import MAX_ERROR, with_request
 from .quality import Fit, Verdict
-from .validation import MAX_ERROR, with_request
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -103,7 +103,7 @@ class TurnCalls:
 
     @property
     def tainted(self) -> bool:
-        """Return whether the model reads text that somebody outside wrote; see `safety/taint.py`."""
+        """Return whether the model reads text that somebody outside wrote; see `safety/firewall/taint.py`."""
         return self._tainted_in is not None
 
     def taint(self) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from .actions import is_vetted
+from .control.actions import is_vetted
 
 NOTIFY: Final = "notify"
 
@@ -30,9 +30,6 @@ READS: Final = frozenset(
 
 REACHING: Final = frozenset({("media_player", "play_media")})
 """Services whose data may name an address: no more harmless in a tool of the household's than any other."""
-
-ANNOUNCE: Final = ("assist_satellite", "announce")
-"""The service that says words of our own where somebody has asked for them."""
 
 
 def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:

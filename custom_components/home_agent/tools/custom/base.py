@@ -10,7 +10,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import PermissionDenied
 from ..base import HomeAgentTool, ToolRun
-from ..json_schema import JsonSchema
+from ..calls.json_schema import JsonSchema
 from ..outgoing import Outgoing
 from .checks import Section
 from .templates import Writer, variables_of

@@ -10,7 +10,7 @@ from homeassistant.helpers.template import TemplateEnvironment
 
 from ...const import DOMAIN, LOGGER
 from ...regex import lazy
-from ..json_schema import JsonSchema
+from ..calls.json_schema import JsonSchema
 from .base import CustomTool, Definition, Recipe
 from .checks import MAX_SHOWN, Place, Report, Section
 from .mcp import McpTool, McpTools

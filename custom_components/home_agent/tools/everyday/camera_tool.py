@@ -13,7 +13,7 @@ from homeassistant.util.json import JsonValueType
 from ...errors import ToolExecutionError, ValidationError
 from ...safety.frozen import FrozenLook, frozen_call
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..plain_values import one_line
+from ..calls.plain_values import one_line
 from ..vetted import NOTIFY
 from .choosing import choose_one, records_of, user_of
 from .notify_tool import Receiver, Receivers

@@ -8,9 +8,9 @@ from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.persons import persons
 from ..base import ToolRun
-from ..candidates import choose
-from ..matching import content_words, fold, phrase_similarity, squash
-from ..places import find_place, places_in_sentence
+from ..resolving.candidates import choose
+from ..resolving.matching import content_words, fold, phrase_similarity, squash
+from ..resolving.places import find_place, places_in_sentence
 
 SURE = 0.8
 """How like a name a word must be that is only near to it."""

@@ -10,7 +10,7 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES
 
 from ...errors import ToolExecutionError
 from ..base import ServiceCall, ToolRun
-from ..matching import fold, phrase_similarity, squash
+from ..resolving.matching import fold, phrase_similarity, squash
 
 DOMAIN: Final = "media_player"
 BROWSE: Final = 131072

@@ -13,8 +13,8 @@ from homeassistant.util.json import JsonValueType
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from ..plain_values import one_line
-from ..readback import Expectation, Settling
+from ..calls.plain_values import one_line
+from ..control.readback import Expectation, Settling
 from .choosing import choose_one, records_of
 from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, Found, async_find
 

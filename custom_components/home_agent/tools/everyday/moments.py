@@ -8,7 +8,7 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...regex import lazy
-from ..durations import spelled_seconds
+from ..control.durations import spelled_seconds
 
 FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

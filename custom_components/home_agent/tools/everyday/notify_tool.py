@@ -10,9 +10,9 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
-from ..candidates import plain
-from ..matching import squash
-from ..plain_values import one_line
+from ..calls.plain_values import one_line
+from ..resolving.candidates import plain
+from ..resolving.matching import squash
 from ..vetted import NOTIFY
 from .choosing import user_of
 

@@ -15,9 +15,9 @@ from ...errors import ValidationError
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ..base import HomeAgentTool, Speaker, ToolRun
-from ..durations import format_local, format_span
-from ..matching import content_words, squash
-from ..plain_values import one_line
+from ..calls.plain_values import one_line
+from ..control.durations import format_local, format_span
+from ..resolving.matching import content_words, squash
 from .choosing import user_of
 from .moments import WEEKDAYS, at_clock, read_length, read_moment
 

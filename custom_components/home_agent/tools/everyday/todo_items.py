@@ -10,9 +10,9 @@ from homeassistant.util import dt as dt_util
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import ServiceCall, ToolRun
-from ..durations import format_local
-from ..matching import fold, phrase_similarity, squash
-from ..plain_values import one_line
+from ..calls.plain_values import one_line
+from ..control.durations import format_local
+from ..resolving.matching import fold, phrase_similarity, squash
 from .moments import read_moment, start_of
 
 DOMAIN: Final = "todo"

@@ -13,8 +13,8 @@ from homeassistant.util.json import JsonValueType
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun, as_list
-from ..matching import squash
-from ..plain_values import one_line
+from ..calls.plain_values import one_line
+from ..resolving.matching import squash
 from .choosing import choose_one, records_of
 from .todo_items import (
     DOMAIN,

@@ -14,7 +14,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from ..plain_values import one_line
+from ..calls.plain_values import one_line
 from .choosing import choose_one, records_of
 from .moments import read_moment
 

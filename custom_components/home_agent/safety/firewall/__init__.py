@@ -1,0 +1,1 @@
+"""Text from outside: instructions are taken out, and the turn that read it is marked."""

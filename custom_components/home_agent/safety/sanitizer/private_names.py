@@ -1,0 +1,243 @@
+"""Names of the house and of who lives in it, and where a text mentions one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+import json
+from pathlib import Path
+import re
+from typing import Any, Final
+
+from ...regex import lazy
+from ...vector.text import UNSPACED, fold
+from .private_patterns import Finding, Kind
+
+ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
+"""Words that Home Assistant itself uses in many languages, and names of its integrations."""
+WORDS_FILE: Final = Path(__file__).parent / "private_words.json"
+"""Names that are words too, words for a home, endings of names, and how people say when they are away."""
+
+SUFFIXES: Final = ("s", "es", "ns", "x", "z")
+"""What a name may end on in a possessive, with or without an apostrophe."""
+DECLINING: Final = frozenset({"pl", "cs", "sk", "ru", "uk", "bg", "hr", "sr", "sl", "lt", "lv"})
+MIN_LONE: Final = 3
+"""Letters of a word that counts on its own."""
+TELLING: Final = 2
+"""Words of one memory that tell it together."""
+
+_TOKEN: Final = lazy(r"[^\W_]+")
+_UNSPACED: Final = lazy(f"[{UNSPACED}]")
+_CYRILLIC: Final = lazy("[\u0400-\u04ff]")
+_HEX: Final = lazy(r"(?=.*\d)[0-9a-f]{6,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What things are called, by kind; `public` are words that makers and products are known by."""
+
+    named: frozenset[tuple[Kind, str]]
+    public: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """Words in a row that name something."""
+
+    kind: Kind
+    words: tuple[str, ...]
+    ordinary: bool = False
+    """Everyday words: what anybody could have written."""
+    doubtful: bool = False
+    """A person's name that is an everyday word as well."""
+
+
+@dataclass(slots=True)
+class NameFinder:
+    """Finds names in texts. Building one takes a few milliseconds for a thousand names."""
+
+    by_first: dict[str, list[_Pattern]] = field(default_factory=dict)
+    unspaced: list[tuple[Kind, str]] = field(default_factory=list)
+    letters: list[tuple[Kind, str]] = field(default_factory=list)
+    """Names without their gaps, for texts that hide them."""
+    remembered: list[frozenset[str]] = field(default_factory=list)
+    """Per text that is remembered in private, the words that say something."""
+
+    def find(self, text: str, language: str, *, strict: bool, said: str = "") -> Iterator[Finding]:
+        """Yield where names stand in a text.
+
+        In strict mode names of everyday words count too, unless the person `said` them.
+        """
+        tokens = [(fold(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
+        spoken = {fold(word) for word in _TOKEN.findall(said)}
+        declines = language.partition("-")[0] in DECLINING
+        for index, (word, start, _) in enumerate(tokens):
+            for key in _stems(word, declines=declines):
+                for pattern in self.by_first.get(key, ()):
+                    end = _matches(pattern, tokens, index, declines=declines)
+                    if end is None or (pattern.ordinary and (not strict or spoken.issuperset(pattern.words))):
+                        continue
+                    if pattern.doubtful and not strict and not _written_as_name(text, start, end):
+                        continue
+                    yield Finding(start, end, pattern.kind)
+        for says in self.remembered:
+            told = [token for token in tokens if token[0] in says]
+            if len({word for word, _, _ in told}) >= TELLING:
+                yield from (Finding(start, end, Kind.MEMORY) for _, start, end in told)
+        folded = fold(text) if self.unspaced and _UNSPACED.search(text) else ""
+        for kind, name in self.unspaced if folded else ():
+            for found in re.finditer(re.escape(name), text):
+                yield Finding(found.start(), found.end(), kind)
+
+    def hidden(self, readable: str) -> Kind | None:
+        """Return the kind of a name whose letters stand in a text in a row, whatever is between them."""
+        squeezed = "".join(_TOKEN.findall(readable))
+        for letters in (squeezed, squeezed[::-1]):
+            for kind, name in self.letters:
+                if name in letters:
+                    return kind
+        return None
+
+
+def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
+    """Return what finds these names, and what is named in texts that are remembered in private.
+
+    Reads the ordinary words from the disk the first time.
+    """
+    finder = NameFinder()
+    ordinary = ordinary_words() | names.public
+    seen: set[tuple[str, ...]] = set()
+    # Persons first: a name that a person has is no device's.
+    for kind, name in sorted(names.named, key=lambda item: (item[0] is not Kind.PERSON, item)):
+        _add(finder, kind, name, ordinary, seen)
+    for text in sorted(remembered):
+        told = [found[0] for found in _TOKEN.finditer(text)]
+        says = {fold(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
+        for word in told[1:]:
+            if fold(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
+                _add_words(finder, _Pattern(Kind.MEMORY, (fold(word),)), seen)
+        finder.remembered.append(frozenset(says))
+    return finder
+
+
+def _add(
+    finder: NameFinder, kind: Kind, name: str, ordinary: frozenset[str], seen: set[tuple[str, ...]]
+) -> None:
+    """Add a name, and the parts of it that say as much as the whole."""
+    words = tuple(fold(word) for word in _TOKEN.findall(name))
+    home, doubtful_names = word_table("home"), word_table("doubtful_names")
+    if not words:
+        return
+    if _UNSPACED.search(name):
+        if len(name.strip()) > 1 and not all(word in ordinary for word in words):
+            finder.unspaced.append((kind, name.strip()))
+        return
+    if kind is Kind.USER and all(word in ordinary and word not in doubtful_names for word in words):
+        return
+    if kind in (Kind.PERSON, Kind.USER):
+        kind = Kind.PERSON
+        for word in words:
+            if len(word) >= MIN_LONE or len(words) == 1:
+                doubtful = word in doubtful_names or word in ordinary
+                _add_words(finder, _Pattern(kind, (word,), doubtful=doubtful), seen)
+        _add_words(finder, _Pattern(kind, words), seen)
+        return
+    plain = [word in ordinary or word in home or word.isdigit() or len(word) < MIN_LONE for word in words]
+    if all(plain):
+        if len(words) > 1:
+            _add_words(finder, _Pattern(kind, words, ordinary=True), seen)
+        return
+    _add_words(finder, _Pattern(kind, words), seen)
+    for run in _runs(words, plain):
+        _add_words(finder, _Pattern(kind, run), seen)
+
+
+def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]]:
+    """Yield the words in a row that are no ordinary ones."""
+    run: list[str] = []
+    for word, is_plain in zip((*words, ""), (*plain, True), strict=True):
+        if not is_plain:
+            run.append(word)
+        elif run:
+            yield tuple(run)
+            run = []
+
+
+def _add_words(finder: NameFinder, pattern: _Pattern, seen: set[tuple[str, ...]]) -> None:
+    """Add words once; what came first stays."""
+    if pattern.words in seen:
+        return
+    seen.add(pattern.words)
+    finder.by_first.setdefault(pattern.words[0], []).append(pattern)
+    squeezed = "".join(pattern.words)
+    if (
+        not pattern.ordinary
+        and not pattern.doubtful
+        and (len(squeezed) > MIN_LONE + 1 or _HEX.fullmatch(squeezed))
+    ):
+        finder.letters.append((pattern.kind, squeezed))
+
+
+def _matches(
+    pattern: _Pattern, tokens: list[tuple[str, int, int]], index: int, *, declines: bool
+) -> int | None:
+    """Return where the words end in the text if they begin at a token."""
+    rest = pattern.words[1:]
+    if index + len(rest) >= len(tokens):
+        return None
+    *middle, last = [token[0] for token in tokens[index : index + len(pattern.words)]]
+    expected = [*pattern.words[:-1]]
+    loose = declines and pattern.kind is Kind.PERSON
+    if any(want not in _stems(word, declines=loose) for want, word in zip(expected, middle, strict=True)):
+        return None
+    may_end = pattern.kind is Kind.PERSON or len(pattern.words[-1]) > MIN_LONE
+    forms = _stems(last, declines=loose) if may_end else (last,)
+    if pattern.words[-1] not in forms:
+        return None
+    end = tokens[index + len(rest)][2]
+    following = tokens[index + len(pattern.words)] if index + len(pattern.words) < len(tokens) else None
+    # "Anna's": the s belongs to the name.
+    if following and following[0] == "s" and following[1] == end + 1:
+        return following[2]
+    return end
+
+
+def _stems(word: str, *, declines: bool) -> tuple[str, ...]:
+    """Return the words that this one may be a form of, itself first."""
+    found = [word]
+    found += [
+        word[: -len(suffix)] for suffix in SUFFIXES if word.endswith(suffix) and len(word) > len(suffix) + 2
+    ]
+    if declines or _CYRILLIC.search(word):
+        for length in (1, 2, 3):
+            stem, ending = word[:-length], word[-length:]
+            if len(stem) >= MIN_LONE and ending in word_table("name_endings"):
+                found += [stem, f"{stem}a", f"{stem}\u0430", f"{stem}\u044f", f"{stem}o"]
+        found += [f"{word}a", f"{word}\u0430"] if len(word) >= MIN_LONE else []
+    return tuple(dict.fromkeys(found))
+
+
+def _written_as_name(text: str, start: int, end: int) -> bool:
+    """Return whether a word is written like a name: a capital inside of a sentence, or with a possessive."""
+    word = text[start:end]
+    if re.search(r"['\u2019]s$", word):
+        return True
+    return word[:1].isupper() and bool(text[:start].strip(" \"'\u201e\u201c(")) and not text.istitle()
+
+
+@cache
+def ordinary_words() -> frozenset[str]:
+    """Return the words that are nobody's secret. Reads the disk once."""
+    return frozenset(ORDINARY_FILE.read_text(encoding="utf-8").split())
+
+
+@cache
+def word_table(name: str) -> frozenset[str]:
+    """Return a table of words. Reads the disk once."""
+    return frozenset(private_words()[name].split())
+
+
+@cache
+def private_words() -> Mapping[str, Any]:
+    """Return all tables. Reads the disk once."""
+    tables: Mapping[str, Any] = json.loads(WORDS_FILE.read_text(encoding="utf-8"))
+    return tables

@@ -1,0 +1,304 @@
+"""Sanitiser: what leaves the house for somebody else's server says nothing of who lives here, and where.
+
+What is found is replaced by a generic word where the text keeps its sense, or the text is held back with a
+sentence that says how to make it generic.
+"""
+
+import asyncio
+from base64 import b64decode
+import binascii
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+import re
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.json import json_dumps
+
+from ...regex import lazy
+from ...vector.text import clean, fold, words
+from ..firewall.text import Readable
+from .house_names import async_names
+from .private_names import NameFinder, Names, build_finder
+from .private_patterns import Finding, Kind, find_numbers, find_patterns
+from .schedule_phrases import schedule_phrases
+from .shortening import PRIVATE, Shortener, Untold
+from .words import ADVICE, DOMAINS, REPLACED
+
+MAX_TEXT: Final = 20_000
+"""Characters; what is longer is held back."""
+HOME_DEGREES: Final = 0.06
+"""Numbers this near to the home's own latitude or longitude, with two decimals or more, tell where it is."""
+LEAST_WORDS: Final = 2
+"""Words that have to be left for a text to keep its sense."""
+
+_NUMBER: Final = lazy(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
+_OPAQUE: Final = lazy(r"[A-Za-z0-9+/_=-]{8,}")
+_NO_SENSE: Final = frozenset(
+    {"a", "an", "the", "of", "for", "in", "to", "is", "at", "on", "und", "der", "die", "das"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Sanitized:
+    """A text as it may leave."""
+
+    text: str
+    """Empty where it is held back."""
+    found: tuple[str, ...] = ()
+    """Kinds of what was found, sorted."""
+    blocked: bool = False
+    advice: str = ""
+    """For the model: why, and how to make it generic. It repeats nothing of what was found."""
+
+
+TOO_LONG: Final = Sanitized("", (), blocked=True, advice="The text is too long. Send less of it.")
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A question as it may leave."""
+
+    text: str
+    data: Any
+    """What was written beside it, as JSON holds it."""
+    left_out: tuple[str, ...] = ()
+    """What it had told, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sending:
+    """The turn in which something is about to leave, and what its reader may know."""
+
+    language: str = "en"
+    strict: bool = False
+    """The turn has read text from outside: whatever is private blocks, also where it is disguised."""
+    said: str = ""
+    """What the person said in this turn."""
+    known: frozenset[Kind] = frozenset()
+    """What the reader may know."""
+    own_words: bool = False
+    """Whether the person's own words may go, whatever they tell."""
+
+    def allows(self, text: str, finding: Finding) -> bool:
+        """Return whether something that was found may leave nevertheless."""
+        if self.strict or finding.kind is Kind.KEYWORD:
+            return False
+        told = words(text[finding.start : finding.end])
+        own = self.own_words and bool(told) and frozenset(words(self.said)).issuperset(told)
+        return finding.kind in self.known or own
+
+
+class Sanitizer:
+    """Checks texts against the house as it is now."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        keywords: Iterable[str] = (),
+        remembered: Callable[[], Iterable[str]] = tuple,
+    ) -> None:
+        """Take the household's own words (`*` and `?` are allowed), and what tells private memories."""
+        self._hass = hass
+        self._keywords = [pattern for keyword in keywords if (pattern := _keyword(keyword))]
+        self._remembered = remembered
+        self._names: tuple[Names, frozenset[str]] | None = None
+        self._finder = NameFinder()
+        self._lock = asyncio.Lock()
+
+    async def async_clean(
+        self, text: str, *, language: str = "en", strict: bool = False, said: str = ""
+    ) -> Sanitized:
+        """Return a text as it may leave: with generic words, or held back; see `Sending`."""
+        if len(text) > MAX_TEXT:
+            return TOO_LONG
+        line = clean(text, MAX_TEXT) if "\n" not in text else text
+        finder = await self._async_finder()
+        sending = Sending(language=language, strict=strict, said=said)
+        return await self._hass.async_add_executor_job(self._checked, line, finder, sending)
+
+    async def async_check(self, values: Iterable[str], sending: Sending) -> Sanitized:
+        """Return whether values may leave as they are: another word in their place would be another value."""
+        texts = list(dict.fromkeys(values))
+        whole = "\n".join(texts)
+        if len(whole) > MAX_TEXT:
+            return TOO_LONG
+        finder = await self._async_finder()
+
+        def check() -> Sanitized:
+            parts = [*texts, whole] if sending.strict else texts
+            kinds = {kind for text in parts for kind in self._kinds(text, finder, sending)}
+            kinds |= {finding.kind for finding in self._at_home(whole)}
+            return _held_back(kinds) if kinds else Sanitized(whole)
+
+        return await self._hass.async_add_executor_job(check)
+
+    async def async_shorten(self, text: str, data: Any, untold: Untold, sending: Sending) -> Shortened:
+        """Return a question for a model: sentences that tell too much are left out, names are replaced."""
+        finder = await self._async_finder()
+
+        def sanitize(sentence: str) -> str | None:
+            checked = self._checked(sentence, finder, sending)
+            return None if checked.blocked else checked.text
+
+        def shorten() -> Shortened:
+            shortener = Shortener(untold, sending.said, sanitize)
+            rest = data
+            if rest and any(True for _ in self._at_home(json_dumps(rest))):
+                shortener.found.add(PRIVATE)
+                rest = None
+            return Shortened(
+                shortener.text(text), shortener.value(rest) if rest else None, tuple(sorted(shortener.found))
+            )
+
+        return await self._hass.async_add_executor_job(shorten)
+
+    async def _async_finder(self) -> NameFinder:
+        """Return what finds the names of the house, built anew where one has changed."""
+        async with self._lock:
+            remembered = frozenset(self._remembered())
+            current = (await async_names(self._hass), remembered)
+            if current != self._names:
+                self._finder = await self._hass.async_add_executor_job(build_finder, *current)
+                self._names = current
+            return self._finder
+
+    def _checked(self, text: str, finder: NameFinder, sending: Sending) -> Sanitized:
+        """Find and replace; runs in a worker thread."""
+        findings = list(self._findings(text, finder, sending))
+        if not findings:
+            return Sanitized(text)
+        kinds = {finding.kind for finding in findings}
+        replaceable = {*REPLACED, Kind.ENTITY_ID}
+        blocking = kinds if sending.strict else kinds - replaceable
+        if not blocking:
+            cleaned = _replaced(text, findings, sending.language)
+            if cleaned is not None:
+                return Sanitized(cleaned, _told(kinds))
+            blocking = kinds
+        return _held_back(kinds, blocking)
+
+    def _kinds(self, text: str, finder: NameFinder, sending: Sending) -> set[Kind]:
+        """Return the kinds of what is private in a text; runs in a worker thread."""
+        return {finding.kind for finding in self._findings(text, finder, sending)}
+
+    def _findings(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
+        """Yield what may not leave."""
+        plain = [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
+        yield from plain
+        if sending.strict and not plain:
+            yield from _disguised(text, finder, sending)
+
+    def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
+        """Yield everything private in a text."""
+        registered = er.async_get(self._hass).entities
+        yield from find_patterns(
+            text,
+            DOMAINS,
+            lambda entity_id: entity_id in registered or self._hass.states.get(entity_id) is not None,
+        )
+        yield from self._at_home(text)
+        spoken = frozenset(words(sending.said))
+        for finding in finder.find(text, sending.language, strict=sending.strict, said=sending.said):
+            asked = finding.kind is Kind.MEMORY and spoken.issuperset(
+                words(text[finding.start : finding.end])
+            )
+            if sending.strict or not asked:
+                yield finding
+        folded = fold(text)
+        whole = partial(Finding, 0, len(text))
+        yield from (whole(Kind.KEYWORD) for pattern in self._keywords if pattern.search(folded))
+        yield from (whole(Kind.SCHEDULE) for _ in schedule_phrases(folded, strict=sending.strict))
+        if sending.strict:
+            yield from find_numbers(text)
+
+    def _at_home(self, text: str) -> Iterable[Finding]:
+        """Yield numbers that tell where the home is: both its latitude and its longitude."""
+        home = (self._hass.config.latitude, self._hass.config.longitude)
+        if not any(home):
+            return
+        near: list[tuple[int, Finding]] = []
+        for found in _NUMBER.finditer(text):
+            number = float(found[0].replace(",", "."))
+            near += [
+                (index, Finding(found.start(), found.end(), Kind.COORDINATES))
+                for index, degrees in enumerate(home)
+                if abs(abs(number) - abs(degrees)) < HOME_DEGREES
+            ]
+        if {index for index, _ in near} == {0, 1}:
+            yield from (finding for _, finding in near)
+
+
+def _disguised(text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
+    """Yield what a text hides: look-alike letters, letters apart, backwards, encoded."""
+    readable = Readable(text).text
+    whole = partial(Finding, 0, len(text))
+    for finding in finder.find(readable, sending.language, strict=True, said=sending.said):
+        yield whole(finding.kind)
+    if kind := finder.hidden(readable):
+        yield whole(kind)
+    for token in _OPAQUE.findall(text):
+        for decoded in _decoded(token):
+            if finder.hidden(fold(decoded)) or any(True for _ in find_numbers(decoded)):
+                yield whole(Kind.SECRET)
+
+
+def _decoded(token: str) -> Iterable[str]:
+    """Yield what a token may be the base64 or the hexadecimal form of."""
+    with suppress(ValueError):
+        yield bytes.fromhex(token).decode("utf-8")
+    with suppress(ValueError, binascii.Error):
+        padded = token.rstrip("=") + "=" * (-len(token.rstrip("=")) % 4)
+        yield b64decode(padded, altchars=b"-_", validate=True).decode("utf-8")
+
+
+def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | None:
+    """Return a text with generic words; None where too little of it is left to make sense."""
+    base = language.partition("-")[0].lower()
+    parts: list[str] = []
+    kept: list[str] = []
+    at = 0
+    # The longest finding of those that begin at one place covers the others.
+    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
+        if finding.start < at:
+            continue
+        before = text[at : finding.start]
+        generic = REPLACED.get(finding.kind, {})
+        word = generic.get(base) or generic.get("en", "")
+        if finding.kind is Kind.ENTITY_ID:
+            word = text[finding.start : finding.end].partition(".")[0].replace("_", " ")
+        parts += [before, word]
+        kept.append(before)
+        at = finding.end
+    parts.append(text[at:])
+    kept.append(text[at:])
+    left = [word for word in words(" ".join(kept)) if word not in _NO_SENSE and len(word) > 1]
+    return " ".join("".join(parts).split()) if len(left) >= LEAST_WORDS else None
+
+
+def _keyword(keyword: str) -> re.Pattern[str] | None:
+    """Return the pattern of a word that the household keeps to itself."""
+    folded = fold(keyword).strip()
+    if not folded.strip("*? "):
+        return None
+    pattern = re.escape(folded).replace(r"\*", r"\w*").replace(r"\?", r"\w").replace(r"\ ", r"\s+")
+    return re.compile(rf"(?<!\w){pattern}(?!\w)")
+
+
+def _held_back(kinds: Iterable[Kind], blocking: Iterable[Kind] | None = None) -> Sanitized:
+    """Return what is told of a text that does not leave."""
+    return Sanitized("", _told(kinds), blocked=True, advice=_advice(kinds if blocking is None else blocking))
+
+
+def _told(kinds: Iterable[Kind]) -> tuple[str, ...]:
+    """Return kinds as they are told."""
+    return tuple(sorted(kind.value for kind in kinds))
+
+
+def _advice(kinds: Iterable[Kind]) -> str:
+    """Return what to do about what was found."""
+    steps = "; ".join(ADVICE[kind] for kind in sorted(kinds))
+    return f"Not sent: it would tell something about this household. Make it generic: {steps}."

@@ -1,0 +1,1 @@
+"""Calls as models write them: read, repaired where the meaning stays, checked."""

@@ -1,0 +1,328 @@
+"""Calls of tools that are not offered under their name: older names, prefixes, intents, services.
+
+Models were trained on other agents' tools. A table says what such a call means as a call of ours; what is
+not in it is left alone and refused by the guard.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+import re
+from types import MappingProxyType
+from typing import Any, Final
+
+from homeassistant.helpers import llm
+
+from ...knowledge.spoken_words import words_of
+from ...safety.redaction import UNPARSED
+from ..control.actions import ACTIONS, is_vetted
+from ..control.parameter_table import PARAMETERS
+from ..resolving.targets import texts
+
+CONTROL: Final = "ha_control"
+QUERY: Final = "ha_query"
+PLAY: Final = "play_media"
+SEARCH_AND_PLAY: Final = "mediasearchandplay"
+"""Home Assistant's intent that finds media, squashed as those below."""
+MAX_PARTS: Final = 10
+SAME_NAME: Final = 0.92
+
+TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "domain", "device_class")
+_NESTED: Final = ("target", "data", "service_data", "parameters")
+_DROPPED: Final = frozenset(("preferred_area_id", "preferred_floor_id", "return_response", "blocking"))
+_CALL_LISTS: Final = ("list", "services", "calls", "actions", "service_calls")
+_SLOTS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
+    **dict.fromkeys(("area_id", "areas", "room"), "area"),
+    **dict.fromkeys(("floor_id", "floors"), "floor"),
+    "names": "name",
+    "domains": "domain",
+    "device_classes": "device_class",
+}
+_PARAMETERS: Final = frozenset(
+    (
+        *(name for table in PARAMETERS.values() for name in table if name != "is_volume_muted"),
+        *("step", "value", "volume", "volume_step", "speed", "mode", "color_temp", "kelvin", "temperature"),
+    )
+)
+"""What an intent's call may say beside its target; Home Assistant leaves other slots out too."""
+
+_ON: Final = MappingProxyType(
+    {"cover": "open", "valve": "open", "lock": "lock", "button": "press", "input_button": "press"}
+)
+_OFF: Final = MappingProxyType({"cover": "close", "valve": "close", "lock": "unlock"})
+
+
+@dataclass(frozen=True, slots=True)
+class Meaning:
+    """What an intent of Home Assistant means as an action of ours."""
+
+    action: str
+    domains: tuple[str, ...] = ()
+    """Domains that the intent is limited to."""
+    by_domain: Mapping[str, str] = field(default_factory=dict)
+    """Actions by domain where they differ."""
+    renamed: Mapping[str, str] = field(default_factory=dict)
+    """Parameters by the names that the intent has for them."""
+
+
+_MEDIA: Final = ("media_player",)
+_MOVES: Final = ("cover", "valve")
+
+INTENTS: Final[Mapping[str, Meaning]] = {
+    "turnon": Meaning("turn_on", by_domain=_ON, renamed={"brightness": "brightness_pct"}),
+    "turnoff": Meaning("turn_off", by_domain=_OFF),
+    "toggle": Meaning("toggle"),
+    "opencover": Meaning("open", ("cover",)),
+    "closecover": Meaning("close", ("cover",)),
+    "openvalve": Meaning("open", ("valve",)),
+    "closevalve": Meaning("close", ("valve",)),
+    "lock": Meaning("lock", ("lock",)),
+    "unlock": Meaning("unlock", ("lock",)),
+    "setposition": Meaning("set_position", _MOVES),
+    "stopmoving": Meaning("stop", _MOVES),
+    "lightset": Meaning(
+        "set_value",
+        ("light",),
+        renamed={"brightness": "brightness_pct", "temperature": "color_temp_kelvin"},
+    ),
+    "mediapause": Meaning("pause", _MEDIA),
+    "mediaunpause": Meaning("play", _MEDIA),
+    "mediaplay": Meaning("play", _MEDIA),
+    "mediastop": Meaning("stop", _MEDIA),
+    "medianext": Meaning("next", _MEDIA),
+    "mediaprevious": Meaning("previous", _MEDIA),
+    "setvolume": Meaning("set_volume", _MEDIA),
+    "setvolumerelative": Meaning("set_volume", _MEDIA),
+    "mediaplayermute": Meaning("mute", _MEDIA),
+    "mediamute": Meaning("mute", _MEDIA),
+    "mediaplayerunmute": Meaning("unmute", _MEDIA),
+    "mediaunmute": Meaning("unmute", _MEDIA),
+    "vacuumstart": Meaning("start", ("vacuum",)),
+    "vacuumstop": Meaning("stop", ("vacuum",)),
+    "vacuumreturntobase": Meaning("return_to_base", ("vacuum",)),
+    "lawnmowerstartmowing": Meaning("start", ("lawn_mower",)),
+    "lawnmowerdock": Meaning("return_to_base", ("lawn_mower",)),
+    "fansetspeed": Meaning("set_speed", ("fan",)),
+    "climatesettemperature": Meaning("set_temperature", ("climate",)),
+    "climatesetfanmode": Meaning("set_fan_mode", ("climate",)),
+    "humidifiersetpoint": Meaning("set_humidity", ("humidifier",)),
+    "humidifiermode": Meaning("set_preset", ("humidifier",)),
+}
+"""Intents by their squashed name, without "hass"."""
+
+READS: Final = words_of(
+    "getlivecontext getstate getstates getentity getentities getentitystate getentitystates getattributes "
+    "gethaentities climategettemperature getdevices getdevicestate listentities"
+)
+CALL_SERVICE: Final = words_of(
+    "callservice executeservice executeservices runservice performaction callhaservice executehaservice "
+    "homeassistantcallservice executeaction callaction"
+)
+TEXT_NAMES: Final = (
+    *("GetLiveContext", "call_service", "execute_service", "execute_services"),
+    *("homeassistant.turn_on", "homeassistant.turn_off", "light.turn_on", "light.turn_off"),
+)
+"""Names by which such calls are known where they are written as text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adapted:
+    """A call as the tools that there are take it."""
+
+    call: llm.ToolInput
+    rule: str | None = None
+    """What was mapped; None where the tool is offered under this name."""
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    """What the action means by domain, where the caller's language says so."""
+
+
+def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
+    """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
+    if call.tool_name in tools:
+        return [Adapted(call)]
+    if (name := _offered(call.tool_name, tools)) is not None:
+        return [Adapted(replace(call, tool_name=name), "tool_name_mapped")]
+    word = squashed(_last_part(call.tool_name)).removeprefix("hass")
+    found: list[Adapted] = []
+    if word == SEARCH_AND_PLAY and PLAY in tools:
+        return [_from_search(call)]
+    if UNPARSED in call.tool_args:
+        wanted = QUERY if word in READS else CONTROL
+        found = [Adapted(replace(call, tool_name=wanted))] if is_known(call.tool_name, tools) else []
+    elif CONTROL in tools:
+        found = [_from_intent(call, word)] if word in INTENTS else list(_from_services(call, word))
+    if not found and QUERY in tools and word in READS:
+        kept = {slot: value for slot in TARGET_SLOTS if (value := call.tool_args.get(slot)) and texts(value)}
+        args = kept or {"entity_id": "*"}
+        found = [Adapted(replace(call, tool_name=QUERY, tool_args=args), "read_mapped")]
+    return found or [Adapted(call)]
+
+
+def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
+    """Return whether a name is a tool's, or one that stands for a tool."""
+    word = squashed(_last_part(name)).removeprefix("hass")
+    known = (
+        word in (*INTENTS, SEARCH_AND_PLAY)
+        or word in READS
+        or word in CALL_SERVICE
+        or _service(name) is not None
+    )
+    return name in tools or _offered(name, tools) is not None or known
+
+
+def squashed(name: str) -> str:
+    """Return a name without case and separators."""
+    return re.sub(r"[\W_]+", "", name.casefold())
+
+
+def _last_part(name: str) -> str:
+    """Return a name without the prefixes that say whose tool it is."""
+    part = re.split(r"__|::|/", name.strip())[-1]
+    return re.sub(r"^(?:functions|default_api|tools?|assist|intent|api|home_?assistant_?mcp)[.:]", "", part)
+
+
+def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
+    """Return the one tool that is offered with another prefix, case or separator."""
+    wanted = {squashed(name), squashed(_last_part(name))}
+    found = [tool for tool in tools if wanted & {squashed(tool), squashed(_last_part(tool))}]
+    if not found:
+        last = squashed(_last_part(name))
+        found = [
+            tool
+            for tool in tools
+            if SequenceMatcher(None, last, squashed(_last_part(tool)), autojunk=False).ratio() >= SAME_NAME
+        ]
+    return found[0] if len(found) == 1 else None
+
+
+def _from_intent(call: llm.ToolInput, word: str) -> Adapted:
+    """Return the control that an intent means."""
+    meaning = INTENTS[word]
+    slots, loose = _split(call.tool_args)
+    action = meaning.action
+    if meaning.domains and slots:
+        given = [domain for domain in texts(slots.get("domain")) if domain in meaning.domains]
+        if given or slots.keys() != {"domain"}:
+            slots["domain"] = given or list(meaning.domains)
+    parameters = {
+        meaning.renamed.get(name, name): value
+        for name, value in loose.items()
+        if name in _PARAMETERS and not (name == "temperature" and _is_zero(value))
+    }
+    if word == "setvolume" and "volume_level" in parameters:
+        parameters["volume_level"] = _as_share(parameters["volume_level"])
+    if word == "setvolumerelative":
+        action, parameters = _volume_step(parameters)
+    args = {"action": action, **slots, **({"parameters": parameters} if parameters else {})}
+    return Adapted(replace(call, tool_name=CONTROL, tool_args=args), "intent_mapped", meaning.by_domain)
+
+
+def _from_search(call: llm.ToolInput) -> Adapted:
+    """Return the call of our own that looks for media and plays them."""
+    given = {"query": "search_query", "kind": "media_class"}
+    args = {slot: value for slot, name in given.items() if (value := call.tool_args.get(name))}
+    player = [text for name in ("name", "area", "floor") for text in texts(call.tool_args.get(name))]
+    args |= {"player": player[0]} if player else {}
+    return Adapted(replace(call, tool_name=PLAY, tool_args=args), "intent_mapped")
+
+
+def _is_zero(value: Any) -> bool:
+    """Return whether a temperature of a light is none."""
+    return texts(value) in (("0",), ("0.0",))
+
+
+def _as_share(value: Any) -> Any:
+    """Return a volume in percent as a part of one; what is below one is a part already."""
+    found = texts(value)
+    try:
+        number = float(found[0].rstrip("% ")) if found else None
+    except ValueError:
+        return value
+    if number is None:
+        return value
+    return number if 0 < number < 1 and "%" not in found[0] else number / 100
+
+
+def _volume_step(parameters: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the action and the parameters of a change of the volume."""
+    step = next(iter(texts(parameters.get("volume_step"))), "")
+    try:
+        size = float(step)
+    except ValueError:
+        return ("volume_down" if step.casefold() in ("down", "lower", "decrease") else "volume_up"), {}
+    return ("volume_up" if size > 0 else "volume_down"), {"step": abs(size)}
+
+
+def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
+    """Yield the controls that a call of services means; calls that are alike become one."""
+    pair = _service(call.tool_name)
+    entries = [{**call.tool_args, "service": ".".join(pair)}] if pair else []
+    if not pair and word in CALL_SERVICE:
+        lists = [call.tool_args[key] for key in _CALL_LISTS if isinstance(call.tool_args.get(key), list)]
+        entries = lists[0][:MAX_PARTS] if lists else [call.tool_args]
+    for number, entry in enumerate(entries):
+        if (args := _service_args(entry)) is None:
+            continue
+        part_id = call.id if number == 0 else f"{call.id}-{number}"
+        yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=args), "service_mapped")
+
+
+def _service_args(entry: Any) -> dict[str, Any] | None:
+    """Return the arguments of ha_control for one call of a service."""
+    if not isinstance(entry, Mapping):
+        return None
+    service = str(entry.get("service") or entry.get("action") or entry.get("service_name") or "")
+    domain = str(entry.get("domain") or entry.get("service_domain") or "")
+    pair = _service(service if "." in service else f"{domain}.{service}")
+    if pair is None:
+        return None
+    rest = {
+        key: value
+        for key, value in entry.items()
+        if key not in ("service", "action", "service_name", "domain", "service_domain")
+    }
+    slots, loose = _split(rest)
+    domain, service = pair
+    if domain != "homeassistant":
+        service = f"{domain}.{service}"
+        if slots:
+            slots["domain"] = [domain]
+    return {"action": service, **slots, **({"parameters": loose} if loose else {})}
+
+
+def _service(name: str) -> tuple[str, str] | None:
+    """Return domain and service of a name, if it is a service that an action may stand for."""
+    domain, dot, service = _last_part(name).strip().casefold().partition(".")
+    if not dot or not service.isidentifier():
+        return None
+    verbs = ("turn_on", "turn_off", "toggle")
+    if domain == "homeassistant":
+        return (domain, service) if service in verbs else None
+    known = domain in ACTIONS and (service in ACTIONS[domain] or is_vetted(domain, service, gated=True))
+    return (domain, service) if known else None
+
+
+def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the slots that say what is meant, and what is left; nested objects are opened."""
+    flat = {key: value for key, value in args.items() if not _is_nested(key, value)}
+    slots: dict[str, Any] = {}
+    loose: dict[str, Any] = {}
+    for key, value in args.items():
+        if _is_nested(key, value):
+            # A second target stays among the parameters, where it is refused.
+            loose |= {name: item for name, item in value.items() if name in flat}
+            flat |= {name: item for name, item in value.items() if name not in flat}
+    for key, value in flat.items():
+        slot = _SLOTS.get(key, key)
+        if slot in TARGET_SLOTS:
+            if found := list(texts(value)):
+                slots[slot] = found if slot in ("entity_id", "domain", "device_class") else value
+        elif key not in _DROPPED and value is not None and value != "":
+            loose[key] = value
+    return slots, loose
+
+
+def _is_nested(key: str, value: Any) -> bool:
+    """Return whether an argument is an object that holds arguments."""
+    return key in _NESTED and isinstance(value, Mapping)

@@ -1,0 +1,341 @@
+"""Repairs of arguments that keep their meaning: a table of small rules, each with a name and a counter.
+
+A rule is tried only on arguments that do not fit, and only the form changes: which entity is meant, and
+what is done to it, stays what the model wrote.
+"""
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+import json
+import re
+from typing import Any, Final
+
+from homeassistant.helpers import llm
+
+from ...errors import ValidationError
+from ...regex import lazy
+from ..base import HomeAgentTool
+from ..resolving.kinds import DOMAINS
+from ..resolving.matching import fold
+from ..resolving.words import NO_VALUE
+from .validation import View, allowed, check, items, problems, properties, required, types, view_of
+
+WRAPPERS: Final = frozenset(
+    (
+        "parameters",
+        "arguments",
+        "args",
+        "params",
+        "input",
+        "kwargs",
+        "tool_input",
+        "action_input",
+        "properties",
+    )
+)
+"""Names under which models put all arguments one level too deep."""
+BESIDE_WRAPPERS: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
+CLOSE: Final = 0.8
+MARGIN: Final = 0.1
+MAX_TEXT: Final = 20_000
+OPPOSITES: Final = frozenset(
+    ("open", "close", "lock", "unlock", "arm", "disarm", "on", "off", "turn", "toggle")
+)
+"""First words of values that are never guessed from what resembles them."""
+READING: Final = "reading"
+"""The tool's own reader put the arguments in order."""
+
+_NUMBER: Final = lazy(r"\s*(-?\d{1,12}(?:[.,]\d{1,6})?)\s*(?:%|°[CF]?|percent|degrees?)?\s*", re.IGNORECASE)
+_EMPTY: Final = frozenset(("", "null", "undefined"))
+_TRUE: Final = frozenset(("true", "yes", "1"))
+_FALSE: Final = frozenset(("false", "no", "0"))
+
+type Args = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One repair: the arguments it makes, or None where it has nothing to do."""
+
+    name: str
+    apply: Callable[[Args, View], Args | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """Arguments that fit."""
+
+    args: Args
+    """As they would have been written without mistakes."""
+    checked: Args
+    """As the tool's schema makes them."""
+    rules: tuple[str, ...] = ()
+    """The repairs that were needed."""
+
+
+def fit(tool: llm.Tool, args: Args, sentence: str = "") -> Fitted:
+    """Return arguments that fit the tool, repaired if need be.
+
+    Raises ValidationError naming every slot that does not fit.
+    """
+    view = view_of(tool)
+    rules: list[str] = []
+    fits = _fits(tool, view, args)
+    for rule in RULES:
+        if fits:
+            break
+        changed = rule.apply(args, view)
+        if changed is not None and changed != args:
+            args = changed
+            rules.append(rule.name)
+            fits = _fits(tool, view, args)
+    checked = check(tool, args, sentence)
+    return Fitted(args, checked, tuple(rules if fits else [*rules, READING]))
+
+
+def _fits(tool: llm.Tool, view: View, args: Args) -> bool:
+    """Return whether arguments fit as they are; the agent's own tools would read more than they ask for."""
+    if isinstance(tool, HomeAgentTool):
+        return next(problems(view, args), None) is None
+    try:
+        check(tool, args)
+    except ValidationError:
+        return False
+    return True
+
+
+def _unwrapped(args: Args, view: View) -> Args | None:
+    """Take arguments out of an object that holds them all."""
+    known = properties(view)
+    inside = [key for key in args if key in WRAPPERS]
+    beside = args.keys() - WRAPPERS
+    if len(inside) != 1 or not beside <= BESIDE_WRAPPERS or beside & set(required(view)):
+        return None
+    key = inside[0]
+    value = _parsed(args[key]) if isinstance(args[key], str) else args[key]
+    if not isinstance(value, dict) or (known and not known.keys() & value.keys() and value):
+        return None
+    if key in known and not set(required(view)) - args.keys():
+        return None
+    return value
+
+
+def _json_text(args: Args, view: View) -> Args | None:
+    """Read a list or an object that was written as text."""
+
+    def read(value: Any, slot: View) -> Any:
+        wanted = types(slot)
+        if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
+            return value
+        found = _parsed(value)
+        if isinstance(found, dict):
+            return found if "object" in wanted or not wanted else value
+        if isinstance(found, list):
+            texts_only = all(isinstance(item, str) for item in found)
+            return found if "array" in wanted or ("string" in wanted and texts_only) else value
+        return value
+
+    return _each(args, view, read)
+
+
+def _empty_dropped(args: Args, view: View) -> Args | None:
+    """Leave out optional slots that hold nothing."""
+    needed = required(view)
+    return {
+        key: value
+        for key, value in args.items()
+        if key in needed or not _says_nothing(value, properties(view).get(key, {}))
+    }
+
+
+def _says_nothing(value: Any, slot: View) -> bool:
+    """Return whether a value stands for none."""
+    if isinstance(value, str):
+        word = value.strip().casefold()
+        choices = allowed(slot) or allowed(items(slot))
+        return word in _EMPTY or (bool(choices) and word in NO_VALUE and value not in choices)
+    return (
+        value is None
+        or value in ([], {})
+        or (isinstance(value, list) and all(item in ("", None) for item in value))
+    )
+
+
+def _key_renamed(args: Args, view: View) -> Args | None:
+    """Give an unknown key the name of the one free slot that it resembles."""
+    known = properties(view)
+    renamed: Args = {}
+    for key, value in args.items():
+        slot = key
+        if key not in known and (near := _like(key, [name for name in known if name not in args])):
+            slot = near
+        renamed.setdefault(slot, value)
+    return renamed
+
+
+def _list_unwrapped(args: Args, view: View) -> Args | None:
+    """Take the only value out of a list where one value belongs."""
+
+    def read(value: Any, slot: View) -> Any:
+        wanted = types(slot)
+        single = isinstance(value, list) and len(value) == 1
+        return value[0] if single and wanted and "array" not in wanted else value
+
+    return _each(args, view, read)
+
+
+def _list_wrapped(args: Args, view: View) -> Args | None:
+    """Put a value into a list where a list belongs."""
+
+    def read(value: Any, slot: View) -> Any:
+        wanted = types(slot)
+        if not isinstance(value, (str, int, float)) or "array" not in wanted or "string" in wanted:
+            return value
+        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+        choices = allowed(items(slot))
+        return parts if len(parts) > 1 and all(part in choices for part in parts) else [value]
+
+    return _each(args, view, read)
+
+
+def _number_from_text(args: Args, view: View) -> Args | None:
+    """Read a number, a percentage or a truth value written as text."""
+
+    def read(value: Any, slot: View) -> Any:
+        wanted = types(slot)
+        if not isinstance(value, str) or not wanted or "string" in wanted:
+            return value
+        word = value.strip().casefold()
+        if "boolean" in wanted and word in _TRUE | _FALSE:
+            return word in _TRUE
+        if wanted & {"number", "integer"} and (found := _NUMBER.fullmatch(value)):
+            number = float(found[1].replace(",", "."))
+            return int(number) if number.is_integer() else number
+        return value
+
+    return _each(args, view, read)
+
+
+def _text_from_number(args: Args, view: View) -> Args | None:
+    """Write a number as text where text belongs."""
+
+    def read(value: Any, slot: View) -> Any:
+        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return f"{value:g}" if is_number and types(slot) == {"string"} else value
+
+    return _each(args, view, read)
+
+
+def _class_is_domain(args: Args, view: View) -> Args | None:
+    """Move a domain from the device classes to the domains."""
+    known = properties(view)
+    if "domain" not in known or "device_class" not in args:
+        return None
+    classes = _listed(args["device_class"])
+    valid = set(allowed(items(known.get("device_class", {}))) or allowed(known.get("device_class", {})))
+    moved = [text for text in classes if text in DOMAINS and text not in valid]
+    domains = _listed(args.get("domain"))
+    if not moved or (domains and set(moved) - set(domains)):
+        return None
+    kept = [text for text in classes if text not in moved]
+    changed = {key: value for key, value in args.items() if key != "device_class"}
+    is_list = "array" in types(known["domain"])
+    changed["domain"] = (domains or moved) if is_list else (domains or moved)[0]
+    return {**changed, "device_class": kept} if kept else changed
+
+
+def _class_unknown_dropped(args: Args, view: View) -> Args | None:
+    """Leave out device classes that do not exist, where a name says what is meant anyway."""
+    slot = properties(view).get("device_class")
+    if slot is None or not _listed(args.get("name")):
+        return None
+    valid = set(allowed(items(slot)) or allowed(slot))
+    classes = _listed(args.get("device_class"))
+    kept = [text for text in classes if text in valid]
+    if not valid or len(kept) == len(classes):
+        return None
+    changed = {key: value for key, value in args.items() if key != "device_class"}
+    return {**changed, "device_class": kept} if kept else changed
+
+
+def _choice_spelled(args: Args, view: View) -> Args | None:
+    """Spell a value as the one allowed value that it is or resembles."""
+
+    def choose(value: Any, choices: list[Any]) -> Any:
+        if not isinstance(value, str) or not choices or value in choices:
+            return value
+        same = [item for item in choices if _squashed(str(item)) == _squashed(value)]
+        if len(same) == 1:
+            return same[0]
+        near = _like(value, [item for item in choices if isinstance(item, str)])
+        return value if near is None or near.partition("_")[0] in OPPOSITES else near
+
+    def read(value: Any, slot: View) -> Any:
+        if isinstance(value, list):
+            choices = allowed(items(slot))
+            return [choose(item, choices) for item in value]
+        return choose(value, allowed(slot))
+
+    return _each(args, view, read)
+
+
+RULES: Final = (
+    Rule("arguments_unwrapped", _unwrapped),
+    Rule("json_text_read", _json_text),
+    Rule("empty_dropped", _empty_dropped),
+    Rule("key_renamed", _key_renamed),
+    Rule("list_unwrapped", _list_unwrapped),
+    Rule("number_read", _number_from_text),
+    Rule("text_written", _text_from_number),
+    Rule("list_wrapped", _list_wrapped),
+    Rule("class_is_domain", _class_is_domain),
+    Rule("choice_spelled", _choice_spelled),
+    Rule("class_unknown_dropped", _class_unknown_dropped),
+)
+"""In the order in which they are tried; each sees what the one before left."""
+
+
+def _each(args: Args, view: View, read: Callable[[Any, View], Any]) -> Args:
+    """Return the arguments with each known slot read anew."""
+    known = properties(view)
+    return {key: read(value, known[key]) if key in known else value for key, value in args.items()}
+
+
+def _listed(value: Any) -> list[str]:
+    """Return the texts of a slot that holds one or several."""
+    values = value if isinstance(value, list) else [value]
+    return [item for item in values if isinstance(item, str) and item.strip().casefold() not in NO_VALUE]
+
+
+def _parsed(text: str) -> Any:
+    """Return what a text holds as JSON or as Python writes it; the text itself if it is neither."""
+    if len(text) > MAX_TEXT:
+        return text
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except ValueError, SyntaxError, RecursionError, MemoryError, TypeError:
+            continue
+    return text
+
+
+def _like(text: str, names: list[str]) -> str | None:
+    """Return the one name that a text is or resembles, if none comes second."""
+    wanted = _squashed(text)
+    scored = sorted(_scores(wanted, names), reverse=True)
+    if not scored or scored[0][0] < CLOSE:
+        return None
+    return None if len(scored) > 1 and scored[0][0] - scored[1][0] < MARGIN else scored[0][1]
+
+
+def _scores(wanted: str, names: list[str]) -> Iterator[tuple[float, str]]:
+    """Yield how alike each name is, 1 for the same."""
+    for name in names:
+        yield SequenceMatcher(None, wanted, _squashed(name), autojunk=False).ratio(), name
+
+
+def _squashed(text: str) -> str:
+    """Return a name without case and separators."""
+    return "".join(fold(re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(text)[:100])).split())

@@ -1,0 +1,210 @@
+"""The arguments of ha_control: what the model is told, and what it writes."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+import json
+from typing import Any, override
+
+import probatio
+
+from ...errors import ValidationError
+from ...knowledge.spoken_words import words_of
+from ..resolving.matching import fold
+from ..resolving.targets import Target, texts
+from ..resolving.words import NOT_A_QUESTION, QUESTION_OPENERS
+from .actions import ACTIONS, VERBS
+from .parameters import clean
+
+MAX_ERROR = 300
+MIN_QUESTION_WORDS = 2
+MAX_QUESTION_WORDS = 10
+
+_READS = words_of(
+    "get get_state state status is_on is_off is_open is_closed check query read info describe list has_state"
+)
+_VERB_WORDS: Mapping[str, str] = {
+    "on": "turn_on",
+    "off": "turn_off",
+    "switch_on": "turn_on",
+    "switch_off": "turn_off",
+    "power_on": "turn_on",
+    "power_off": "turn_off",
+    "enable": "turn_on",
+    "disable": "turn_off",
+    "set": "set_value",
+    "adjust": "set_value",
+    "change": "set_value",
+    "set_brightness": "set_value",
+    "dim": "set_value",
+    "set_color": "set_value",
+    "set_level": "set_value",
+    "set_percentage": "set_speed",
+    "set_fan_speed": "set_speed",
+    "set_mode": "set_preset",
+    "set_preset_mode": "set_preset",
+    "set_operation_mode": "set_preset",
+    "set_source": "select_source",
+    "set_option": "select_option",
+    "select": "select_option",
+    "set_tilt_position": "set_tilt",
+    "tilt": "set_tilt",
+    "volume_set": "set_volume",
+    "volume_mute": "mute",
+    "resume": "play",
+    "unpause": "play",
+    "skip": "next",
+    "dock": "return_to_base",
+    "return": "return_to_base",
+    "return_home": "return_to_base",
+    "raise": "increase",
+    "lower": "decrease",
+    "activate_scene": "activate",
+    "run": "activate",
+    "arm": "arm_away",
+    "open_latch": "open",
+}
+_SLOT_WORDS: Mapping[str, str] = {
+    "entity": "entity_id",
+    "entities": "entity_id",
+    "entity_ids": "entity_id",
+    "area_id": "area",
+    "room": "area",
+    "floor_id": "floor",
+    "friendly_name": "name",
+    "service_data": "parameters",
+    "data": "parameters",
+    "params": "parameters",
+}
+SLOTS = ("action", "entity_id", "name", "area", "floor", "domain", "device_class", "parameters")
+
+
+class ControlSchema(probatio.Schema):
+    """What the model is told; what it writes is put in order before it is checked."""
+
+    def __init__(self) -> None:
+        """Declare the slots."""
+        super().__init__(
+            {
+                probatio.Required("action"): probatio.In(sorted(VERBS)),
+                probatio.Optional("entity_id"): [str],
+                probatio.Optional("name"): str,
+                probatio.Optional("area"): str,
+                probatio.Optional("floor"): str,
+                probatio.Optional("domain"): [str],
+                probatio.Optional("device_class"): [str],
+                probatio.Optional(
+                    "parameters",
+                    description="brightness_pct, color, color_temp, temperature, hvac_mode, position, "
+                    "volume, percentage, source, option, value, duration, ...",
+                ): dict,
+            }
+        )
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Return the arguments in order: lists where lists belong, parameters among the parameters."""
+        if not isinstance(data, Mapping):
+            raise probatio.Invalid("an object is needed")
+        return super().__call__(_in_order(data), **options)
+
+
+def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments under the slots they belong to; what is beside the slots is a parameter."""
+    slots: dict[str, Any] = {}
+    loose: dict[str, Any] = {}
+    for key, value in args.items():
+        slot = key if key in SLOTS else _SLOT_WORDS.get(key)
+        if slot is None:
+            loose[key] = value
+        elif slot not in slots or key == slot:
+            slots[slot] = value
+    tidy: dict[str, Any] = {"action": read_verb(slots["action"])} if slots.get("action") else {}
+    for slot in ("entity_id", "domain", "device_class"):
+        if found := texts(slots.get(slot)):
+            tidy[slot] = list(found)
+    for slot in ("name", "area", "floor"):
+        if found := texts(slots.get(slot)):
+            tidy[slot] = ", ".join(found)
+    given = {**loose, **_read_object(slots.get("parameters"))}
+    return {**tidy, "parameters": given} if given else tidy
+
+
+def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
+    """Return action, target and parameters of arguments in any order.
+
+    Raises ValidationError for what is none of these.
+    """
+    try:
+        tidy = _in_order(args)
+    except probatio.Invalid as err:
+        raise ValidationError(f"ha_control: {err}"[:MAX_ERROR]) from err
+    if "action" not in tidy:
+        raise ValidationError("action: say what to do, for example turn_on")
+    return tidy["action"], Target.from_args(tidy), clean(tidy.get("parameters"))
+
+
+def read_verb(value: Any) -> str:
+    """Return the action that a word means: its name, a service of that meaning, a common synonym.
+
+    Raises ValidationError; reading is no action, and no other word is taken for one it resembles.
+    """
+    word = "_".join(fold(str(value if not isinstance(value, list) else " ".join(map(str, value)))).split())
+    if word in VERBS:
+        return word
+    for domain in ACTIONS:
+        if word.startswith(f"{domain}_") and word[len(domain) + 1 :] in (*VERBS, *_VERB_WORDS, *_SERVICES):
+            word = word[len(domain) + 1 :]
+            break
+    if word in VERBS:
+        return word
+    if (verb := _VERB_WORDS.get(word) or _SERVICES.get(word)) is not None:
+        return verb
+    if word in _READS or word.startswith(("is_", "get_")):
+        raise probatio.Invalid(f"{word!r} changes nothing; read states with ha_query")
+    near = get_close_matches(word, VERBS, 3, 0.5)
+    raise probatio.Invalid(f"{word[:40]!r} is no action; allowed: {', '.join(near or sorted(VERBS))}"[:300])
+
+
+def _service_words() -> dict[str, str]:
+    """Return the actions by the name of their service, where that is the only one."""
+    found: dict[str, set[str]] = {}
+    for actions in ACTIONS.values():
+        for verb, action in actions.items():
+            if action.service not in (None, *VERBS, *_VERB_WORDS) and not verb.startswith("turn_"):
+                found.setdefault(str(action.service), set()).add(verb)
+    preferred = {service: [verb for verb in VERBS if verb in verbs] for service, verbs in found.items()}
+    return {service: verbs[0] for service, verbs in preferred.items()} | {
+        "set_cover_position": "set_position",
+        "set_valve_position": "set_position",
+        "start_mowing": "start",
+        "increment": "increase",
+        "decrement": "decrease",
+    }
+
+
+_SERVICES: Mapping[str, str] = _service_words()
+
+
+def asks_about_state(sentence: str) -> bool:
+    """Return whether a sentence is one short question about how things stand, and no request."""
+    words = fold(sentence).split()
+    if not MIN_QUESTION_WORDS <= len(words) <= MAX_QUESTION_WORDS or words[0] not in QUESTION_OPENERS:
+        return False
+    inner = sentence.strip().rstrip("?!. ")
+    return not any(mark in inner for mark in ".,;:!?") and NOT_A_QUESTION.isdisjoint(words[1:])
+
+
+def _read_object(value: Any) -> dict[str, Any]:
+    """Return an object from an object or JSON text."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value.strip() else {}
+        except ValueError:
+            raise probatio.Invalid(f"parameters: an object is needed, not {value[:40]!r}") from None
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if value is None or value == []:
+        return {}
+    if not isinstance(value, dict):
+        raise probatio.Invalid(f"parameters: an object is needed, not {str(value)[:40]!r}")
+    return value

@@ -1,0 +1,1 @@
+"""ha_query: what is read of states and history."""

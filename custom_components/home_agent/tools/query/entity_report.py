@@ -1,0 +1,236 @@
+"""One entity as a query answers it: state with unit, the attributes that matter, how old it is."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from fnmatch import fnmatchcase
+from math import isfinite
+from typing import Any
+
+from homeassistant.components.sensor import async_rounded_state
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT
+from homeassistant.core import HomeAssistant, State
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ...knowledge.binary_words import BINARY_WORDS
+from ...knowledge.house import Area, EntityRecord
+from ..calls.plain_values import one_line, plain
+from ..control.durations import format_age, format_local
+
+MAX_OTHER_ATTRIBUTES = 10
+TIMESTAMP = "timestamp"
+
+_MEASURED = ("current_temperature", "current_humidity")
+_DEFAULT_ATTRIBUTES: Mapping[str, Sequence[str]] = {
+    "alarm_control_panel": ("changed_by",),
+    "automation": ("last_triggered",),
+    "binary_sensor": (),
+    "calendar": ("message", "start_time", "end_time", "location"),
+    "climate": (
+        *_MEASURED,
+        "temperature",
+        "target_temp_low",
+        "target_temp_high",
+        "humidity",
+        "hvac_action",
+        "preset_mode",
+        "fan_mode",
+    ),
+    "cover": ("current_position", "current_tilt_position"),
+    "event": ("event_type",),
+    "fan": ("percentage", "preset_mode", "oscillating", "direction"),
+    "humidifier": ("current_humidity", "humidity", "mode", "action"),
+    "light": ("brightness", "color_temp_kelvin", "rgb_color", "effect"),
+    "lock": ("changed_by",),
+    "media_player": ("media_title", "media_artist", "app_name", "source", "volume_level", "is_volume_muted"),
+    "person": (),
+    "scene": (),
+    "script": ("last_triggered",),
+    "sensor": (),
+    "siren": (),
+    "sun": ("next_rising", "next_setting", "elevation"),
+    "switch": (),
+    "timer": ("duration", "remaining", "finishes_at"),
+    "update": ("installed_version", "latest_version", "in_progress"),
+    "vacuum": ("battery_level", "fan_speed"),
+    "valve": ("current_position",),
+    "water_heater": ("current_temperature", "temperature", "operation_mode", "away_mode"),
+    "weather": ("temperature", "humidity", "wind_speed", "wind_speed_unit", "pressure", "pressure_unit"),
+    "zone": ("persons",),
+}
+_OTHER_NAMES: Mapping[str, Sequence[str]] = {
+    "battery": ("battery_level",),
+    "brightness_pct": ("brightness",),
+    "color": ("rgb_color", "color_temp_kelvin"),
+    "color_temp": ("color_temp_kelvin",),
+    "humidity": ("current_humidity",),
+    "position": ("current_position",),
+    "speed": ("percentage", "fan_speed"),
+    "target_temperature": ("temperature", "target_temp_low", "target_temp_high"),
+    "temperature": _MEASURED[:1],
+    "tilt": ("current_tilt_position",),
+    "volume": ("volume_level",),
+}
+_NOISE = (
+    "assumed_state",
+    "attribution",
+    "device_class",
+    "editable",
+    "entity_picture*",
+    "friendly_name",
+    "icon",
+    "id",
+    "*_list",
+    "*_modes",
+    "max_*",
+    "min_*",
+    "options",
+    "restored",
+    "state_class",
+    "supported_*",
+    "*token*",
+    "unit_of_measurement",
+)
+_FULL_SCALE: Mapping[str, float] = {"brightness": 255, "volume_level": 1}
+_OWN_UNIT_DOMAINS = frozenset({"climate", "water_heater"})
+_MOMENT_DOMAINS = frozenset(
+    {
+        "button",
+        "conversation",
+        "event",
+        "image",
+        "input_button",
+        "notify",
+        "scene",
+        "stt",
+        "tts",
+        "wake_word",
+    }
+)
+_STATE_NAMES = frozenset({"state", "value", "unit", "unit_of_measurement", "friendly_name", "name"})
+_TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
+
+
+def describe(
+    hass: HomeAssistant,
+    record: EntityRecord,
+    state: State,
+    now: datetime,
+    *,
+    areas: Mapping[str, Area],
+    asked: Sequence[str] = (),
+    alone: bool = False,
+) -> dict[str, JsonValueType]:
+    """Return what is worth saying of one entity; `asked` are attribute names or patterns."""
+    report: dict[str, JsonValueType] = {"entity_id": record.entity_id, "name": one_line(record.name, 80)}
+    if record.area_id and (area := areas.get(record.area_id)):
+        report["area"] = one_line(area.name, 80)
+    report["state"] = shown_state(hass, state)
+    if means := _meaning(record, state):
+        report["means"] = means
+    if unit := unit_of(hass, state):
+        report["unit"] = unit
+    chosen = _asked_attributes(state, asked) if asked else _usual_attributes(state, alone=alone)
+    for name, value in chosen.items():
+        if name not in report and (shown := shown_attribute(name, value)) is not None:
+            report[name] = shown
+    report["changed"] = format_age(state.last_changed, now)
+    return report
+
+
+def _meaning(record: EntityRecord, state: State) -> str | None:
+    """Return what on or off means for a binary sensor: an "on" door is open."""
+    if record.domain != "binary_sensor" or not (words := BINARY_WORDS.get(record.device_class or "")):
+        return None
+    return dict(zip(("on", "off"), words, strict=True)).get(state.state)
+
+
+def shown_state(hass: HomeAssistant, state: State) -> str:
+    """Return a state as the household sees it: rounded, times local."""
+    is_moment = state.domain in _MOMENT_DOMAINS or state.attributes.get(ATTR_DEVICE_CLASS) == TIMESTAMP
+    if is_moment and (moment := dt_util.parse_datetime(state.state)):
+        return format_local(moment)
+    if state.domain == "sensor":
+        return one_line(async_rounded_state(hass, state.entity_id, state))
+    return one_line(state.state)
+
+
+def unit_of(hass: HomeAssistant, state: State) -> str | None:
+    """Return the unit of the state, or of the temperatures of a thermostat."""
+    if unit := state.attributes.get(ATTR_UNIT_OF_MEASUREMENT):
+        return one_line(str(unit), 20)
+    if state.domain in _OWN_UNIT_DOMAINS:
+        return hass.config.units.temperature_unit
+    if state.domain == "weather" and (unit := state.attributes.get("temperature_unit")):
+        return one_line(str(unit), 20)
+    return None
+
+
+def shown_attribute(name: str, value: Any) -> JsonValueType:
+    """Return an attribute as plain JSON, brightness and volume in percent."""
+    percent = as_percent(name, value)
+    return plain(value) if percent is None else f"{percent}%"
+
+
+def as_percent(name: str, value: Any) -> int | None:
+    """Return an attribute that is kept on a scale of its own in percent, None for the others.
+
+    What is a little above zero stays above zero.
+    """
+    if (
+        name not in _FULL_SCALE
+        or isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not isfinite(value)
+    ):
+        return None
+    return max(1 if value > 0 else 0, round(value / _FULL_SCALE[name] * 100))
+
+
+def attribute_names(state: State) -> list[str]:
+    """Return the attributes that may be asked for."""
+    return [name for name in map(str, state.attributes) if not _is_noise(name)]
+
+
+def unknown_attributes(states: Iterable[State], asked: Iterable[str]) -> list[str]:
+    """Return the asked names that no entity has."""
+    known = list(states)
+    return [
+        name
+        for name in asked
+        if name not in _STATE_NAMES and not any(_asked_attributes(state, (name,)) for state in known)
+    ]
+
+
+def _asked_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
+    """Return the attributes of an entity that fit names or patterns."""
+    found: dict[str, Any] = {}
+    for name in asked:
+        if name in _TIMES:
+            found[name] = getattr(state, name)
+        elif name in state.attributes:
+            found[name] = state.attributes[name]
+        elif other := {
+            key: state.attributes[key] for key in _OTHER_NAMES.get(name, ()) if key in state.attributes
+        }:
+            found |= other
+        elif any(mark in name for mark in "*?["):
+            matching = (key for key in attribute_names(state) if fnmatchcase(key, name))
+            found |= {key: state.attributes[key] for key in matching}
+    return found
+
+
+def _usual_attributes(state: State, *, alone: bool) -> dict[str, Any]:
+    """Return the attributes that people ask for; of an unusual entity on its own the first few."""
+    attributes = state.attributes
+    if (names := _DEFAULT_ATTRIBUTES.get(state.domain)) is None:
+        names = attribute_names(state)[:MAX_OTHER_ATTRIBUTES] if alone else ()
+    found = {name: attributes[name] for name in names if attributes.get(name) is not None}
+    if "color_temp_kelvin" in found:
+        found.pop("rgb_color", None)
+    return found
+
+
+def _is_noise(name: str) -> bool:
+    """Return whether an attribute describes the integration and not the thing."""
+    return any(fnmatchcase(name, pattern) for pattern in _NOISE)

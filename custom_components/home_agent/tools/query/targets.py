@@ -1,0 +1,101 @@
+"""Targets of a reading: all that fits. Where an action has to ask which one, a reader is told of each."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from ...errors import ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
+from ..base import Speaker
+from ..resolving.kind_search import KindSearch
+from ..resolving.matching import MARGIN, name_index, squash, without_article
+from ..resolving.places import places_in_sentence
+from ..resolving.resolver import Target, resolve
+
+MAX_NEAR = 5
+"""Entities offered for a name that fits none."""
+
+
+def find_all(house: HouseSnapshot, target: Target, *, speaker: Speaker, sentence: str) -> list[EntityRecord]:
+    """Return the entities that a query may mean, those in the room spoken of, then in the speaker's, first.
+
+    Raises ValidationError with the nearest candidates where nothing fits.
+    """
+    target = replace(target, everything=True)
+    if target.is_empty:
+        return resolve(house, target, speaker=speaker, sentence=sentence)
+    search = KindSearch(house, target, speaker, sentence, None, None)
+    if target.entity_id:
+        found = [record for text in target.entity_id for record in _by_id(search, target, text)]
+    elif search.name:
+        found = _by_name(search, replace(target, name=search.name))
+    else:
+        found = _of_kind(search, house.entities.values()) or _resolved(search, target)
+    unique = {record.entity_id: record for record in found}
+    return _nearest_first(list(unique.values()), search)
+
+
+def _by_id(search: KindSearch, target: Target, text: str) -> list[EntityRecord]:
+    """Return what an id, a pattern of ids or a name in their place means."""
+    entity_id = text.strip().casefold()
+    if (record := search.house.entities.get(entity_id)) is not None:
+        return [record]
+    if "*" in entity_id:
+        pattern = entity_id if "." in entity_id else f"*.{entity_id}"
+        matching = [record for key, record in search.house.entities.items() if fnmatchcase(key, pattern)]
+        return _of_kind(search, matching) or _resolved(search, replace(target, entity_id=(text,)))
+    return _by_name(search, replace(target, entity_id=(text,)), text.rpartition(".")[2])
+
+
+def _by_name(search: KindSearch, target: Target, name: str | None = None) -> list[EntityRecord]:
+    """Return what a name means, all that bear it, or what comes nearest."""
+    name = name or target.name or ""
+    try:
+        return _resolved(search, target)
+    except ValidationError:
+        if found := _bearing(search, name) or _near(search, name):
+            return found
+        raise
+
+
+def _resolved(search: KindSearch, target: Target) -> list[EntityRecord]:
+    """Return what an action would be aimed at."""
+    return resolve(search.house, target, speaker=search.speaker, sentence=search.sentence)
+
+
+def _of_kind(search: KindSearch, records: Iterable[EntityRecord]) -> list[EntityRecord]:
+    """Return the entities of the kinds and places given; settings and diagnostics only where asked for."""
+    found = [record for record in records if search.is_here(record) and search.kinds.fits(record)]
+    if search.kinds.classes:
+        return found
+    return [record for record in found if record.category is None] or found
+
+
+def _bearing(search: KindSearch, name: str) -> list[EntityRecord]:
+    """Return all entities, and all of a device, of this name."""
+    names = name_index(search.house)
+    keys = dict.fromkeys((squash(name), squash(without_article(name))))
+    tables = (names.exact, names.qualified, names.short, names.devices)
+    found = search.records(entity_id for key in keys for table in tables for entity_id in table.get(key, ()))
+    return _of_kind(search, found)
+
+
+def _near(search: KindSearch, name: str) -> list[EntityRecord]:
+    """Return the entities whose names come nearest."""
+    near = name_index(search.house).near(name)
+    found = search.records(entity_id for entity_id, score in near if near[0][1] - score < MARGIN)
+    return _of_kind(search, found)[:MAX_NEAR]
+
+
+def _nearest_first(records: list[EntityRecord], search: KindSearch) -> list[EntityRecord]:
+    """Return the entities in the order in which they are likely meant."""
+    said = places_in_sentence(search.house, search.sentence)
+    area_id = search.speaker.area_id
+    return sorted(
+        records,
+        key=lambda record: (
+            not any(place.holds(record) for place in said),
+            area_id is None or record.area_id != area_id,
+            record.entity_id,
+        ),
+    )

@@ -1,0 +1,82 @@
+"""What a model reads when a target is not clear: the nearest that there are, in 300 characters."""
+
+from collections.abc import Callable, Collection, Iterable
+
+from ...errors import ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
+from .matching import NameIndex
+
+MAX_ERROR = 300
+MAX_NAME = 40
+MAX_LISTED = 6
+
+PROTECTED_DOMAINS = frozenset(("lock", "cover", "valve", "alarm_control_panel"))
+"""What lets people, water or alarms through: never moved by a guess."""
+
+SINGULAR_CLASSES = frozenset(("garage", "gate", "door"))
+"""Covers of which "the garage door" means one; they are not toggled either."""
+
+
+def protected(record: EntityRecord) -> bool:
+    """Return whether an entity must be named exactly."""
+    return record.domain in PROTECTED_DOMAINS
+
+
+def plain(name: str) -> str:
+    """Return a name on one line, without what could be read as structure, cut to length."""
+    text = " ".join(name.split()).translate(str.maketrans("\"`'<>{}", "       ")).strip()
+    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
+
+
+def choose(house: HouseSnapshot, records: Iterable[EntityRecord], problem: str) -> ValidationError:
+    """Return an error that lists entities to choose from."""
+    text = problem
+    names: dict[str, None] = {}
+    for separator, record in zip(_separators(), records, strict=False):
+        entry = f"{separator}{describe(house, record)}"
+        if len(text) + len(entry) > MAX_ERROR - 2:
+            text += " …"
+            break
+        text += entry
+        names[plain(record.name)] = None
+    error = ValidationError(text[:MAX_ERROR])
+    error.names = tuple(names)[:MAX_LISTED]
+    return error
+
+
+def describe(house: HouseSnapshot, record: EntityRecord) -> str:
+    """Return an entity's id, name and room."""
+    area = house.areas.get(record.area_id) if record.area_id else None
+    return f"{record.entity_id} ({plain(record.name)}{f', {plain(area.name)}' if area else ''})"
+
+
+def _separators() -> Iterable[str]:
+    """Yield what stands before each entry."""
+    yield ": "
+    while True:
+        yield "; "
+
+
+def missing(
+    house: HouseSnapshot,
+    names: NameIndex,
+    text: str,
+    problem: str,
+    *,
+    domains: Collection[str] | None = None,
+    wanted: Callable[[EntityRecord], bool] | None = None,
+) -> ValidationError:
+    """Return the error for something that is not there, with what comes nearest."""
+    near = [house.entities[entity_id] for entity_id, _ in names.near(text)]
+    near += [house.entities[entity_id] for entity_id in names.likely(text, 3 * MAX_LISTED)]
+    first = [
+        record
+        for record in near
+        if (not domains or record.domain in domains) and (wanted is None or wanted(record))
+    ]
+    if not first:
+        pool = (record for record in house.entities.values() if not domains or record.domain in domains)
+        first = [record for record in pool if wanted is not None and wanted(record)] or near
+    if not first:
+        return ValidationError(f"{problem}. Search with another name, or ask"[:MAX_ERROR])
+    return choose(house, list(dict.fromkeys(first))[:MAX_LISTED], f"{problem}. Nearest")

@@ -1,0 +1,151 @@
+"""Rooms and floors by what people call them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ...errors import ValidationError
+from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from .matching import (
+    MARGIN,
+    content_words,
+    distance,
+    phrase_similarity,
+    squash,
+    without_article,
+    word_similarity,
+)
+
+MAX_LISTED = 8
+MIN_LIKENESS = 0.75
+INFLECTED = 0.88
+"""How alike a word of a sentence and a word of a name must be."""
+MIN_LENGTH = 5
+"""Shorter names are not compared letter by letter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Rooms or floors that a word means; an entity in any of them is there."""
+
+    name: str
+    area_ids: frozenset[str] = frozenset()
+    floor_ids: frozenset[str] = frozenset()
+    repaired: bool = False
+    """Whether the word is not one of the names, only near to one."""
+
+    def holds(self, record: EntityRecord) -> bool:
+        """Return whether an entity is here."""
+        return record.area_id in self.area_ids or record.floor_id in self.floor_ids
+
+
+def find_place(house: HouseSnapshot, text: str, slot: str) -> Place | None:
+    """Return the place that a text names; `slot` ("area" or "floor") goes first.
+
+    Returns None for what is neither a name nor near to exactly one.
+    """
+    groups: list[Iterable[Area | Floor]] = [house.areas.values(), house.floors.values()]
+    if slot == "floor":
+        groups.reverse()
+    key = squash(without_article(text))
+    for group in groups:
+        if found := [place for place in group if key and key in _keys(place)]:
+            return _place(text, found, repaired=False)
+    for group in groups:
+        if near := _near(text, group):
+            return _place(text, [near], repaired=True)
+    return None
+
+
+def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError:
+    """Return the error for a room or floor that is not there, with the nearest that are."""
+    places: Sequence[Area | Floor] = [*(house.areas if slot == "area" else house.floors).values()]
+    asked = content_words(text)
+    ranked = sorted(places, key=lambda place: -max(_likeness(asked, name) for name in _names(place)))
+    names = ", ".join(place.name[:40] for place in ranked[:MAX_LISTED])
+    return ValidationError(f"{slot}: there is no {slot} {text[:40]!r}. Known: {names or 'none'}"[:300])
+
+
+def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[Place]:
+    """Return the rooms, else the floors, that a sentence names."""
+    words = content_words(sentence)
+    for group in (house.areas.values(), house.floors.values()):
+        spans: list[tuple[int, int, Area | Floor]] = []
+        for place in group:
+            for name in _names(place):
+                parts = content_words(name)
+                start = _find_run(words, parts)
+                if start is not None:
+                    spans.append((start, start + len(parts), place))
+        longest = [
+            span
+            for span in spans
+            if not any(
+                other[0] <= span[0] and span[1] <= other[1] and other[1] - other[0] > span[1] - span[0]
+                for other in spans
+            )
+        ]
+        if longest:
+            unique = {id(place): place for _, _, place in longest}
+            return [_place(place.name, [place], repaired=False) for place in unique.values()]
+    return []
+
+
+def _find_run(words: Sequence[str], parts: Sequence[str]) -> int | None:
+    """Return where a name stands in a sentence, inflected or not."""
+    if not parts:
+        return None
+    for start in range(len(words) - len(parts) + 1):
+        run = words[start : start + len(parts)]
+        if all(word_similarity(word, part) >= INFLECTED for word, part in zip(run, parts, strict=True)):
+            return start
+    return None
+
+
+def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> Place:
+    """Return the place made of areas or floors of one name."""
+    return Place(
+        text if repaired else found[0].name,
+        frozenset(place.area_id for place in found if isinstance(place, Area)),
+        frozenset(place.floor_id for place in found if isinstance(place, Floor)),
+        repaired,
+    )
+
+
+def _names(place: Area | Floor) -> tuple[str, ...]:
+    """Return a place's names."""
+    return (place.name, *place.aliases)
+
+
+def _keys(place: Area | Floor) -> set[str]:
+    """Return the squashed spellings of a place."""
+    own_id = place.area_id if isinstance(place, Area) else place.floor_id
+    return {squash(without_article(name)) for name in _names(place)} | {squash(own_id)}
+
+
+def _near[T: Area | Floor](text: str, group: Iterable[T]) -> T | None:
+    """Return the only place whose name comes near."""
+    asked = content_words(text)
+    scored = sorted(
+        (
+            (max(_likeness(asked, name) for name in _names(place)), index, place)
+            for index, place in enumerate(group)
+        ),
+        key=lambda entry: (-entry[0], entry[1]),
+    )
+    if not scored or scored[0][0] < MIN_LIKENESS:
+        return None
+    if len(scored) > 1 and scored[0][0] - scored[1][0] < MARGIN:
+        return None
+    return scored[0][2]
+
+
+def _likeness(asked: Sequence[str], name: str) -> float:
+    """Return how near a name comes to the words asked for."""
+    parts = content_words(name)
+    own, other = "".join(asked), "".join(parts)
+    has_digits = any(char.isdigit() for char in own + other)
+    if len(own) >= MIN_LENGTH and own[:1] == other[:1] and not has_digits:
+        limit = 1 + len(own) // 8
+        if distance(own, other, limit) <= limit:
+            return 0.95
+    return phrase_similarity(asked, parts)

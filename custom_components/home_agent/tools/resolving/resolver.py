@@ -1,0 +1,331 @@
+"""From what was said to entities, the same way every time.
+
+- Names, aliases and ids are taken as written, case, accents, spaces and articles aside. What is only near to
+  a name counts if it is near to one entity alone.
+- A room or floor that was given is binding; one that is unknown is an error and never widens the search.
+- The room of the speaker chooses between entities of one name, and stands in where only a kind of thing was
+  named. It never hides an entity with a name of its own.
+- A kind of thing alone means the room that the sentence names, else the only one there is, else those in the
+  speaker's room; all in the house only if the sentence says so.
+- Locks, covers, valves and alarms are never reached by a guess: whatever had to be repaired on the way to
+  them is an error with candidates.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from fnmatch import fnmatchcase
+
+from ...errors import ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.spoken_words import DOMAIN_WORDS, all_words
+from ..base import Speaker
+from .candidates import choose, missing, protected
+from .kind_search import KindSearch, says_all
+from .kinds import DOMAINS, Kinds
+from .matching import MARGIN, fold, squash, without_article
+from .places import Place, find_place
+from .targets import Target
+from .words import STOP_WORDS
+
+__all__ = ["Target", "resolve", "says_all"]
+
+MIN_PARTS = 2
+MAX_PARTS = 20
+MAX_NAME_WORDS = 6
+_SEPARATORS = str.maketrans(dict.fromkeys(',;/|()[]"\n', "\n"))
+
+
+def resolve(
+    house: HouseSnapshot,
+    target: Target,
+    *,
+    speaker: Speaker,
+    sentence: str,
+    allowed_domains: Collection[str] | None = None,
+    exists: Callable[[str], bool] | None = None,
+) -> list[EntityRecord]:
+    """Return the entities that are meant, sorted by id, at least one.
+
+    `allowed_domains` are those that the action fits; `exists` tells of entity ids outside the house, which
+    are never taken for misspelt ones. Raises ValidationError with the nearest candidates.
+    """
+    search = _Search(house, target, speaker, sentence, allowed_domains, exists)
+    found = search.from_sentence() if target.is_empty else search.run()
+    return sorted(found, key=lambda record: record.entity_id)
+
+
+class _Search(KindSearch):
+    """One resolution, by id, by name or by kind."""
+
+    def run(self) -> list[EntityRecord]:
+        """Return what is meant."""
+        if self.entity_ids:
+            found = _unique(record for text in self.entity_ids for record in self._by_id(text))
+        elif self.name:
+            found = self._by_name(self.name)
+        else:
+            found = self.by_kind()
+        return self._certain(found)
+
+    def from_sentence(self) -> list[EntityRecord]:
+        """Return the one entity that the sentence names, for an action that was given no target."""
+        words = fold(self.sentence).split()
+        named: dict[str, None] = {}
+        for length in range(MAX_NAME_WORDS, 0, -1):
+            for start in range(len(words) - length + 1):
+                key = "".join(words[start : start + length])
+                named |= dict.fromkeys(self.names.exact.get(key, ()))
+            if named:
+                break
+        found = [record for record in self.records(named) if self.is_allowed(record)]
+        if not named and (domains := self._only_allowed()):
+            self.kinds = Kinds(domains)
+            found = self.candidates()
+        if self.allowed is None or len(found) != 1:
+            raise ValidationError("Name a target: entity_id, name, or area with domain")
+        self.repaired = True
+        return self._certain(found)
+
+    def _certain(self, found: list[EntityRecord]) -> list[EntityRecord]:
+        """Return what was found, unless it is a guess at something protected."""
+        risky = [record for record in found if protected(record)]
+        if self.repaired and risky:
+            problem = "Too uncertain for a lock, cover, valve or alarm. Give its entity_id"
+            raise choose(self.house, risky, problem)
+        return found
+
+    def _by_id(self, text: str) -> list[EntityRecord]:
+        """Return what an entity id, or what stands in its place, means."""
+        entity_id = text.strip().casefold()
+        if "*" in entity_id:
+            return self._by_pattern(entity_id)
+        if (record := self.house.entities.get(entity_id)) is not None:
+            return [self._placed(record, text)]
+        if self.exists(entity_id):
+            raise ValidationError(f"entity_id: {text[:60]!r} does not exist or is not exposed")
+        domain, dot, rest = entity_id.partition(".")
+        domain = domain.strip()
+        if not dot or domain not in DOMAINS:
+            return self._by_name(text)
+        if found := self._by_id_parts(domain, rest):
+            return [self._placed(found, text)]
+        raise missing(self.house, self.names, rest, f"entity_id: there is no {text[:60]!r}", domains={domain})
+
+    def _by_id_parts(self, domain: str, rest: str) -> EntityRecord | None:
+        """Return the entity whose id or name an almost right id spells."""
+        key = squash(rest)
+        tables = (self.names.exact, self.names.qualified, self.names.object_ids)
+        spelled = self.records(entity_id for table in tables for entity_id in table.get(key, ()))
+        if own := [record for record in spelled if record.domain == domain]:
+            return self._one(own, rest)
+        self.repaired = True
+        if len(spelled) == 1 and self.is_allowed(spelled[0]):
+            return spelled[0]
+        near = self.names.near(rest, frozenset(self.names.by_domain.get(domain, ())))
+        return self.house.entities[near[0][0]] if _leads(near) else None
+
+    def _by_pattern(self, pattern: str) -> list[EntityRecord]:
+        """Return the entities that a wildcard matches; those that are not exposed are not there."""
+        domain, dot, rest = pattern.partition(".")
+        if not dot:
+            domain, rest = "*", pattern
+        rest = rest.strip().replace(" ", "_")
+        if not rest.strip("*"):
+            of_pattern = frozenset(key for key in self.names.domains if fnmatchcase(key, domain))
+            domains = self.kinds.domains if domain == "*" else of_pattern
+            self.kinds = Kinds(domains, self.kinds.classes)
+            return self.by_kind()
+        self.repaired |= domain == "*"
+        found = [
+            record
+            for record in self.house.entities.values()
+            if fnmatchcase(record.domain, domain)
+            and (
+                fnmatchcase(record.object_id, rest) or fnmatchcase(fold(record.name).replace(" ", "_"), rest)
+            )
+            and self.is_here(record)
+            and self.kinds.fits(record)
+            and (domain != "*" or self.is_allowed(record))
+        ]
+        if not found:
+            stem = rest.replace("*", " ")
+            raise missing(self.house, self.names, stem, f"entity_id: nothing matches {pattern[:60]!r}")
+        return [record for record in found if record.category is None] or found
+
+    def _placed(self, record: EntityRecord, said: str) -> EntityRecord:
+        """Return the entity, unless it is elsewhere than the place that was given."""
+        if not self.is_here(record):
+            if record.area_id is not None:
+                place = self.places[0].name
+                raise choose(self.house, [record], f"{said[:60]!r} is not in {place[:40]!r}. It")
+            self.repaired = True
+        if not self.kinds.fits(record):
+            self.repaired = True
+        return record
+
+    def _by_name(self, name: str) -> list[EntityRecord]:
+        """Return what a name means: as written, as a list, as a room and a kind, or nearly."""
+        if "*" in name:
+            return self._by_pattern(name.casefold())
+        if name.partition(".")[0].strip().casefold() in DOMAINS and "." in name and "," not in name:
+            return self._by_id(name)
+        if self._means_all(name):
+            return self._everything(name)
+        for step in (self._by_spelling, self._by_parts, self._by_room_and_kind):
+            if found := step(name):
+                return found
+        if found := self._by_spelling(name, strict=False):
+            self.repaired = True
+            return found
+        if found := self._by_nearness(name):
+            return found
+        problem = f"name: nothing is called {name[:60]!r}"
+        if elsewhere := self.records(self.names.exact.get(squash(name), ())):
+            raise choose(self.house, elsewhere, f"{problem} in {self.places[0].name[:40]!r}. Elsewhere")
+        raise missing(self.house, self.names, name, problem, wanted=self.is_here if self.places else None)
+
+    def _by_spelling(self, name: str, *, strict: bool = True) -> list[EntityRecord]:
+        """Return the entity of exactly this name; if not strict, whatever its kind."""
+        keys = dict.fromkeys((squash(name), squash(without_article(name))))
+        tables = [(self.names.exact, False), (self.names.qualified, False), (self.names.object_ids, True)]
+        if strict:
+            tables += [(self.names.short, not self.places), (self.names.devices, True)]
+        for table, is_guess in tables:
+            found = self.records(entity_id for key in keys for entity_id in table.get(key, ()))
+            here = [record for record in found if self.is_here(record)]
+            homeless = [] if here else [record for record in found if record.area_id is None]
+            fitting = [record for record in here or homeless if not strict or self.kinds.fits(record)]
+            if any(
+                not strict or self.is_allowed(record) or (protected(record) and not is_guess)
+                for record in fitting
+            ):
+                self.repaired |= is_guess or bool(homeless)
+                return self._named(fitting, name)
+        return []
+
+    def _named(self, records: list[EntityRecord], name: str) -> list[EntityRecord]:
+        """Return the entities of one name that the action fits: one, or all if all were asked for."""
+        fitting = [record for record in records if self.is_allowed(record)]
+        others = [record for record in records if protected(record) and record not in fitting]
+        if fitting and others and not self.kinds.domains:
+            raise choose(
+                self.house, [*others, *fitting], f"Several are called {name[:40]!r}. Give the entity_id"
+            )
+        records = fitting or records
+        if self.all and len({record.domain for record in records}) == 1:
+            return records
+        return [self._one(records, name)]
+
+    def _one(self, records: Sequence[EntityRecord], name: str) -> EntityRecord:
+        """Return the one of several of a name that the speaker's place singles out."""
+        area_id, floor_id = self.speaker.area_id, self.speaker.floor_id
+        narrower: tuple[Callable[[EntityRecord], bool], ...] = (
+            lambda record: record.category is None,
+            lambda record: record.area_id is not None and record.area_id == area_id,
+            lambda record: record.floor_id is not None and record.floor_id == floor_id,
+        )
+        for keeps in narrower:
+            records = [record for record in records if keeps(record)] or records
+        if len(records) > 1:
+            raise choose(
+                self.house, records, f"Several are called {name[:40]!r}. Ask which, or give the entity_id"
+            )
+        return records[0]
+
+    def _by_parts(self, name: str) -> list[EntityRecord]:
+        """Return what a list of names means, or one entity by all its names."""
+        parts = [part.strip() for part in name.translate(_SEPARATORS).split("\n") if part.strip()]
+        if not MIN_PARTS <= len(parts) <= MAX_PARTS:
+            return []
+        places = {part: place for part in parts if (place := self._exact_place(part)) is not None}
+        if len(places) == len(parts):
+            places = {}
+        found: list[EntityRecord] = []
+        for part in parts:
+            if part in places:
+                continue
+            record = self.house.entities.get(part.casefold())
+            hits = self._by_spelling(part) if record is None else [self._placed(record, part)]
+            if not hits:
+                return []
+            found.extend(hits)
+        if any(not place.holds(record) for place in places.values() for record in found):
+            raise choose(self.house, found, f"{name[:60]!r} names a place where this is not")
+        return _unique(found)
+
+    def _exact_place(self, text: str) -> Place | None:
+        """Return the place of exactly this name."""
+        place = find_place(self.house, text, "area")
+        return None if place is None or place.repaired else place
+
+    def _by_room_and_kind(self, name: str) -> list[EntityRecord]:
+        """Return what "kitchen lights", "kitchen" with a domain, or "lights" means."""
+        words = [word for word in fold(name).split() if word not in STOP_WORDS]
+        kinds = frozenset(DOMAIN_WORDS[word] for word in words if word in DOMAIN_WORDS)
+        rest = " ".join(word for word in words if word not in DOMAIN_WORDS)
+        place = self._exact_place(rest) if rest else None
+        if (rest and place is None) or len(kinds) > 1:
+            return []
+        domains = self.kinds.domains or kinds or self._only_allowed()
+        if not domains or not kinds <= domains:
+            return []
+        before = self.places, self.kinds
+        self.places = [*self.places, *([place] if place else [])]
+        self.kinds = Kinds(kinds or domains, self.kinds.classes)
+        if self.candidates():
+            self.repaired = True
+            return self.by_kind()
+        self.places, self.kinds = before
+        return []
+
+    def _only_allowed(self) -> frozenset[str]:
+        """Return the domain that the action fits if it is the only one in this house."""
+        there = frozenset(self.allowed or ()).intersection(self.names.domains)
+        return there if len(there) == 1 else frozenset()
+
+    def _by_nearness(self, name: str) -> list[EntityRecord]:
+        """Return the one entity whose name comes nearest, if one does."""
+        pool = (
+            {record.entity_id for record in self.candidates()} if self.places or self.kinds.domains else None
+        )
+        near = self.names.near(name, pool)
+        if not near:
+            return []
+        self.repaired = True
+        tied = self.records(key for key, score in near if near[0][1] - score < MARGIN)
+        if not any(protected(record) for record in tied):
+            tied = [record for record in tied if self.is_allowed(record)] or tied
+        if len({squash(record.name) for record in tied}) == 1:
+            return self._named(tied, name)
+        raise choose(
+            self.house, tied, f"name: {name[:40]!r} may be several. Ask which, or give the entity_id"
+        )
+
+    def _means_all(self, name: str) -> bool:
+        """Return whether a name is "all", "all lights" or the like and nobody's name."""
+        words = [word for word in fold(name).split() if word not in STOP_WORDS]
+        wanted = all_words(self.speaker.language)
+        return (
+            not wanted.isdisjoint(words)
+            and all(word in wanted or word in DOMAIN_WORDS for word in words)
+            and squash(name) not in self.names.exact
+        )
+
+    def _everything(self, name: str) -> list[EntityRecord]:
+        """Return everything of a kind, if the person said so."""
+        if not self.all:
+            raise ValidationError(
+                f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
+            )
+        kinds = frozenset(DOMAIN_WORDS[word] for word in fold(name).split() if word in DOMAIN_WORDS)
+        self.kinds = Kinds(self.kinds.domains or kinds, self.kinds.classes)
+        return self.by_kind()
+
+
+def _unique(records: Iterable[EntityRecord]) -> list[EntityRecord]:
+    """Return records without repetitions."""
+    return list({record.entity_id: record for record in records}.values())
+
+
+def _leads(near: Sequence[tuple[str, float]]) -> bool:
+    """Return whether the first hit is clearly better than the second."""
+    return bool(near) and (len(near) == 1 or near[0][1] - near[1][1] >= MARGIN)
