@@ -42,7 +42,7 @@ def hass_config_dir(tmp_path: Path) -> str:
     return str(tmp_path)
 
 
-def unchanged(value: Any, _only: Any = None) -> firewall.Cleaned:
+def unchanged(value: Any, _only: Any = None, **_options: Any) -> firewall.Cleaned:
     """Stand in for the firewall where it is switched off."""
     return firewall.Cleaned(value)
 

@@ -140,7 +140,7 @@ async def test_no_way_in(ways: Ways, monkeypatch: pytest.MonkeyPatch, channel: s
         home.agent.server.default = model
         answer = await home.agent.say(READ, context=home.anna)
         results = [m for chat in home.agent.server.chats for m in chat.messages if m["role"] == "tool"]
-        assert results, "it was read"
+        assert results or model.obeyed, "it was read, now or earlier"
         await home.agent.say("Anything else?", conversation_id=answer.conversation_id, context=home.anna)
         obeyed += bool(model.obeyed)
         unharmed(home)
