@@ -1,7 +1,7 @@
-"""Puts the parts of an entry together, once at its setup."""
+"""Puts the parts of an entry together, once at its setup: what each is made of stands where it is made."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Mapping
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from .agent.running import RunningTurns
 from .agent.seeing import seeing
 from .agent.summarizer import Summarizer
 from .agent.tool_schemas import OwnTools
+from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .channels.announcing import Announcer
 from .channels.people import People
@@ -64,8 +65,7 @@ from .parts import asks_external, async_part, learns, searches
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_signal
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations, PendingAction
-from .safety.disclosure import DataPolicy
-from .safety.journal import Journal
+from .safety.disclosure import DataPolicy, Disclosure
 from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .tools.activity import ActivityTool
@@ -96,267 +96,303 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
 
     Parts that options choose are loaded by then, see parts.py; here they are only looked up.
     """
-    settings = settings_of(entry)
-    shared = hass.data[DATA_SHARED]
-    emitter = EventEmitter(hass, bool(settings[CONF_EMIT_EVENTS]))
-    router = _router(hass, settings)
-    policy = Policy(hass, settings)
-    data_policy = DataPolicy(settings)
-    external = _external(hass, settings, data_policy)
-    journal = shared.journals.of(entry.entry_id)
-
-    async def run_approved(action: PendingAction) -> None:
-        await handler.async_run_approved(action)
-
-    confirmations = _confirmations(hass, entry.entry_id, settings, emitter, journal, run_approved)
-    semantic = build_index(hass, entry, settings, emitter)
-    collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
-    turns = RunningTurns()
-    memories, profile = shared.memories.of(entry.entry_id), shared.profiles.of(entry.entry_id)
-    embedded = embedder_disclosure(hass, settings, data_policy)
-    people = semantic if embedded.people else None
-    memories.configure(MemorySettings.from_options(settings), people)
-    profile.configure(people, profile_collection(settings[CONF_MEMORY_COLLECTION]))
-    personal = profile if settings[CONF_PROFILE] else None
-    search = KnowledgeSearch(hass, shared.knowledge, semantic, collection, personal)
-    library = Library(hass, entry.entry_id, semantic)
-    texts = HouseholdTexts(
-        hass, settings, entry_id=entry.entry_id, title=entry.title, semantic=semantic, library=library
+    parts = _Parts(hass, entry)
+    return HomeAgentData(
+        settings=parts.settings,
+        shared=parts.shared,
+        emitter=parts.emitter,
+        router=parts.router,
+        handler=parts.handler,
+        policy=parts.policy,
+        data_policy=parts.data_policy,
+        confirmations=parts.confirmations,
+        throttle=Throttle(parts.settings[CONF_AUTOMATION_TURNS]),
+        context=parts.context,
+        prompt=parts.prompt,
+        tool_schemas=parts.tool_schemas,
+        own_tools=parts.own_tools,
+        outgoing=parts.outgoing,
+        entry_id=entry.entry_id,
+        semantic=parts.semantic,
+        library=parts.library,
+        memories=parts.memories,
+        profile=parts.profile,
+        timers=parts.timers,
+        announcer=Announcer(hass, parts.members, parts.emitter),
+        turns=parts.turns,
+        log=ConversationLog(hass, entry.entry_id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
+        turn_log=TurnLog.of(parts.settings),
+        extractor=parts.extractor(),
+        summarizer=parts.summarizer(),
+        learner=parts.learner,
+        suggested=parts.suggested,
+        make_proactive=parts.async_proactive,
+        indexer=parts.indexer(),
+        warmer=parts.warmer(),
     )
-    timers, members = shared.timers.of(entry.entry_id), People(hass, settings[CONF_NOTIFY_TARGETS])
-    announcer = Announcer(hass, members, emitter)
-    outgoing = Outgoing.of(hass, settings, memories, profile)
-    everyday = everyday_tools(timers, members, seeing(router, data_policy, settings))
-    own_tools = native_tools(hass, settings, search, texts, memories, profile, external, outgoing, everyday)
-    handler = ToolHandler(
-        hass,
-        shared.house,
-        [*own_tools, *hass.data[DATA_CUSTOM_TOOLS].make(settings, outgoing)],
-        timeout=settings[CONF_TOOLS_TIMEOUT],
-        emitter=emitter,
-        journal=journal,
-        policy=policy,
-        confirmations=confirmations,
-        gated=settings[CONF_ALLOW_SCRIPTS],
-        is_receiver=members.receives,
-    )
-    context = ContextManager(
-        shared.house,
-        ProviderSetup(
-            hass=hass,
-            settings=settings,
-            entry_id=entry.entry_id,
-            title=entry.title,
-            semantic=semantic,
-            texts=texts,
-            memories=memories,
-            profile=profile,
-            data_policy=data_policy,
-        ),
-    )
-    prompt = PromptBuilder(hass, settings)
-    schemas = OwnTools(hass, handler.tools.values())
-    learner = _learner(hass, entry, settings, memories)
-    suggested = shared.proactive.of(entry.entry_id)
 
-    async def make_proactive() -> Proactive:
-        part = await async_part(hass, "proactive.setup")
+
+class _Parts:
+    """The parts of one entry, each made when another one first needs it."""
+
+    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+        """Read the options."""
+        self._hass = hass
+        self._entry = entry
+        self._id = entry.entry_id
+        self.settings = settings_of(entry)
+        self.shared = hass.data[DATA_SHARED]
+        self.emitter = EventEmitter(hass, bool(self.settings[CONF_EMIT_EVENTS]))
+        self.policy = Policy(hass, self.settings)
+        self.data_policy = DataPolicy(self.settings)
+        self.journal = self.shared.journals.of(self._id)
+        self.timers = self.shared.timers.of(self._id)
+        self.suggested = self.shared.proactive.of(self._id)
+        self.members = People(hass, self.settings[CONF_NOTIFY_TARGETS])
+        self.turns = RunningTurns()
+
+    @cached_property
+    def router(self) -> Router:
+        """The main model, with the fallback where there is one."""
+        session = async_get_clientsession(self._hass)
+        fallback = fallback_endpoint(self._hass, self.settings)
+        return Router(
+            ModelClient(session, endpoint(self._hass, self.settings)),
+            ModelClient(session, fallback) if fallback else None,
+        )
+
+    @cached_property
+    def external(self) -> ExternalModel | None:
+        """The second model where the options name one."""
+        if not asks_external(self.settings):
+            return None
+        from .tools.external_llm import external_model  # noqa: PLC0415 - loads where it is wanted
+
+        session = async_get_clientsession(self._hass)
+        at = external_endpoint(self._hass, self.settings)
+        return external_model(session, at, self.data_policy, self.settings)
+
+    @cached_property
+    def semantic(self) -> SemanticIndex:
+        """The index of meanings; without an embedder it never finds anything and loads nothing."""
+        make = partial(
+            SemanticIndex, self._hass, entry_id=self._id, title=self._entry.title, emitter=self.emitter
+        )
+        if self.settings[CONF_EMBEDDING_PROVIDER] == EMBEDDING_NONE:
+            return make()
+        return make(
+            open_store=partial(async_open_store, self._hass, self._id, self.settings),
+            open_embedder=partial(async_create_embedder, self._hass, self.settings),
+        )
+
+    @cached_property
+    def embedded(self) -> Disclosure:
+        """What the embedding server may be told."""
+        return embedder_disclosure(self._hass, self.settings, self.data_policy)
+
+    @cached_property
+    def memories(self) -> Memories:
+        """What is remembered."""
+        memories = self.shared.memories.of(self._id)
+        people = self.semantic if self.embedded.people else None
+        memories.configure(MemorySettings.from_options(self.settings), people)
+        return memories
+
+    @cached_property
+    def profile(self) -> Profile:
+        """What is so of persons and the household."""
+        profile = self.shared.profiles.of(self._id)
+        people = self.semantic if self.embedded.people else None
+        profile.configure(people, profile_collection(self.settings[CONF_MEMORY_COLLECTION]))
+        return profile
+
+    @cached_property
+    def library(self) -> Library:
+        """The household's own texts, as they are kept."""
+        return Library(self._hass, self._id, self.semantic)
+
+    @cached_property
+    def texts(self) -> HouseholdTexts:
+        """The household's own texts, as they are searched."""
+        return HouseholdTexts(
+            self._hass,
+            self.settings,
+            entry_id=self._id,
+            title=self._entry.title,
+            semantic=self.semantic,
+            library=self.library,
+        )
+
+    @cached_property
+    def outgoing(self) -> Outgoing:
+        """What leaves the house in arguments of tools."""
+        return Outgoing.of(self._hass, self.settings, self.memories, self.profile)
+
+    @cached_property
+    def own_tools(self) -> list[HomeAgentTool]:
+        """The agent's own tools as the options want them."""
+        settings = self.settings
+        if not settings[CONF_TOOLS_NATIVE]:
+            return []
+        personal = self.profile if settings[CONF_PROFILE] else None
+        collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
+        search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, personal)
+        tools: tuple[HomeAgentTool, ...] = (
+            ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]),
+            QueryTool(),
+            ActivityTool(),
+            RetrieveKnowledgeTool(search, self.texts),
+            GetEntitiesTool(),
+            *(memory_tools(self.memories) if settings[CONF_MEMORY] else ()),
+            *(profile_tools(personal) if personal else ()),
+            *self._asking_tools(),
+            *everyday_tools(self.timers, self.members, seeing(self.router, self.data_policy, settings)),
+        )
+        return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
+
+    def _asking_tools(self) -> list[HomeAgentTool]:
+        """Return the tools that ask outside the house."""
+        tools: list[HomeAgentTool] = []
+        if self.external:
+            from .tools.external_llm import external_tools  # noqa: PLC0415 - loads where it is wanted
+
+            tools += external_tools(self.external, self.outgoing, self.settings)
+        if searches(self.settings):
+            from .tools.web_search import search_tools  # noqa: PLC0415 - loads where it is wanted
+
+            tools += search_tools(self._hass, self.settings, self.outgoing)
+        return tools
+
+    @cached_property
+    def confirmations(self) -> Confirmations:
+        """What holds actions until a person has said yes."""
+
+        async def run(action: PendingAction) -> None:
+            await self.handler.async_run_approved(action)
+
+        confirmations = Confirmations(
+            self._hass,
+            self._id,
+            self.settings,
+            emitter=self.emitter,
+            store=self.shared.confirmations,
+            describe=async_question,
+            run=run,
+        )
+        confirmations.channels.append(AuditChannel(self.journal))
+        return confirmations
+
+    @cached_property
+    def handler(self) -> ToolHandler:
+        """The one guard, with the agent's own tools and the household's."""
+        custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings, self.outgoing)
+        return ToolHandler(
+            self._hass,
+            self.shared.house,
+            [*self.own_tools, *custom],
+            timeout=self.settings[CONF_TOOLS_TIMEOUT],
+            emitter=self.emitter,
+            journal=self.journal,
+            policy=self.policy,
+            confirmations=self.confirmations,
+            gated=self.settings[CONF_ALLOW_SCRIPTS],
+            is_receiver=self.members.receives,
+        )
+
+    @cached_property
+    def context(self) -> ContextManager:
+        """What stands beside the sentence."""
+        setup = ProviderSetup(
+            hass=self._hass,
+            settings=self.settings,
+            entry_id=self._id,
+            title=self._entry.title,
+            semantic=self.semantic,
+            texts=self.texts,
+            memories=self.memories,
+            profile=self.profile,
+            data_policy=self.data_policy,
+        )
+        return ContextManager(self.shared.house, setup)
+
+    @cached_property
+    def prompt(self) -> PromptBuilder:
+        """What is said to the model."""
+        return PromptBuilder(self._hass, self._id, self.settings)
+
+    @cached_property
+    def tool_schemas(self) -> OwnTools:
+        """The tools as requests carry them."""
+        return OwnTools(self._hass, self.handler.tools.values())
+
+    def warmer(self) -> Warmer:
+        """Return what has the prompt read ahead."""
+        shown = (self.context, self.prompt, self.tool_schemas)
+        return Warmer(self._hass, self.settings, self.router, *shown, self.data_policy)
+
+    def extractor(self) -> Extractor:
+        """Return what notes memories; by the second model where the options want that and there is one."""
+        wanted = self.settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL
+        learned_by = self.external if wanted else None
+        own = asking(self.router, self.data_policy, self.settings)
+        return Extractor(
+            self._hass,
+            self.memories,
+            ask=asking_external(learned_by) if learned_by else own,
+            model=EXTRACTION_EXTERNAL if learned_by else EXTRACTION_LOCAL,
+            is_busy=lambda: self.turns.busy,
+            emitter=self.emitter,
+            least_importance=self.settings[CONF_MEMORY_MIN_IMPORTANCE],
+        )
+
+    def summarizer(self) -> Summarizer:
+        """Return what sums long conversations up."""
+        return Summarizer(
+            self._hass,
+            self._id,
+            history=self.shared.history,
+            router=self.router,
+            policy=self.data_policy,
+            settings=self.settings,
+            is_busy=lambda: self.turns.busy,
+        )
+
+    def indexer(self) -> Indexer:
+        """Return what keeps the collections in step with the house."""
+        return Indexer(
+            self._hass,
+            entry_id=self._id,
+            house=self.shared.house,
+            knowledge=self.shared.knowledge,
+            semantic=self.semantic,
+            collection=self.settings[CONF_VECTOR_COLLECTION],
+            emitter=self.emitter,
+            told=partial(async_dispatcher_send, self._hass, index_signal(self._id)),
+            left_out=() if self.embedded.states else (Source.SUMMARY,),
+        )
+
+    @cached_property
+    def learner(self) -> Learner | None:
+        """What finds habits where the options want that."""
+        if not learns(self.settings):
+            return None
+        from .memory.learner.setup import build_learner  # noqa: PLC0415 - loads where it is wanted
+
+        observations = self.shared.observations.of(self._id)
+        word = partial(async_phrase, self._hass, self._hass.config.language)
+        return build_learner(self._hass, self.settings, observations, self.memories, word)
+
+    async def async_proactive(self) -> Proactive:
+        """Return what speaks up, loaded now."""
+        part = await async_part(self._hass, "proactive.setup")
         proactive: Proactive = part.Proactive(
-            hass,
-            entry.entry_id,
-            settings,
-            book=suggested,
-            guard=handler,
-            emitter=emitter,
-            house=shared.house,
-            habits=lambda: learner.habits if learner else (),
+            self._hass,
+            self._id,
+            self.settings,
+            book=self.suggested,
+            guard=self.handler,
+            emitter=self.emitter,
+            house=self.shared.house,
+            habits=lambda: self.learner.habits if self.learner else (),
         )
         return proactive
-
-    return HomeAgentData(
-        settings=settings,
-        shared=shared,
-        emitter=emitter,
-        router=router,
-        handler=handler,
-        policy=policy,
-        data_policy=data_policy,
-        confirmations=confirmations,
-        throttle=Throttle(settings[CONF_AUTOMATION_TURNS]),
-        context=context,
-        prompt=prompt,
-        tool_schemas=schemas,
-        own_tools=own_tools,
-        outgoing=outgoing,
-        entry_id=entry.entry_id,
-        semantic=semantic,
-        library=library,
-        memories=memories,
-        profile=profile,
-        timers=timers,
-        announcer=announcer,
-        turns=turns,
-        log=ConversationLog(hass, entry.entry_id, enabled=settings[CONF_CONVERSATION_LOG]),
-        extractor=_extractor(hass, settings, memories, emitter, router, data_policy, external, turns),
-        summarizer=Summarizer(
-            hass,
-            entry.entry_id,
-            history=shared.history,
-            router=router,
-            policy=data_policy,
-            settings=settings,
-            is_busy=lambda: turns.busy,
-        ),
-        learner=learner,
-        suggested=suggested,
-        make_proactive=make_proactive,
-        indexer=Indexer(
-            hass,
-            entry_id=entry.entry_id,
-            house=shared.house,
-            knowledge=shared.knowledge,
-            semantic=semantic,
-            collection=settings[CONF_VECTOR_COLLECTION],
-            emitter=emitter,
-            told=partial(async_dispatcher_send, hass, index_signal(entry.entry_id)),
-            left_out=() if embedded.states else (Source.SUMMARY,),
-        ),
-        warmer=Warmer(hass, settings, router, context, prompt, schemas, data_policy),
-    )
-
-
-def _router(hass: HomeAssistant, settings: Mapping[str, Any]) -> Router:
-    """Return the main model, with the fallback where there is one."""
-    session = async_get_clientsession(hass)
-    fallback = fallback_endpoint(hass, settings)
-    return Router(
-        ModelClient(session, endpoint(hass, settings)), ModelClient(session, fallback) if fallback else None
-    )
-
-
-def _external(hass: HomeAssistant, settings: Mapping[str, Any], policy: DataPolicy) -> ExternalModel | None:
-    """Return the second model where the options name one."""
-    if not asks_external(settings):
-        return None
-    from .tools.external_llm import external_model  # noqa: PLC0415 - loads where it is wanted
-
-    return external_model(async_get_clientsession(hass), external_endpoint(hass, settings), policy, settings)
-
-
-def _learner(
-    hass: HomeAssistant, entry: HomeAgentConfigEntry, settings: Mapping[str, Any], memories: Memories
-) -> Learner | None:
-    """Return what finds habits where the options want that."""
-    if not learns(settings):
-        return None
-    from .memory.learner.setup import build_learner  # noqa: PLC0415 - loads where it is wanted
-
-    observations = hass.data[DATA_SHARED].observations.of(entry.entry_id)
-    return build_learner(
-        hass, settings, observations, memories, partial(async_phrase, hass, hass.config.language)
-    )
-
-
-def _confirmations(
-    hass: HomeAssistant,
-    entry_id: str,
-    settings: Mapping[str, Any],
-    emitter: EventEmitter,
-    journal: Journal,
-    run: Callable[[PendingAction], Awaitable[None]],
-) -> Confirmations:
-    """Return what holds actions until a person has said yes."""
-    confirmations = Confirmations(
-        hass,
-        entry_id,
-        settings,
-        emitter=emitter,
-        store=hass.data[DATA_SHARED].confirmations,
-        describe=async_question,
-        run=run,
-    )
-    confirmations.channels.append(AuditChannel(journal))
-    return confirmations
-
-
-def _extractor(
-    hass: HomeAssistant,
-    settings: Mapping[str, Any],
-    memories: Memories,
-    emitter: EventEmitter,
-    router: Router,
-    data_policy: DataPolicy,
-    external: ExternalModel | None,
-    turns: RunningTurns,
-) -> Extractor:
-    """Return what notes memories; by the external model where the options want that and there is one."""
-    learned_by = external if settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL else None
-    return Extractor(
-        hass,
-        memories,
-        ask=asking_external(learned_by) if learned_by else asking(router, data_policy, settings),
-        model=EXTRACTION_EXTERNAL if learned_by else EXTRACTION_LOCAL,
-        is_busy=lambda: turns.busy,
-        emitter=emitter,
-        least_importance=settings[CONF_MEMORY_MIN_IMPORTANCE],
-    )
-
-
-def native_tools(
-    hass: HomeAssistant,
-    settings: Mapping[str, Any],
-    search: KnowledgeSearch,
-    texts: HouseholdTexts,
-    memories: Memories,
-    profile: Profile,
-    external: ExternalModel | None,
-    outgoing: Outgoing,
-    everyday: Iterable[HomeAgentTool] = (),
-) -> list[HomeAgentTool]:
-    """Return the agent's own tools as the options want them."""
-    if not settings[CONF_TOOLS_NATIVE]:
-        return []
-    tools: tuple[HomeAgentTool, ...] = (
-        ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]),
-        QueryTool(),
-        ActivityTool(),
-        RetrieveKnowledgeTool(search, texts),
-        GetEntitiesTool(),
-        *(memory_tools(memories) if settings[CONF_MEMORY] else ()),
-        *(profile_tools(profile) if settings[CONF_PROFILE] else ()),
-        *_asking_tools(hass, settings, outgoing, external),
-        *everyday,
-    )
-    return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
-
-
-def _asking_tools(
-    hass: HomeAssistant, settings: Mapping[str, Any], outgoing: Outgoing, external: ExternalModel | None
-) -> list[HomeAgentTool]:
-    """Return the tools that ask outside the house, as the options want them."""
-    tools: list[HomeAgentTool] = []
-    if external:
-        from .tools.external_llm import external_tools  # noqa: PLC0415 - loads where it is wanted
-
-        tools += external_tools(external, outgoing, settings)
-    if searches(settings):
-        from .tools.web_search import search_tools  # noqa: PLC0415 - loads where it is wanted
-
-        tools += search_tools(hass, settings, outgoing)
-    return tools
-
-
-def build_index(
-    hass: HomeAssistant, entry: HomeAgentConfigEntry, settings: Mapping[str, Any], emitter: EventEmitter
-) -> SemanticIndex:
-    """Return the index of meanings; without an embedder it never finds anything and loads nothing."""
-    if settings[CONF_EMBEDDING_PROVIDER] == EMBEDDING_NONE:
-        return SemanticIndex(hass, entry_id=entry.entry_id, title=entry.title, emitter=emitter)
-    return SemanticIndex(
-        hass,
-        entry_id=entry.entry_id,
-        title=entry.title,
-        emitter=emitter,
-        open_store=partial(async_open_store, hass, entry.entry_id, settings),
-        open_embedder=partial(async_create_embedder, hass, settings),
-    )
