@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from functools import wraps
+import logging
 from typing import Any
 
 import pytest
@@ -23,6 +24,8 @@ SECONDS = {
 }
 
 pytest_plugins = ("tests.servers.plugin",)
+
+logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)  # the plugin has each statement written down
 
 
 @pytest.fixture(autouse=True)

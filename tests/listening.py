@@ -10,7 +10,7 @@ from homeassistant.helpers import chat_session
 
 from .agent import Agent
 
-LONG = 30
+LONG = 120
 """Seconds after which a test that waits for something gives up."""
 
 

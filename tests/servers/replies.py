@@ -27,7 +27,7 @@ class Signal:
         """Tell whether it happened."""
         return self._future.done()
 
-    async def wait(self, seconds: float = 30) -> None:
+    async def wait(self, seconds: float = 120) -> None:
         """Wait for it; TimeoutError when it never comes."""
         async with asyncio.timeout(seconds):
             await asyncio.shield(asyncio.wrap_future(self._future))
