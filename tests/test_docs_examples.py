@@ -155,7 +155,7 @@ async def test_prompt_examples(
     assert "{{" not in sent
     assert "{%" not in sent
     assert "reading_lamp" in sent
-    assert not ir.async_get(hass).async_get_issue(DOMAIN, "prompt_template_invalid")
+    assert not ir.async_get(hass).async_get_issue(DOMAIN, f"prompt_template_invalid_{agent.entry.entry_id}")
 
 
 async def test_prompt_variables(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -112,13 +112,16 @@ async def test_a_prompt_that_names_no_entities_still_gets_them(
 async def test_a_prompt_that_does_not_render(hass: HomeAssistant, model_server: ModelServer) -> None:
     """The default prompt is used, a repair issue says why, the template's source stays home."""
     agent = await async_agent(hass, model_server)
+    issue_id = f"prompt_template_invalid_{agent.entry.entry_id}"
     for broken in ("{{ 1 / 0 }} secret source", "{{ 'x' * 300000 }} secret source"):
         await agent.set_options(prompt_use_default=False, prompt_custom=broken)
         await agent.say("Hello")
         sent = model_server.chats[-1].messages[0]["content"]
         assert "secret source" not in sent
         assert "ha_control" in sent
-        assert ir.async_get(hass).async_get_issue("home_agent", "prompt_template_invalid")
+        assert ir.async_get(hass).async_get_issue("home_agent", issue_id)
+    await agent.set_options(prompt_custom="", prompt_use_default=True)
+    assert not ir.async_get(hass).async_get_issue("home_agent", issue_id)
 
 
 async def test_a_conversation_that_the_assistant_began(

@@ -144,6 +144,10 @@ def test_every_exception_has_a_sentence() -> None:
     assert {f"exceptions.{key}.message" for key in keys} <= set(ENGLISH)
 
 
+SAYS = {"report": "", "report fixable": ".fix_flow.step.confirm"}
+"""Where an issue is explained: one that can be mended on a click, in the dialog that does it."""
+
+
 def _translated_calls(source: str) -> set[tuple[str, str]]:
     """Return the constant translation keys in calls, with what is called."""
     found = set()
@@ -152,7 +156,9 @@ def _translated_calls(source: str) -> set[tuple[str, str]]:
             continue
         called = ast.unparse(node.func).rsplit(".", 1)[-1]
         keys = [keyword.value for keyword in node.keywords if keyword.arg == "translation_key"]
-        keys += node.args[2:3] if called == "report" else []
+        if called == "report":
+            keys += node.args[2:3]
+            called += " fixable" * any(keyword.arg == "fix" for keyword in node.keywords)
         found |= {(called, str(key.value)) for key in keys if isinstance(key, ast.Constant)}
     return found
 
@@ -160,9 +166,9 @@ def _translated_calls(source: str) -> set[tuple[str, str]]:
 def test_every_key_used_in_code_has_a_sentence() -> None:
     for file in INTEGRATION.rglob("*.py"):
         for called, key in _translated_calls(file.read_text(encoding="utf-8")):
-            if called == "report":
+            if called in SAYS:
                 assert f"issues.{key}.title" in ENGLISH, f"{file.name}: {key}"
-                assert f"issues.{key}.description" in ENGLISH, f"{file.name}: {key}"
+                assert f"issues.{key}{SAYS[called]}.description" in ENGLISH, f"{file.name}: {key}"
             elif called.endswith(("Error", "Failed", "NotReady")):
                 assert f"exceptions.{key}.message" in ENGLISH, f"{file.name}: {key}"
 

@@ -6,6 +6,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import issue_registry as ir
 
 from .const import DOMAIN
+from .embeds import without_embeds
 
 
 @callback
@@ -33,7 +34,7 @@ def report(
         is_persistent=persistent,
         severity=severity,
         translation_key=key,
-        translation_placeholders=placeholders,
+        translation_placeholders={name: without_embeds(text) for name, text in placeholders.items()},
     )
 
 
@@ -41,3 +42,11 @@ def report(
 def withdraw(hass: HomeAssistant, issue_id: str) -> None:
     """Take an issue back; none there is no error."""
     ir.async_delete_issue(hass, DOMAIN, issue_id)
+
+
+@callback
+def withdraw_all(hass: HomeAssistant, entry_id: str) -> None:
+    """Take back what is said of an agent that is removed."""
+    for issue in list(ir.async_get(hass).issues.values()):
+        if issue.domain == DOMAIN and issue.data and issue.data.get("entry_id") == entry_id:
+            withdraw(hass, issue.issue_id)

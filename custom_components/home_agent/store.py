@@ -27,6 +27,9 @@ MAX_RETRY_SECONDS = 3600
 UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError)
 """What reading content of another shape raises."""
 
+ASIDE: Final = ".corrupt-"
+"""Stands in the names of files that were set aside, here and in the vector index."""
+
 type Content = dict[str, Any]
 
 
@@ -88,7 +91,7 @@ class KeptStore(Store[Content]):
         With `keep_in_place` a copy is kept, because part of the file is in use. Where neither works
         the store is not written any more, so that the file survives.
         """
-        aside = f"{self.path}.corrupt-{dt_util.utcnow():%Y%m%dT%H%M%S}"
+        aside = f"{self.path}{ASIDE}{dt_util.utcnow():%Y%m%dT%H%M%S}"
         try:
             await self.hass.async_add_executor_job(
                 shutil.copy2 if keep_in_place else os.replace, self.path, aside

@@ -7,7 +7,7 @@ stands beside the newest user message.
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import TemplateError
@@ -50,18 +50,22 @@ STYLES: Mapping[str, str] = {
     "detailed": "- Answer in full and explain where it helps.",
 }
 
+ISSUE: Final = "prompt_template_invalid"
 VARIABLES_OF_THE_HOUSE = lazy(r"\b(entity_context|exposed_entities)\b")
 
 
 class PromptBuilder:
     """Builds the system prompt of one agent."""
 
-    def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
+    def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
         """Read the options once; an entry is set up anew when they change."""
         self._hass = hass
         self._settings = settings
         self._custom = "" if settings[CONF_PROMPT_USE_DEFAULT] else settings[CONF_PROMPT_CUSTOM].strip()
         self._additions = settings[CONF_PROMPT_ADDITIONS].strip()
+        self._issue_id = f"{ISSUE}_{entry_id}"
+        self._fix = {"entry_id": entry_id}
+        withdraw(hass, self._issue_id)  # it was about other options
 
     def system(
         self,
@@ -87,7 +91,7 @@ class PromptBuilder:
                     head = render(self._hass, self._custom, variables)
                 additions = render(self._hass, self._additions, variables)
                 shows_house = bool(VARIABLES_OF_THE_HOUSE.search(self._custom + self._additions))
-                withdraw(self._hass, "prompt_template_invalid")
+                withdraw(self._hass, self._issue_id)
             except TemplateError as err:
                 self._report(err)
         catalogue = "" if shows_house else context.catalogue.text
@@ -170,7 +174,7 @@ class PromptBuilder:
     def _report(self, err: TemplateError) -> None:
         """Tell the owner that the custom prompt does not work; the default one is used meanwhile."""
         LOGGER.warning("The custom prompt cannot be rendered, the default one is used: %s", err)
-        report(self._hass, "prompt_template_invalid", "prompt_template_invalid", error=str(err)[:200])
+        report(self._hass, self._issue_id, ISSUE, fix=self._fix, error=str(err)[:200])
 
 
 def render(hass: HomeAssistant, source: str, variables: Mapping[str, Any]) -> str:

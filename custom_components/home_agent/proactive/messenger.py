@@ -17,6 +17,7 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
+from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..tools.own_calls import async_notify
 from ..tools.resolving.candidates import plain
@@ -79,7 +80,8 @@ class Messenger:
             persons, {"title": title, "message": message}, _data(tag, urgent=urgent, buttons=buttons)
         )
         if openly and (shown is not None or not reached):
-            persistent_notification.async_create(self._hass, shown or message, title, self._id(tag))
+            text = without_embeds(shown or message)
+            persistent_notification.async_create(self._hass, text, title, self._id(tag))
 
     async def async_clear(self, tag: str, persons: Iterable[str]) -> None:
         """Take a message back where that is possible."""

@@ -37,7 +37,7 @@ class Proactive:
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
         self.suggestions = Suggestions(
-            hass, book=book, messenger=messenger, guard=guard, emitter=emitter, habits=habits
+            hass, entry_id, book=book, messenger=messenger, guard=guard, emitter=emitter, habits=habits
         )
         self._watcher = RuleWatcher(hass, read_rules(settings[CONF_PROACTIVE_RULES]), book, messenger, house)
 

@@ -24,6 +24,11 @@ class State(StrEnum):
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     EXPIRED = "expired"
+    POSTPONED = "postponed"
+
+
+RESTING: Final = frozenset({State.EXPIRED, State.POSTPONED})
+"""What is not settled for good."""
 
 
 class Answer(StrEnum):
@@ -32,6 +37,7 @@ class Answer(StrEnum):
     ACCEPT = "accept"
     PREVIEW = "preview"
     REJECT = "reject"
+    LATER = "later"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,7 +76,7 @@ class Suggestion:
 
     def silences(self, kind: Kind, now: datetime) -> bool:
         """Return whether a habit is not to be suggested (again)."""
-        rests = self.state is not State.EXPIRED or now < self.expires_at + PAUSE
+        rests = self.state not in RESTING or now < self.expires_at + PAUSE
         return rests and self.kind.is_same(kind)
 
     def as_dict(self) -> dict[str, Any]:

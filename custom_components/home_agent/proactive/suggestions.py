@@ -18,6 +18,7 @@ from ..channels.notify_targets import user_id_of
 from ..channels.phones import EVENT_PHONE
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..events import EventEmitter
+from ..issues import report, withdraw
 from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
 from ..memory.learner.habits import HouseHabit
@@ -37,6 +38,15 @@ MOST_OPEN: Final = 3
 SEVERAL: Final = 2
 """Persons of a household in which one has something to keep from another."""
 BUTTON: Final = "HOME_AGENT_SUGGESTION"
+BUTTONS: Final = (Answer.ACCEPT, Answer.PREVIEW, Answer.REJECT)
+ISSUE: Final = "suggestion"
+"""The key of the repair issue in which administrators answer."""
+SETTLES: Final[Mapping[Answer, State]] = {
+    Answer.ACCEPT: State.ACCEPTED,
+    Answer.REJECT: State.REJECTED,
+    Answer.LATER: State.POSTPONED,
+}
+"""What an answer makes of a suggestion; a preview leaves it open."""
 
 
 class Suggestions:
@@ -45,6 +55,7 @@ class Suggestions:
     def __init__(
         self,
         hass: HomeAssistant,
+        entry_id: str,
         *,
         book: Book,
         messenger: Messenger,
@@ -54,6 +65,7 @@ class Suggestions:
     ) -> None:
         """Take where habits come from, and who judges what may be suggested."""
         self._hass = hass
+        self._entry_id = entry_id
         self._book = book
         self._messenger = messenger
         self._guard = guard
@@ -72,12 +84,35 @@ class Suggestions:
             self._hass.bus.async_listen(EVENT_PHONE, self._async_pressed),
         )
 
+        for suggestion in self.waiting():
+            self._show(suggestion)
+
         @callback
         def stop() -> None:
             for end in ends:
                 end()
+            for suggestion in self._book.suggestions.values():
+                withdraw(self._hass, _issue_id(suggestion))
 
         return stop
+
+    @callback
+    def waiting(self) -> list[Suggestion]:
+        """Return the suggestions that can be answered now."""
+        now = dt_util.utcnow()
+        return [item for item in self._book.suggestions.values() if item.is_open(now)]
+
+    @callback
+    def _show(self, suggestion: Suggestion) -> None:
+        """Put a suggestion among the repairs, unless it is not for all administrators."""
+        if self._is_shown(suggestion.kind.person):
+            report(
+                self._hass,
+                _issue_id(suggestion),
+                ISSUE,
+                fix={"entry_id": self._entry_id, "suggestion_id": suggestion.id},
+                alias=str(suggestion.config["alias"]),
+            )
 
     @callback
     def all(self) -> list[Suggestion]:
@@ -155,9 +190,8 @@ class Suggestions:
                 raise AutomationRefusedError("suggestion_unknown", suggestion_id=suggestion_id[:40])
             if answer is Answer.ACCEPT:
                 await self._async_make(suggestion, user)
-                self._settle(suggestion, State.ACCEPTED)
-            elif answer is Answer.REJECT:
-                self._settle(suggestion, State.REJECTED)
+            if answer in SETTLES:
+                self._settle(suggestion, SETTLES[answer])
             return suggestion
 
     async def _async_make(self, suggestion: Suggestion, user: User | None) -> None:
@@ -181,6 +215,7 @@ class Suggestions:
     @callback
     def _take_away(self, suggestion: Suggestion) -> None:
         """Take the question away, where it was put."""
+        withdraw(self._hass, _issue_id(suggestion))
 
         async def clear() -> None:
             await self._messenger.async_clear(
@@ -211,7 +246,8 @@ class Suggestions:
         """Put the question to those who may answer, on their phones and in Home Assistant."""
         whose = suggestion.kind.person
         ask = await self._phrase("suggest_ask")
-        how = await self._phrase("suggest_how", suggestion_id=suggestion.id)
+        how = await self._phrase("suggest_how")
+        self._show(suggestion)
         self._emitter.fire(
             EVENT_SUGGESTION_REQUESTED,
             suggestion_id=suggestion.id,
@@ -224,7 +260,7 @@ class Suggestions:
             await self._async_asked(whose),
             shown=f"{suggestion.text} {ask}\n\n{suggestion.words}\n\n{how}",
             openly=self._is_shown(whose),
-            buttons=await self._async_buttons(suggestion, tuple(Answer)),
+            buttons=await self._async_buttons(suggestion, BUTTONS),
         )
 
     async def _async_asked(self, whose: str | None) -> list[str]:
@@ -259,7 +295,7 @@ class Suggestions:
     async def _async_pressed(self, event: Event[Any]) -> None:
         """Take the answer of a phone, in the name of its user."""
         kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
-        if kind not in Answer.__members__ or rest not in self._book.suggestions:
+        if kind not in {answer.name for answer in BUTTONS} or rest not in self._book.suggestions:
             return
         # A phone's own event comes from outside; a script could fire one that looks the same.
         user_id = event.context.user_id if event.origin is EventOrigin.remote else None
@@ -315,6 +351,11 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
 def _sureness(known: HouseHabit) -> float:
     """Return how sure a habit is."""
     return known.habit.confidence
+
+
+def _issue_id(suggestion: Suggestion) -> str:
+    """Return the id of the repair issue in which a suggestion is answered."""
+    return f"suggestion_{suggestion.id}"
 
 
 def _tag(suggestion: Suggestion) -> str:

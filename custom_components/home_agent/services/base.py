@@ -9,12 +9,14 @@ from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import llm
+from homeassistant.util import dt as dt_util
 
 from ..const import ASSISTANT, DOMAIN
 from ..runtime import HomeAgentConfigEntry
 
 ATTR_CONFIG_ENTRY_ID = "config_entry_id"
 ATTR_ENTRY_ID = "entry_id"
+ANSWER_SUGGESTION = "answer_suggestion"
 
 type Handler = Callable[[ServiceCall, HomeAgentConfigEntry], Coroutine[Any, Any, ServiceResponse]]
 
@@ -68,9 +70,8 @@ def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
     if action_id := call.data.get("action_id"):
         # Its id says whose it is; where nobody has it, each agent would say the same.
         found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
-    if suggestion_id := call.data.get("suggestion_id"):
-        whose = [entry for entry in found if suggestion_id in entry.runtime_data.suggested.suggestions]
-        found = whose or found[:1]
+    if call.service == ANSWER_SUGGESTION:
+        found = _suggesting(found, call.data.get("suggestion_id")) or found[:1]
     if len(found) == 1:
         return found[0]
     key = "entry_ambiguous" if found else ("entry_not_found" if entry_id else "no_entry_loaded")
@@ -82,6 +83,17 @@ def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
             "entries": ", ".join(f"{e.title} ({e.entry_id})" for e in loaded),
         },
     )
+
+
+def _suggesting(entries: list[HomeAgentConfigEntry], suggestion_id: str | None) -> list[HomeAgentConfigEntry]:
+    """Return the entries that suggest something certain, or where it is not said, whatever waits."""
+    now = dt_util.utcnow()
+
+    def suggests(entry: HomeAgentConfigEntry) -> bool:
+        known = entry.runtime_data.suggested.suggestions
+        return suggestion_id in known if suggestion_id else any(item.is_open(now) for item in known.values())
+
+    return [entry for entry in entries if suggests(entry)]
 
 
 def llm_context(call: ServiceCall) -> llm.LLMContext:

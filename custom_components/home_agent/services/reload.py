@@ -65,7 +65,7 @@ async def _async_report(hass: HomeAssistant, issue_id: str, wrong: Wrong) -> Non
     for problem in wrong.problems:
         said = await async_phrase(hass, hass.config.language, f"problem_{problem.kind}", **problem.details)
         lines.append(f"- {_placed(hass, problem.place)}`{problem.path or wrong.name}` {said}.")
-    report(hass, issue_id, ISSUE, tool=wrong.name, problems="\n".join(lines))
+    report(hass, issue_id, ISSUE, fix={"issue_id": issue_id}, tool=wrong.name, problems="\n".join(lines))
     LOGGER.warning("The custom tool %s is left out: %s", wrong.name, " ".join(lines))
 
 
@@ -76,16 +76,21 @@ def _placed(hass: HomeAssistant, place: Place) -> str:
     return f"{os.path.relpath(place.file, hass.config.config_dir)}:{place.line}: "
 
 
-async def _async_reload(call: ServiceCall) -> ServiceResponse:
+async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
     """Read the custom tools of `configuration.yaml` anew; turns under way keep those they have.
 
     Raises HomeAssistantError if the file is no valid YAML.
     """
-    hass = call.hass
     config = await async_integration_yaml_config(hass, DOMAIN, raise_on_failure=True)
     tools = await async_load_custom_tools(hass, config)
     await asyncio.gather(*(one.async_refresh() for one in tools.imports))
     _offer(hass, tools)
+    return tools
+
+
+async def _async_reload(call: ServiceCall) -> ServiceResponse:
+    """Read the custom tools anew."""
+    tools = await async_reload_custom_tools(call.hass)
     return {"tools": [recipe.name for recipe in tools.known()], "problems": len(tools.wrong)}
 
 

@@ -1,7 +1,7 @@
 """Services about what is suggested: administrators see and answer it; only a person can say yes."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import probatio
 
@@ -13,7 +13,10 @@ from homeassistant.util.json import JsonValueType
 from ..const import DOMAIN
 from ..proactive.suggestion import Answer, State, Suggestion
 from ..runtime import HomeAgentConfigEntry
-from .base import Service, async_caller
+from .base import ANSWER_SUGGESTION, Service, async_caller
+
+if TYPE_CHECKING:
+    from ..proactive.suggestions import Suggestions
 
 
 async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
@@ -26,11 +29,13 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
 
 async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Take an answer: a preview, a no for good, or a yes that makes the automation."""
+    """Take an answer: a preview, a no for now or for good, or a yes that makes the automation."""
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
     try:
         item = await suggestions.async_answer(
-            call.data["suggestion_id"], Answer(call.data["answer"]), await async_caller(call)
+            call.data.get("suggestion_id") or _only(suggestions),
+            Answer(call.data["answer"]),
+            await async_caller(call),
         )
     except HomeAssistantError as err:
         raise ServiceValidationError(
@@ -39,6 +44,18 @@ async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
             translation_placeholders=err.translation_placeholders,
         ) from err
     return {**_shown(item), "preview": item.words, "yaml": item.yaml}
+
+
+def _only(suggestions: Suggestions) -> str:
+    """Return the id of the one suggestion that waits. Raises ServiceValidationError unless it is one."""
+    waiting = [item.id for item in suggestions.waiting()]
+    if len(waiting) == 1:
+        return waiting[0]
+    raise ServiceValidationError(
+        translation_domain=DOMAIN,
+        translation_key="suggestion_not_one" if waiting else "suggestion_none",
+        translation_placeholders={"count": str(len(waiting)), "ids": ", ".join(waiting)},
+    )
 
 
 def _shown(item: Suggestion) -> dict[str, JsonValueType]:
@@ -60,10 +77,10 @@ SERVICES: Final[Mapping[str, Service]] = {
         SupportsResponse.ONLY,
         admin=True,
     ),
-    "answer_suggestion": Service(
+    ANSWER_SUGGESTION: Service(
         _async_answer,
         {
-            probatio.Required("suggestion_id"): cv.string,
+            probatio.Optional("suggestion_id"): cv.string,
             probatio.Required("answer"): probatio.In([answer.value for answer in Answer]),
         },
         admin=True,

@@ -1,0 +1,34 @@
+"""Embeds: what a browser fetches by itself when a text is shown, made harmless.
+
+A picture whose address carries what was read would tell a server outside, without anybody's click.
+"""
+
+import re
+from typing import Final
+
+from .regex import lazy
+
+_TAGS: Final = "img|image|picture|source|video|audio|track|iframe|frame|object|embed|svg|input|link|style|ha-"
+_EMBED: Final = lazy(rf"!(?=\[)|<(?=(?:{_TAGS}))", re.IGNORECASE)
+_BEGINS: Final = lazy(r"(?:!|<[a-z-]{0,7})\Z", re.IGNORECASE)
+"""What may become an embed with what comes next."""
+
+
+def without_embeds(text: str) -> str:
+    """Return markdown that shows no pictures: a gap makes a link of them, and of tags words."""
+    return _EMBED.sub(r"\g<0> ", text) if "![" in text or "<" in text else text
+
+
+class EmbedFilter:
+    """Does the same to a text that comes in pieces; the result does not depend on how it was cut."""
+
+    def __init__(self) -> None:
+        """Hold nothing back."""
+        self._held = ""
+
+    def feed(self, text: str, *, final: bool = False) -> str:
+        """Take the next piece and return what is certain by now."""
+        text = self._held + text
+        begins = None if final else _BEGINS.search(text)
+        self._held = begins[0] if begins else ""
+        return without_embeds(text.removesuffix(self._held))

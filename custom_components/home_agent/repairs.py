@@ -1,0 +1,227 @@
+"""Repairs: what can be done about our issues on a click, in Home Assistant's dialog, by administrators."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.auth.models import User
+from homeassistant.components.repairs import FlowType, RepairsFlow, RepairsFlowResult
+from homeassistant.config_entries import SOURCE_RECONFIGURE, ConfigEntryState
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers.http import current_request
+from homeassistant.helpers.storage import STORAGE_DIR
+
+from .const import CONF_COLLECTIONS, CONF_MEMORY_EXTRACTION_LLM, DOMAIN, EXTRACTION_LOCAL
+from .pipelines import async_end_bypass
+from .proactive.suggestion import Answer, Suggestion
+from .proactive.suggestions import ISSUE as SUGGESTION
+from .runtime import HomeAgentConfigEntry
+from .services.reload import async_reload_custom_tools
+from .store import ASIDE
+
+type Data = Mapping[str, str | int | float | None]
+type Fix = Callable[[HomeAssistant, Data], Awaitable[tuple[FlowType, str] | None]]
+"""Mends what an issue is about, or returns the flow in which a person does. Raises NotMendedError."""
+
+
+class NotMendedError(Exception):
+    """It stays as it is; the message is the key of an error of the issue's form."""
+
+
+class MendingFlow(RepairsFlow):
+    """Says what is wrong, and mends it when that is confirmed."""
+
+    def __init__(self, fix: Fix) -> None:
+        """Take what mends it."""
+        self._fix = fix
+
+    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Begin."""
+        return await self.async_step_confirm()
+
+    async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Say what is wrong, or mend it."""
+        errors = {}
+        if user_input is not None:
+            try:
+                further = await self._fix(self.hass, self.data or {})
+            except NotMendedError as err:
+                errors["base"] = str(err)
+            else:
+                if further is None:
+                    return self.async_create_entry(data={})
+                # The issue stays until what is opened has been saved.
+                return self.async_abort(reason="opened", next_flow=further)
+        issue = ir.async_get(self.hass).async_get_issue(DOMAIN, self.issue_id)
+        return self.async_show_form(
+            step_id="confirm",
+            data_schema=probatio.Schema({}),
+            errors=errors,
+            description_placeholders=issue.translation_placeholders if issue else None,
+        )
+
+
+class SuggestionFlow(RepairsFlow):
+    """Shows a suggested automation and takes the answer, in the name of who is logged in."""
+
+    async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Show the automation in words and as it would stand in the file."""
+        entry = self._entry()
+        known = entry.runtime_data.suggested.suggestions if entry else {}
+        suggestion: Suggestion | None = known.get(self._suggestion_id)
+        if suggestion is None:
+            return self.async_abort(reason="answered")
+        return self.async_show_menu(
+            step_id="init",
+            menu_options=[answer.value for answer in (Answer.ACCEPT, Answer.LATER, Answer.REJECT)],
+            description_placeholders={
+                "text": suggestion.text,
+                "words": suggestion.words,
+                "yaml": suggestion.yaml,
+            },
+        )
+
+    async def async_step_accept(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Have the automation made."""
+        return await self._async_answer(Answer.ACCEPT)
+
+    async def async_step_later(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Have it suggested again after a while."""
+        return await self._async_answer(Answer.LATER)
+
+    async def async_step_reject(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
+        """Never suggest it again."""
+        return await self._async_answer(Answer.REJECT)
+
+    async def _async_answer(self, answer: Answer) -> RepairsFlowResult:
+        """Give an answer; one that has no effect leaves the question."""
+        if (entry := self._entry()) is None:
+            return self.async_abort(reason="answered")
+        suggestions = (await entry.runtime_data.async_proactive()).suggestions
+        try:
+            await suggestions.async_answer(self._suggestion_id, answer, _person_at_the_screen())
+        except HomeAssistantError as err:
+            return self.async_abort(reason="refused", description_placeholders={"error": str(err)})
+        return self.async_create_entry(data={})
+
+    def _entry(self) -> HomeAgentConfigEntry | None:
+        """Return the agent that asks, while it runs."""
+        entry = _entry_of(self.hass, self.data or {})
+        return entry if entry and entry.state is ConfigEntryState.LOADED else None
+
+    @property
+    def _suggestion_id(self) -> str:
+        """Return which suggestion this is about."""
+        return str((self.data or {})["suggestion_id"])
+
+
+def _person_at_the_screen() -> User | None:
+    """Return the user whose request this is; a flow itself does not know."""
+    request = current_request.get()
+    user: User | None = request.get("hass_user") if request is not None else None
+    return user
+
+
+def _entry_of(hass: HomeAssistant, data: Data) -> HomeAgentConfigEntry | None:
+    """Return the agent that an issue is about; None where it was removed meanwhile."""
+    return hass.config_entries.async_get_entry(str(data["entry_id"]))
+
+
+async def _async_reconfigure(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
+    """Open the form of server and model."""
+    if (entry := _entry_of(hass, data)) is None:
+        return None
+    context: Any = {"source": SOURCE_RECONFIGURE, "entry_id": entry.entry_id}
+    flow = await hass.config_entries.flow.async_init(DOMAIN, context=context)
+    return FlowType.CONFIG_FLOW, flow["flow_id"]
+
+
+async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> tuple[FlowType, str] | None:
+    """Open a page of the options."""
+    if (entry := _entry_of(hass, data)) is None:
+        return None
+    flow = await hass.config_entries.options.async_init(entry.entry_id)
+    await hass.config_entries.options.async_configure(flow["flow_id"], {"next_step_id": page})
+    return FlowType.OPTIONS_FLOW, flow["flow_id"]
+
+
+async def _async_use_own_model(hass: HomeAssistant, data: Data) -> None:
+    """Have the agent's own model note what is remembered."""
+    if entry := _entry_of(hass, data):
+        options = {**entry.options, CONF_MEMORY_EXTRACTION_LLM: EXTRACTION_LOCAL}
+        hass.config_entries.async_update_entry(entry, options=options)
+
+
+async def _async_leave_out(hass: HomeAssistant, data: Data) -> None:
+    """Search a collection no more; it stays where it is."""
+    if entry := _entry_of(hass, data):
+        kept = [name for name in entry.options.get(CONF_COLLECTIONS, ()) if name != data["collection"]]
+        hass.config_entries.async_update_entry(entry, options={**entry.options, CONF_COLLECTIONS: kept})
+
+
+async def _async_end_bypass(hass: HomeAssistant, data: Data) -> None:
+    """Have assistants ask the agent first."""
+    if entry := _entry_of(hass, data):
+        await async_end_bypass(hass, entry)
+
+
+async def _async_delete(hass: HomeAssistant, data: Data) -> None:
+    """Delete a file that was set aside, and no other one."""
+    storage, path = Path(hass.config.path(STORAGE_DIR)), Path(str(data["path"]))
+
+    def delete() -> bool:
+        """Delete it where it is one. Runs in a worker thread."""
+        if ASIDE not in path.name or not path.resolve().is_relative_to(storage.resolve()):
+            return False
+        path.unlink(missing_ok=True)
+        return True
+
+    try:
+        deleted = await hass.async_add_executor_job(delete)
+    except OSError as err:
+        raise NotMendedError("undeletable") from err
+    if not deleted:
+        raise NotMendedError("in_place")
+
+
+async def _async_reload_tools(hass: HomeAssistant, data: Data) -> None:
+    """Read the custom tools again; one that is still wrong says so in its issue."""
+    try:
+        tools = await async_reload_custom_tools(hass)
+    except HomeAssistantError as err:
+        raise NotMendedError("unreadable") from err
+    if data["issue_id"] in tools.wrong:
+        raise NotMendedError("still_wrong")
+
+
+_OPEN_VECTOR_STORE: Final[Fix] = partial(_async_open_options, page="vector_store")
+
+FIXES: Final[Mapping[str, Fix]] = {
+    "collection_mismatch": _async_leave_out,
+    "collection_missing": _async_leave_out,
+    "custom_tool_invalid": _async_reload_tools,
+    "embedder_refused": _OPEN_VECTOR_STORE,
+    "embedder_unavailable": _OPEN_VECTOR_STORE,
+    "extraction_llm_off": _async_use_own_model,
+    "model_missing": _async_reconfigure,
+    "prefer_local_bypass": _async_end_bypass,
+    "prompt_template_invalid": partial(_async_open_options, page="prompt"),
+    "store_unreadable": _async_delete,
+    "vector_store_refused": _OPEN_VECTOR_STORE,
+    "vector_store_unavailable": _OPEN_VECTOR_STORE,
+    "vector_store_unwritable": _OPEN_VECTOR_STORE,
+    "vectors_unreadable": _async_delete,
+}
+"""By the key of an issue's sentences."""
+
+
+async def async_create_fix_flow(hass: HomeAssistant, issue_id: str, _data: Data | None) -> RepairsFlow:
+    """Return what can be done about an issue."""
+    issue = ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
+    key = issue.translation_key if issue and issue.translation_key else ""
+    return SuggestionFlow() if key == SUGGESTION else MendingFlow(FIXES[key])

@@ -1,0 +1,418 @@
+"""Repair issues that are mended on a click, through the requests that Home Assistant's dialog sends."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from http import HTTPStatus
+import json
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import CLIENT_ID, MockUser, async_capture_events
+from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
+import yaml
+
+from custom_components.home_agent import const
+from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.knowledge.stores import async_open_store, folder_of
+from custom_components.home_agent.pipelines import async_check_pipelines
+from custom_components.home_agent.repairs import FIXES
+from custom_components.home_agent.store import KeptStore
+from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.setup import async_setup_component
+
+from .agent import async_add_agent, async_agent
+from .custom_tools import async_reload, async_write, reported
+from .servers.model_server import ModelServer
+from .suggested import COFFEE, Home, async_home, habit
+
+TRANSLATIONS = Path(const.__file__).parent / "translations" / "en.json"
+WRONG_TOOL = """
+- name: greet
+  description: Greets.
+  parameters: {type: object, properties: {}}
+  handler: {type: template, tempate: Hello}
+"""
+
+
+class Dialog:
+    """What Home Assistant's dialog asks of a flow, as one user."""
+
+    def __init__(self, hass: HomeAssistant, client: Any) -> None:
+        """Take a client that is logged in."""
+        self.hass = hass
+        self.client = client
+
+    async def open(self, issue_id: str) -> dict[str, Any]:
+        """Press an issue and return what is shown."""
+        return await self._post("/api/repairs/issues/fix", handler=DOMAIN, issue_id=issue_id)
+
+    async def go_on(self, shown: dict[str, Any], option: str | None = None) -> dict[str, Any]:
+        """Press the button, or an entry of a menu."""
+        chosen = {"next_step_id": option} if option else {}
+        found = await self._post(f"/api/repairs/issues/fix/{shown['flow_id']}", **chosen)
+        await self.hass.async_block_till_done(wait_background_tasks=True)
+        return found
+
+    async def mend(self, issue_id: str) -> dict[str, Any]:
+        """Press an issue, and the button."""
+        return await self.go_on(await self.open(issue_id))
+
+    async def _post(self, path: str, **data: str) -> dict[str, Any]:
+        """Send a request and return the answer."""
+        response = await self.client.post(path, json=data)
+        assert response.status == HTTPStatus.OK, await response.text()
+        return dict(await response.json())
+
+
+type Dialogs = Callable[..., Awaitable[Dialog]]
+
+
+@pytest.fixture
+async def dialog(
+    hass: HomeAssistant, hass_client: ClientSessionGenerator, hass_admin_user: MockUser
+) -> Dialogs:
+    """Return what opens the dialog, for an administrator if nobody else is named."""
+
+    async def opened(user: MockUser = hass_admin_user) -> Dialog:
+        assert await async_setup_component(hass, "repairs", {})
+        refresh = await hass.auth.async_create_refresh_token(user, CLIENT_ID)
+        return Dialog(hass, await hass_client(hass.auth.async_create_access_token(refresh)))
+
+    return opened
+
+
+@pytest.fixture
+async def home(
+    hass: HomeAssistant,
+    house: HomeAssistant,
+    freezer: FrozenDateTimeFactory,
+    hass_admin_user: MockUser,
+    tmp_path: Path,
+) -> AsyncIterator[Home]:
+    """Return a house that takes automations."""
+    async with async_home(hass, freezer, hass_admin_user, tmp_path) as found:
+        yield found
+
+
+def issues(hass: HomeAssistant, key: str) -> list[str]:
+    """Return the ids of the issues of one kind that are shown."""
+    found = ir.async_get(hass).issues.values()
+    return [item.issue_id for item in found if item.active and item.translation_key == key]
+
+
+def only(hass: HomeAssistant, key: str) -> str:
+    """Return the id of the one issue of a kind."""
+    (found,) = issues(hass, key)
+    return found
+
+
+class TestSuggestions:
+    """A habit becomes an automation on a click, by the same guard as on a phone."""
+
+    async def test_yes(self, model_server: ModelServer, home: Home, dialog: Dialogs) -> None:
+        """The dialog shows the automation in words and as YAML, and the click makes exactly that."""
+        resolved = async_capture_events(home.hass, const.EVENT_SUGGESTION_RESOLVED)
+        await home.add(model_server, habit())
+        await home.morning()
+        issue = ir.async_get(home.hass).async_get_issue(DOMAIN, only(home.hass, "suggestion"))
+        assert issue is not None
+        assert issue.translation_placeholders == {"alias": "Coffee Machine, 6:30"}
+        screen = await dialog()
+        shown = await screen.open(issue.issue_id)
+        assert (shown["type"], shown["menu_options"]) == ("menu", ["accept", "later", "reject"])
+        told = shown["description_placeholders"]
+        assert told["text"] == "Coffee Machine is turned on at about 6:30 on workdays."
+        assert told["words"] == "At 6:30 on workdays: Turn on switch, Coffee Machine."
+        assert await home.text() == "[]\n"
+        assert (await screen.go_on(shown, "accept"))["type"] == "create_entry"
+        (made,) = yaml.safe_load(await home.text())
+        assert made == {"id": made["id"], **yaml.safe_load(told["yaml"])}
+        assert home.hass.states.async_entity_ids("automation") == ["automation.coffee_machine_6_30"]
+        assert [event.data["outcome"] for event in resolved] == ["accepted"]
+        assert issues(home.hass, "suggestion") == []
+        assert home.notes() == []
+
+    @pytest.mark.parametrize(
+        ("option", "state", "comes_back"), [("reject", "rejected", 0), ("later", "postponed", 1)]
+    )
+    async def test_no(
+        self, model_server: ModelServer, home: Home, dialog: Dialogs, option: str, state: str, comes_back: int
+    ) -> None:
+        """For good, or for a while."""
+        await home.add(model_server, habit())
+        await home.morning()
+        screen = await dialog()
+        shown = await screen.open(only(home.hass, "suggestion"))
+        assert (await screen.go_on(shown, option))["type"] == "create_entry"
+        assert [item["state"] for item in await home.suggested(None)] == [state]
+        await home.morning(30)
+        assert await home.text() == "[]\n"
+        assert issues(home.hass, "suggestion") == []
+        await home.morning(80)
+        assert len(issues(home.hass, "suggestion")) == comes_back
+
+    async def test_answered_elsewhere(self, model_server: ModelServer, home: Home, dialog: Dialogs) -> None:
+        """A dialog that was open meanwhile changes nothing, and neither does one of an agent that is off."""
+        await home.add(model_server, habit(), habit("switch.radio"))
+        home.put("switch.radio", "off")
+        await home.morning(2)
+        screen = await dialog()
+        found = issues(home.hass, "suggestion")
+        first, second = [await screen.open(issue_id) for issue_id in found]
+        await home.call(
+            "answer_suggestion", {"suggestion_id": found[0].partition("_")[2], "answer": "reject"}, home.admin
+        )
+        assert issues(home.hass, "suggestion") == found[1:]
+        refused = await screen.go_on(first, "accept")
+        assert (refused["type"], refused["reason"]) == ("abort", "refused")
+        assert "waits for an answer" in refused["description_placeholders"]["error"]
+        assert home.agent
+        await home.hass.config_entries.async_unload(home.agent.entry.entry_id)
+        assert issues(home.hass, "suggestion") == []
+        assert (await screen.go_on(second, "accept"))["reason"] == "answered"
+        assert await home.text() == "[]\n"
+
+    async def test_forbidden_meanwhile(self, model_server: ModelServer, home: Home, dialog: Dialogs) -> None:
+        """The policy and the exposure are asked again; the question stays."""
+        await home.add(model_server, habit())
+        await home.morning()
+        async_expose_entity(home.hass, "conversation", COFFEE, False)
+        screen = await dialog()
+        shown = await screen.open(only(home.hass, "suggestion"))
+        assert (await screen.go_on(shown, "accept"))["reason"] == "refused"
+        assert await home.text() == "[]\n"
+        assert len(issues(home.hass, "suggestion")) == 1
+
+    async def test_administrators_only(
+        self, model_server: ModelServer, home: Home, dialog: Dialogs, hass_read_only_user: MockUser
+    ) -> None:
+        """Nobody else opens the dialog."""
+        await home.add(model_server, habit())
+        await home.morning()
+        screen = await dialog(hass_read_only_user)
+        wanted = {"handler": DOMAIN, "issue_id": only(home.hass, "suggestion")}
+        response = await screen.client.post("/api/repairs/issues/fix", json=wanted)
+        assert response.status == HTTPStatus.UNAUTHORIZED
+        shown = await (await dialog()).open(wanted["issue_id"])
+        response = await screen.client.post(
+            f"/api/repairs/issues/fix/{shown['flow_id']}", json={"next_step_id": "accept"}
+        )
+        assert response.status == HTTPStatus.UNAUTHORIZED
+        assert await home.text() == "[]\n"
+
+    async def test_own_habits_are_not_shown(self, model_server: ModelServer, home: Home) -> None:
+        """What one of several persons does is not put where all administrators read it."""
+        for name in ("anna", "ben"):
+            home.hass.states.async_set(f"person.{name}", "home", {"user_id": home.admin.user_id})
+        await home.add(model_server, habit(person="anna"))
+        await home.morning()
+        assert issues(home.hass, "suggestion") == []
+
+    async def test_after_a_restart(self, model_server: ModelServer, home: Home) -> None:
+        """What waits is shown again, what is switched off is not."""
+        await home.add(model_server, habit())
+        await home.morning()
+        before = only(home.hass, "suggestion")
+        assert home.agent
+        await home.hass.config_entries.async_reload(home.agent.entry.entry_id)
+        assert issues(home.hass, "suggestion") == [before]
+        await home.agent.set_options(proactive_suggestions=False)
+        assert issues(home.hass, "suggestion") == []
+
+    async def test_answered_without_an_id(self, model_server: ModelServer, home: Home) -> None:
+        """One that waits needs no name; of several one has to be named."""
+        home.put("switch.radio", "off")
+        await home.add(model_server, habit(), habit("switch.radio"))
+        with pytest.raises(ServiceValidationError, match="No suggestion waits"):
+            await home.call("answer_suggestion", {"answer": "reject"}, home.admin)
+        await home.morning()
+        (waiting,) = await home.suggested()
+        other = await async_add_agent(home.hass, model_server, {}, llm_model="another")
+        shown = await home.call("answer_suggestion", {"answer": "preview"}, home.admin)
+        assert shown["suggestion_id"] == waiting["suggestion_id"]
+        await home.hass.config_entries.async_remove(other.entry.entry_id)
+        await home.morning()
+        with pytest.raises(ServiceValidationError, match=waiting["suggestion_id"]):
+            await home.call("answer_suggestion", {"answer": "reject"}, home.admin)
+
+
+async def test_a_model_that_is_gone(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:
+    """The click opens the form of the server; the issue goes when the agent has a model again."""
+    model_server.models = ["new-model", "other"]
+    agent = await async_agent(hass, model_server)
+    screen = await dialog()
+    opened = await screen.mend(only(hass, "model_missing"))
+    assert (opened["type"], opened["reason"]) == ("abort", "opened")
+    kind, flow_id = opened["next_flow"]
+    assert kind == "config_flow"
+    flow = hass.config_entries.flow.async_get(flow_id)
+    assert (flow["step_id"], flow["context"]["entry_id"]) == ("reconfigure", agent.entry.entry_id)
+    assert len(issues(hass, "model_missing")) == 1
+    hass.config_entries.async_update_entry(agent.entry, data={**agent.entry.data, "llm_model": "new-model"})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert issues(hass, "model_missing") == []
+
+
+async def test_a_template_that_fails(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:
+    """The click opens the page of the options where it stands."""
+    agent = await async_agent(hass, model_server, {"prompt_custom_additions": "{{ 1 / 0 }}"})
+    await agent.say("Hello")
+    screen = await dialog()
+    opened = await screen.mend(only(hass, "prompt_template_invalid"))
+    kind, flow_id = opened["next_flow"]
+    assert kind == "options_flow"
+    assert hass.config_entries.options.async_get(flow_id)["step_id"] == "prompt"
+    assert len(issues(hass, "prompt_template_invalid")) == 1
+
+
+async def test_assistants_that_pass_the_policy(
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs
+) -> None:
+    """The click has them ask the agent first; assistants with other agents stay as they are."""
+    agent = await async_agent(hass, model_server)
+    hass.states.async_set("lock.door", "locked", {"friendly_name": "Door"})
+    async_expose_entity(hass, "conversation", "lock.door", True)
+    assert await async_setup_component(hass, "assist_pipeline", {})
+    (pipeline,) = async_get_pipelines(hass)
+    await async_update_pipeline(
+        hass, pipeline, conversation_engine=agent.entity_id, prefer_local_intents=True
+    )
+    async_check_pipelines(hass, agent.entry)
+    screen = await dialog()
+    shown = await screen.open(only(hass, "prefer_local_bypass"))
+    assert shown["description_placeholders"]["pipelines"] == pipeline.name
+    assert (await screen.go_on(shown))["type"] == "create_entry"
+    assert [found.prefer_local_intents for found in async_get_pipelines(hass)] == [False]
+    async_check_pipelines(hass, agent.entry)
+    assert issues(hass, "prefer_local_bypass") == []
+
+
+async def test_a_model_that_is_off(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:
+    """The click has the agent's own model learn from conversations."""
+    agent = await async_agent(hass, model_server, {"memory_extraction_llm": "external", "persona": "Ada"})
+    assert (await (await dialog()).mend(only(hass, "extraction_llm_off")))["type"] == "create_entry"
+    assert agent.entry.options == {"memory_extraction_llm": "local", "persona": "Ada"}
+    assert issues(hass, "extraction_llm_off") == []
+
+
+async def test_a_collection_that_is_missing(
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs
+) -> None:
+    """The click takes it out, and no other one."""
+    collections = ["manuals", "notes"]
+    agent = await async_agent(hass, model_server, {"additional_collections": collections})
+    await agent.say("Hello")
+    found = issues(hass, "collection_missing")
+    assert len(found) == 2
+    screen = await dialog()
+    assert (await screen.mend(found[0]))["type"] == "create_entry"
+    assert agent.entry.options["additional_collections"] == ["notes"]
+    await agent.say("Hello")
+    assert issues(hass, "collection_missing") == found[1:]
+
+
+class TestFiles:
+    """What could not be read is kept aside until somebody has it deleted."""
+
+    @pytest.fixture(autouse=True)
+    async def folder(self, hass: HomeAssistant, model_server: ModelServer, tmp_path: Path) -> None:
+        """Give an agent a folder of its own."""
+        hass.config.config_dir = str(tmp_path)
+        await async_agent(hass, model_server)
+
+    @pytest.mark.parametrize("kept", [True, False])
+    async def test_deleted(self, hass: HomeAssistant, dialog: Dialogs, *, kept: bool) -> None:
+        """With the issue; a file that is gone already is no error."""
+        path = await self.damage(hass)
+        (aside,) = path.parent.glob(f"{path.name}.corrupt*")
+        if not kept:
+            aside.unlink()
+        shown = await (screen := await dialog()).open(only(hass, "store_unreadable"))
+        assert shown["description_placeholders"]["path"] == str(aside)
+        assert (await screen.go_on(shown))["type"] == "create_entry"
+        assert list(path.parent.iterdir()) == []
+        assert issues(hass, "store_unreadable") == []
+
+    async def test_one_that_could_not_be_moved_stays(
+        self, hass: HomeAssistant, dialog: Dialogs, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It is the store itself."""
+
+        def refuse(*_: Any) -> None:
+            raise PermissionError
+
+        monkeypatch.setattr("os.replace", refuse)
+        path = await self.damage(hass)
+        monkeypatch.undo()
+        stays = await (await dialog()).mend(only(hass, "store_unreadable"))
+        assert stays["errors"] == {"base": "in_place"}
+        assert path.read_text() == "damaged"
+        assert len(issues(hass, "store_unreadable")) == 1
+
+    async def test_vectors(self, hass: HomeAssistant, dialog: Dialogs) -> None:
+        """The index is built again by itself; its old file goes on a click."""
+        folder = folder_of(hass, "entry")
+        folder.mkdir(parents=True)
+        (folder / "home_entities.vectors").write_text("damaged")
+        store = await async_open_store(hass, "entry", DEFAULTS)
+        await store.async_start()
+        await store.async_close()
+        assert len(list(folder.iterdir())) == 1
+        assert (await (await dialog()).mend(only(hass, "vectors_unreadable")))["type"] == "create_entry"
+        assert list(folder.iterdir()) == []
+
+    @staticmethod
+    async def damage(hass: HomeAssistant) -> Path:
+        """Have a store find its file damaged; return where the file was."""
+        store = KeptStore(hass, "home_agent.history", dict)
+        path = Path(store.path)
+        path.parent.mkdir(exist_ok=True)
+        await hass.async_add_executor_job(path.write_text, "damaged")
+        await store.async_set_aside(ValueError("damaged"))
+        return path
+
+
+async def test_a_tool_that_is_wrong(
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs, tmp_path: Path
+) -> None:
+    """The click reads the tools again; what is still wrong is told, and so is a file that is no YAML."""
+    agent = await async_agent(hass, model_server)
+    await async_write(hass, tmp_path, WRONG_TOOL)
+    await async_reload(hass)
+    assert "tempate" in reported(hass)["greet"]
+    screen = await dialog()
+    shown = await screen.open(only(hass, "custom_tool_invalid"))
+    await async_write(hass, tmp_path, WRONG_TOOL.replace("Greets.", ""))
+    again = await screen.go_on(shown)
+    assert again["errors"] == {"base": "still_wrong"}
+    assert "description" in again["description_placeholders"]["problems"]
+    await hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, "a: [")
+    assert (await screen.go_on(shown))["errors"] == {"base": "unreadable"}
+    assert len(issues(hass, "custom_tool_invalid")) == 1
+    await async_write(hass, tmp_path, WRONG_TOOL.replace("tempate", "template"))
+    assert (await screen.go_on(shown))["type"] == "create_entry"
+    assert issues(hass, "custom_tool_invalid") == []
+    assert "greet" in agent.entry.runtime_data.handler.tools
+
+
+async def test_each_issue_has_its_dialog(hass: HomeAssistant) -> None:
+    """What can be mended says so in a form, what cannot in a description."""
+    told = json.loads(await hass.async_add_executor_job(TRANSLATIONS.read_text))["issues"]
+    mended = {key for key, issue in told.items() if "fix_flow" in issue}
+    assert mended == {*FIXES, "suggestion"}
+    assert all("confirm" in told[key]["fix_flow"]["step"] for key in FIXES)
+    assert all(("description" in issue) != ("fix_flow" in issue) for issue in told.values())
+
+
+async def test_an_agent_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What was said of it goes with it."""
+    model_server.models = ["other"]
+    agent = await async_agent(hass, model_server)
+    assert len(issues(hass, "model_missing")) == 1
+    await hass.config_entries.async_remove(agent.entry.entry_id)
+    assert issues(hass, "model_missing") == []
