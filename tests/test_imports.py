@@ -12,10 +12,10 @@ from custom_components import home_agent
 ROOT = Path(home_agent.__file__).parent
 
 LAYERS = (
-    ("const", "errors", "events", "idle", "issues", "logs", "parts", "regex"),
+    ("const", "embeds", "errors", "events", "idle", "issues", "logs", "parts", "regex"),
     ("store", "inference", "vector", "connection"),
     ("safety", "knowledge", "memory", "timers"),
-    ("tools", "context", "conversation_log", "history", "history_turns", "sessions"),
+    ("tools", "context", "conversation_log", "history", "history_turns", "sessions", "usage"),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),
 )
 """From below to above; a room imports from its own layer and from those below. What is not named is above."""

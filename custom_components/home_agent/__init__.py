@@ -9,6 +9,7 @@ from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, Co
 from homeassistant.helpers.event import async_call_later, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
+from homeassistant.util import dt as dt_util
 
 from .building import build, settings_of
 from .channels.notify import NotificationChannel
@@ -35,7 +36,7 @@ from .errors import AuthenticationError
 from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .inference.errors import ErrorKind, ModelServerError
-from .issues import report, withdraw
+from .issues import report, withdraw, withdraw_all
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.library import async_remove_library
@@ -47,7 +48,7 @@ from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
-from .parts import async_load_parts, async_part, speaks_up
+from .parts import async_load_parts, async_part, shows_panel, speaks_up
 from .pipelines import async_watch_pipelines
 from .proactive.book import ProactiveStore
 from .regex import compile_all
@@ -60,6 +61,7 @@ from .sessions import ConversationSessionManager
 from .store import EntryStore
 from .timers.timers import TimerStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA
+from .usage import UsageStore
 
 CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
 
@@ -96,6 +98,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         observations=ObservationStore(hass),
         proactive=ProactiveStore(hass),
         timers=TimerStore(hass),
+        usage=UsageStore(hass),
     )
     hass.data[DATA_SHARED] = shared
     await async_load_custom_tools(hass, config)
@@ -127,6 +130,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     if data.settings[CONF_TELEGRAM]:
         telegram = await async_part(hass, "channels.telegram.bridge")
         entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
+    await _async_show_panel(hass, entry)
     async_register_own_api(hass, entry)
     _report_model(hass, entry, models)
     _report_extraction(hass, entry)
@@ -158,6 +162,23 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     return True
 
 
+async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Show the panel as long as an agent wants it, also while that one is set up anew."""
+    if shows_panel(entry.runtime_data.settings):
+        panel = await async_part(hass, "panel.setup")
+        await panel.async_show(hass)
+        entry.runtime_data.confirmations.channels.append(panel.PanelChannel(hass, entry.entry_id))
+    else:
+        await _async_hide_panel(hass)
+
+
+async def _async_hide_panel(hass: HomeAssistant) -> None:
+    """Take the panel away where no agent wants it any more."""
+    entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
+    if hass.data[DATA_SHARED].panel_address and not any(map(shows_panel, map(settings_of, entries))):
+        (await async_part(hass, "panel.setup")).async_hide(hass)
+
+
 @callback
 def _end_with_home_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Break off turns when Home Assistant stops, and write vectors: entries are not unloaded then."""
@@ -181,6 +202,8 @@ def _tidy_regularly(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     def prune(*_: object) -> None:
         days = data.settings[CONF_HISTORY_RETENTION_DAYS]
         data.shared.history.prune(days, entry.entry_id)
+        if days > 0:
+            data.turn_log.prune(dt_util.utcnow() - timedelta(days=days))
         entry.async_create_background_task(hass, data.log.async_prune(days), "home_agent log")
 
     prune()
@@ -303,6 +326,7 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
         await entry.runtime_data.confirmations.async_stop()
         for store in entry.runtime_data.shared.stores:
             await store.async_flush()
+        await _async_hide_panel(hass)
     return unloaded
 
 
@@ -311,6 +335,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await async_remove_files(hass, entry.entry_id)
     await async_remove_library(hass, entry.entry_id)
     await ConversationLog(hass, entry.entry_id, enabled=False).async_clear()
+    withdraw_all(hass, entry.entry_id)
     if shared := hass.data.get(DATA_SHARED):
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
@@ -318,6 +343,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
             if isinstance(store, EntryStore):
                 store.forget(entry.entry_id)
             await store.async_flush()
+        await _async_hide_panel(hass)
 
 
 async def _async_reload(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

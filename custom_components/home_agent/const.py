@@ -4,6 +4,8 @@ import logging
 from typing import Any, Final
 
 DOMAIN: Final = "home_agent"
+EXTENDED_OPENAI: Final = "extended_openai_conversation"
+"""The integration whose agents can be imported."""
 LOGGER: Final = logging.getLogger(__package__)
 
 ASSISTANT: Final = "conversation"
@@ -205,6 +207,7 @@ CONF_PROACTIVE_MAX_PER_DAY: Final = "proactive_max_per_day"
 # Debug
 CONF_DEBUG_LOGGING: Final = "debug_logging"
 CONF_CONVERSATION_LOG: Final = "conversation_log_enabled"
+CONF_PANEL: Final = "panel_enabled"
 CONF_EMIT_EVENTS: Final = "emit_events"
 
 DEFAULTS: Final[dict[str, Any]] = {
@@ -320,6 +323,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_PROACTIVE_MAX_PER_DAY: 5,
     CONF_DEBUG_LOGGING: False,
     CONF_CONVERSATION_LOG: False,
+    CONF_PANEL: True,
     CONF_EMIT_EVENTS: True,
 }
 

@@ -11,6 +11,7 @@ from .const import (
     CONF_EXTERNAL,
     CONF_LEARNING,
     CONF_MEMORY,
+    CONF_PANEL,
     CONF_PROACTIVE,
     CONF_SEARCH_PROVIDER,
     SEARCH_NONE,
@@ -39,8 +40,14 @@ def speaks_up(settings: Settings) -> bool:
     return bool(settings[CONF_PROACTIVE])
 
 
+def shows_panel(settings: Settings) -> bool:
+    """Return whether the agent is shown in the sidebar's panel."""
+    return bool(settings[CONF_PANEL])
+
+
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.setup": learns,
+    "panel.setup": shows_panel,
     "tools.external_llm": asks_external,
     "tools.web_search": searches,
 }

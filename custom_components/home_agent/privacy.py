@@ -1,11 +1,11 @@
 """What is held about a person: shown, and erased everywhere at once."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from .agent.recent import RecentConversations
 from .knowledge.persons import Person
-from .memory.profile_records import as_dict as profile_dict
+from .memory.profile_records import ProfileEntry, as_dict as profile_dict
 from .memory.records import Memory, as_dict
 from .runtime import HomeAgentData
 from .safety.journal import Journal
@@ -19,16 +19,29 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
         data.memory.note_cleared(None)
     await data.log.async_forget(texts)
     data.extractor.forget(gone)
+    data.turn_log.clear()
     await _async_forget_suggestions(data, habits={memory.id for memory in gone})
     await _async_flush(data)
     return gone
 
 
-def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
+async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) -> list[ProfileEntry]:
+    """Forget profile entries with the turns in which they stand, on disk as well; return which they were."""
+    gone = await data.profile.async_forget(entry_ids)
+    texts = [entry.value for entry in gone]
+    if data.shared.history.forget_texts(data.entry_id, texts):
+        data.memory.note_cleared(None)
+    await data.log.async_forget(texts)
+    data.turn_log.clear()
+    await _async_flush(data)
+    return gone
+
+
+async def async_export(data: HomeAgentData, person: Person) -> dict[str, Any]:
     """Return everything that is held about a person."""
     return {
-        "memories": [as_dict(memory) for memory in data.memories.records() if memory.person == person.id],
-        "profile": [profile_dict(item) for item in data.profile.records() if item.person == person.id],
+        "memories": [_told(as_dict(item)) for item in data.memories.records() if item.person == person.id],
+        "profile": [_told(profile_dict(item)) for item in data.profile.records() if item.person == person.id],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [
             item.as_dict() for item in data.suggested.suggestions.values() if item.kind.person == person.id
@@ -40,7 +53,13 @@ def export(data: HomeAgentData, person: Person) -> dict[str, Any]:
         ],
         "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
         "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
+        "log": await data.log.async_of_person(person.id),
     }
+
+
+def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what is stored with its origin by the name that all responses give it."""
+    return {"source" if key == "origin" else key: value for key, value in stored.items()}
 
 
 async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
@@ -48,6 +67,7 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     history, sessions = data.shared.history, data.shared.sessions
     mine = [memory.id for memory in data.memories.records() if memory.person == person.id]
     counts = {"memories": len(await async_forget(data, mine))}
+    data.memories.forget_sayer(person.id)
     profile = [item.id for item in data.profile.records() if item.person == person.id]
     counts["profile"] = len(await data.profile.async_forget(profile))
     counts["suggestions"] = await _async_forget_suggestions(data, person=person.id)
@@ -61,6 +81,7 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
         counts["audit"] = _journal(data).forget_user(person.user_id)
         counts["timers"] = data.timers.forget_user(person.user_id)
     _forget_recent(data.memory)
+    data.turn_log.clear()
     await _async_flush(data)
     return counts
 

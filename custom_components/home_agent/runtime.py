@@ -1,12 +1,13 @@
 """What the entries share, and the parts that each is made of; building.py puts them together."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.dispatcher import async_dispatcher_send
+from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
 from .agent.prompt import PromptBuilder
@@ -15,11 +16,13 @@ from .agent.running import RunningTurns
 from .agent.summarizer import Summarizer
 from .agent.tool_schemas import OwnTools
 from .agent.turn import Figures
+from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .channels.announcing import Announcer
 from .const import (
     CONF_FALLBACK_MODEL,
     CONF_MODEL,
+    CONF_PANEL,
     DOMAIN,
 )
 from .context.manager import ContextManager
@@ -52,6 +55,7 @@ from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outgoing import Outgoing
 from .tools.quality import Quality, Verdict
+from .usage import UsageStore
 
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
@@ -75,6 +79,9 @@ class SharedData:
     observations: ObservationStore
     proactive: ProactiveStore
     timers: TimerStore
+    usage: UsageStore
+    panel_address: str | None = None
+    """Where the panel's files are served: None before it was wanted, empty where there is no front end."""
 
     @property
     def stores(self) -> tuple[StoredFile, ...]:
@@ -89,6 +96,7 @@ class SharedData:
             self.observations,
             self.proactive,
             self.timers,
+            self.usage,
         )
 
 
@@ -134,6 +142,8 @@ class HomeAgentData:
     turns: RunningTurns
     log: ConversationLog
     """What was said, in files, where the options want them."""
+    turn_log: TurnLog
+    """The last turns in all their parts, in memory, where the options want the panel."""
     memory: RecentConversations = field(default_factory=RecentConversations)
     thoughtful: set[str] = field(default_factory=set)
     """Which of the router's models begin their replies inside a thought, as far as they showed it."""
@@ -158,13 +168,18 @@ class HomeAgentData:
         self.tool_schemas.write(self.handler.tools.values())
 
     @callback
-    def note_turn(self, hass: HomeAssistant, figures: Figures, verdicts: Iterable[Verdict]) -> None:
+    def note_turn(
+        self, hass: HomeAssistant, figures: Figures, verdicts: Sequence[Verdict], *, failed: bool = False
+    ) -> None:
         """Count a turn, and tell the sensors."""
         fallback = self.router.last_used == FALLBACK
         model = self.settings.get(CONF_FALLBACK_MODEL) if fallback else self.settings[CONF_MODEL]
         figures.total_ms = figures.elapsed_ms
         self.figures = figures
         self.quality.add(str(model), verdicts)
+        if self.settings[CONF_PANEL]:
+            today = dt_util.now().date()
+            self.shared.usage.of(self.entry_id).note(today, figures.counts(verdicts, failed=failed))
         # The answer need not wait for the sensors.
         hass.loop.call_soon(async_dispatcher_send, hass, turn_signal(self.entry_id))
 

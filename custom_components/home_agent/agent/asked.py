@@ -25,6 +25,7 @@ def describe_asked(hass: HomeAssistant, house: HouseSnapshot, away: Disclosure) 
         lines=tuple(lines.values()),
         entity_ids=tuple(lines),
         outside=None if away.states else tuple(lines),
+        name="asked",
     )
 
 

@@ -36,6 +36,7 @@ from ..context.compression import Draft
 from ..context.manager import AssembledContext
 from ..errors import AuthenticationError, HomeAgentError, LLMError
 from ..history_turns import kept_at_home
+from ..knowledge.speaker import Surface
 from ..safety.disclosure import AT_HOME
 from ..tools.guarded_api import own_instance
 from ..tools.turn_calls import TurnCalls
@@ -122,10 +123,13 @@ class HomeAgent(
         """Find out who speaks, where, and which conversation this continues."""
         owners = self.settings[CONF_DEVICE_PERSONS]
         speaker = await async_speaker(self.hass, user_input, owners)
-        speaker = replace(speaker, conversation_id=chat_log.conversation_id)
+        conversation_id = chat_log.conversation_id
+        if apart := self._is_anothers(conversation_id, speaker.person_id):
+            conversation_id = f"{conversation_id} {speaker.person_id}"
+        speaker = replace(speaker, conversation_id=conversation_id)
         session = self.data.shared.sessions.resolve(
             self.entry.entry_id,
-            conversation_id=chat_log.conversation_id,
+            conversation_id=conversation_id,
             device_id=user_input.device_id,
             user_id=user_input.context.user_id,
             timeout_minutes=self.settings[CONF_SESSION_TIMEOUT],
@@ -138,6 +142,7 @@ class HomeAgent(
             voice=speaker.voice,
             max_tokens=self.settings[CONF_MAX_TOKENS],
             history_id=session.history_id,
+            apart=apart or chat_log.conversation_id in self.data.memory.shared,
             first=len(chat_log.content) - 1,
             calls=TurnCalls(
                 speaker=speaker,
@@ -150,7 +155,7 @@ class HomeAgent(
             ),
         )
         chat_log.llm_input_provided_index = turn.first + 1
-        self.data.memory.history_ids[chat_log.conversation_id] = session.history_id
+        self._note_conversation(turn, session.history_id, anothers=apart)
         self.emitter.fire(
             EVENT_CONVERSATION_STARTED,
             conversation_id=chat_log.conversation_id,
@@ -160,6 +165,22 @@ class HomeAgent(
         )
         return turn
 
+    def _is_anothers(self, conversation_id: str, person_id: str | None) -> bool:
+        """Return whether somebody else speaks in a conversation: its id may have been read or guessed."""
+        recent, history = self.data.memory, self.data.shared.history
+        known = history.persons(self.entry.entry_id, recent.history_id(conversation_id))
+        return not known | {recent.speakers.get(conversation_id)} <= {person_id, None}
+
+    def _note_conversation(self, turn: Turn, history_id: str, *, anothers: bool) -> None:
+        """Remember whose a conversation is, and what it continues."""
+        recent, conversation_id = self.data.memory, turn.calls.conversation_id
+        if anothers:
+            recent.shared[conversation_id] = True
+            return
+        recent.history_ids[conversation_id] = history_id
+        if turn.calls.speaker.person_id is not None:
+            recent.speakers[conversation_id] = turn.calls.speaker.person_id
+
     async def _async_try_locally(self, turn: Turn) -> bool:
         """Let Home Assistant's own sentences answer, through the same guard."""
         answered = await local.async_answer(self.hass, turn, self.data.handler, self.entity_id)
@@ -167,13 +188,12 @@ class HomeAgent(
 
     def _check_rate(self, turn: Turn) -> None:
         """Stop an automation that asks without end. Raises TooManyRequests."""
-        speaker = turn.calls.speaker
-        if speaker.context.user_id is None and not speaker.voice:
+        if turn.calls.speaker.surface is Surface.AUTOMATION:
             self.data.throttle.check()
 
     async def _async_gather(self, turn: Turn) -> None:
         """Assemble what the model is told: rules and catalogue, history, and what is true now."""
-        started = monotonic()
+        started = turn.trace.gathered = monotonic()
         context = await self.data.context.async_assemble(
             sentence=turn.calls.sentence, speaker=turn.calls.speaker, model=self.router.expected
         )
@@ -235,7 +255,7 @@ class HomeAgent(
         earlier = [
             content
             for content in turn.chat_log.content[1 : turn.first]
-            if cleared is None or content.created > cleared
+            if not turn.apart and (cleared is None or content.created > cleared)
         ]
         marked = kept_at_home if turn.calls.conversation_id in self.data.memory.at_home else list
         if not self.settings[CONF_HISTORY] or turn.history_id is None:
@@ -291,10 +311,7 @@ class HomeAgent(
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
         if isinstance(err, AuthenticationError):
             self.entry.async_start_reauth(self.hass)
-        self._remember(turn)
-        self._write_down(turn, err)
-        self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
-        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
+        self._keep(turn, err=err)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )
@@ -303,10 +320,7 @@ class HomeAgent(
         """Return the answer and leave the rest for later."""
         assert turn.user_input is not None
         result = close_turn(turn, turn.user_input)
-        self._remember(turn)
-        self._write_down(turn)
-        self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
-        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts)
+        self._keep(turn, listens=result.continue_conversation)
         self.data.warmer.note_used()
         self._learn_from(turn)
         self._sum_up(turn)
@@ -315,7 +329,15 @@ class HomeAgent(
         )
         return result
 
-    def _remember(self, turn: Turn) -> None:
+    def _keep(self, turn: Turn, *, err: HomeAgentError | None = None, listens: bool = False) -> None:
+        """Keep what was said and what it cost, without codes."""
+        messages = without_codes(from_contents(turn.chat_log.content[turn.first :]))
+        self._remember(turn, messages)
+        self._write_down(turn, messages, err, listens=listens)
+        self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
+        self.data.note_turn(self.hass, turn.figures, turn.calls.verdicts, failed=err is not None)
+
+    def _remember(self, turn: Turn, messages: list[dict[str, Any]]) -> None:
         """Keep what was said, without the volatile block; nothing once the agent is gone."""
         at_home = self._drew_on_home(turn)
         if at_home:
@@ -328,7 +350,6 @@ class HomeAgent(
         if turn.calls.forgotten:
             history.forget_texts(self.entry.entry_id, turn.calls.forgotten)
             return
-        messages = without_codes(from_contents(turn.chat_log.content[turn.first :]))
         history.append_turn(
             self.entry.entry_id,
             turn.history_id,
@@ -339,24 +360,27 @@ class HomeAgent(
             tainted=turn.calls.tainted,
         )
 
-    def _write_down(self, turn: Turn, err: HomeAgentError | None = None) -> None:
-        """Write the turn into the conversation log; nothing of what the person wants forgotten."""
+    def _write_down(
+        self, turn: Turn, messages: list[dict[str, Any]], err: HomeAgentError | None, *, listens: bool
+    ) -> None:
+        """Note the turn for those who look at it later; nothing of what the person wants forgotten."""
+        error, at = type(err).__name__ if err else None, dt_util.utcnow()
         if turn.calls.forgotten:
+            self.data.turn_log.clear()
             self.entry.async_create_background_task(
                 self.hass, self.data.log.async_forget(turn.calls.forgotten), "home_agent forget"
             )
             return
-        said, answer = without_codes(
-            from_contents([turn.chat_log.content[turn.first], turn.chat_log.content[-1]])
-        )
+        said, answer = messages[0]["content"], messages[-1]["content"]
+        self.data.turn_log.add(turn, said, answer, at=at, error=error, listens=listens)
         self.data.log.note(
-            said["content"],
-            answer["content"],
-            dt_util.utcnow(),
+            said,
+            answer,
+            at,
             conversation=turn.history_id or turn.calls.conversation_id,
             person=turn.calls.speaker.person_id,
             surface=turn.calls.speaker.surface.name.lower(),
             tools=[record.tool_name for record in turn.calls.records],
-            error=type(err).__name__ if err else None,
+            error=error,
             seconds=round(turn.figures.elapsed_ms / 1000, 2),
         )

@@ -31,7 +31,9 @@ class FittingMixin(HomeAgentBaseEntity):
             self.data.context.room.for_request(turn.max_tokens, model),
             after=correction(UNSAID if claim and from_home else claim),
         )
-        self._report(turn, turn.fitted, self.data.context.room.gauge(model).factor)
+        factor = self.data.context.room.gauge(model).factor
+        turn.trace.ask(model, turn.fitted, factor, again=bool(claim))
+        self._report(turn, turn.fitted, factor)
         return turn.fitted
 
     def _report(self, turn: Turn, fitted: Fitted, factor: float) -> None:

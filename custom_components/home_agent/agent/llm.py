@@ -63,6 +63,7 @@ class LLMMixin(StreamingMixin):
         except ModelServerError as err:
             raise as_agent_error(err) from err
         finally:
+            turn.trace.end()
             turn.figures.llm_ms += (monotonic() - started) * 1000
 
     async def _async_truthful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:

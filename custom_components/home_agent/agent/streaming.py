@@ -93,6 +93,7 @@ class StreamingMixin(FittingMixin):
 
     def _note(self, turn: Turn, delta: Delta) -> None:
         """Keep the figures that a delta carries."""
+        turn.trace.hear(delta)
         if delta.content or delta.thinking or delta.tool_calls:
             turn.figures.note_first_token()
         if delta.usage:

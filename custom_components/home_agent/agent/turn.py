@@ -1,5 +1,7 @@
 """One turn: everything that belongs to one sentence and its answer."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -10,7 +12,9 @@ from ..context.compression import Draft, Fitted, Prompt
 from ..context.manager import AssembledContext
 from ..inference.models import Usage
 from ..inference.router import PRIMARY
+from ..tools.quality import Verdict
 from ..tools.turn_calls import TurnCalls
+from .trace import Trace
 
 
 def nothing() -> Draft:
@@ -44,6 +48,19 @@ class Figures:
         """Return what the external model counted."""
         return sum(usage.total for usage in self.external)
 
+    def counts(self, verdicts: Sequence[Verdict], *, failed: bool) -> Counter[str]:
+        """Return what is added to the figures of the day."""
+        return Counter(
+            turns=1,
+            failed=int(failed),
+            ms=round(self.elapsed_ms),
+            prompt=self.prompt_tokens,
+            completion=self.completion_tokens,
+            cached=self.cached_tokens,
+            external=self.external_tokens,
+            calls=len(verdicts),
+        ) + Counter(verdict.fit.value for verdict in verdicts)
+
     def note_first_token(self) -> None:
         """Remember when the model's first token came."""
         if self.ttft_ms is None:
@@ -61,6 +78,8 @@ class Turn:
     max_tokens: int
     user_input: conversation.ConversationInput | None = None
     history_id: str | None = None
+    apart: bool = False
+    """Whether somebody else's words stand in the chat log too: they are not for this speaker."""
     first: int = 0
     """Where the newest user message stands in the chat log."""
     draft: Draft = field(default_factory=nothing)
@@ -84,6 +103,8 @@ class Turn:
     said: bool = False
     """Whether anything has been let out; a satellite is speaking then."""
     figures: Figures = field(default_factory=Figures)
+    trace: Trace = field(default_factory=Trace)
+    """What is asked, and when."""
 
     def __post_init__(self) -> None:
         """Let the figures follow what the calls cost elsewhere."""

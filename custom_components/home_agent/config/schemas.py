@@ -343,6 +343,7 @@ DEBUG: Final = (
     switch(const.CONF_DEBUG_LOGGING),
     switch(const.CONF_EMIT_EVENTS),
     switch(const.CONF_CONVERSATION_LOG),
+    switch(const.CONF_PANEL),
 )
 
 PAGES: Final[dict[str, tuple[Field, ...]]] = {

@@ -73,6 +73,10 @@ class Fitted:
     catalogue: Catalogue | None
     steps: tuple[str, ...]
     """What was done to make it fit, in this order."""
+    history: int
+    """Tokens of the earlier turns."""
+    said: int
+    """Tokens of what was said and called in this turn."""
 
 
 class _Work:
@@ -145,6 +149,8 @@ def fit(draft: Draft, current: Sequence[Message], room: int, *, after: Sequence[
         tokens=work.tokens,
         original=work.original,
         steps=tuple(steps),
+        history=sum(map(message_tokens, work.history)),
+        said=sum(map(message_tokens, (*work.current, *work.after))),
     )
 
 

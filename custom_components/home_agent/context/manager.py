@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import cast
@@ -130,7 +130,7 @@ class ContextManager:
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
         """Return a provider's slot; an empty one if it fails or is late."""
         try:
-            return await self._async_provided(provider, request)
+            return replace(await self._async_provided(provider, request), name=provider.name)
         except ContextInjectionError as err:
             LOGGER.warning("The %s context is left out: %s", provider.name, err)
         return Slot(heading="", lines=())
@@ -153,7 +153,8 @@ class ContextManager:
         now = dt_util.now()
         time = f"Time: {now:%A %Y-%m-%d %H:%M}"
         outside = (time, self._who(request, named=self._away.people))
-        return Slot(heading=VOLATILE_HEADING, lines=(time, self._who(request)), outside=outside, fixed=True)
+        lines = (time, self._who(request))
+        return Slot(heading=VOLATILE_HEADING, lines=lines, outside=outside, fixed=True, name="moment")
 
     def _who(self, request: ContextRequest, *, named: bool = True) -> str:
         """Return who speaks, in which language, how and where."""

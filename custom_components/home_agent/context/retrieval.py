@@ -1,7 +1,7 @@
 """Finds the entities that a sentence is about: by words, by meaning where known, by place and kind."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
@@ -77,6 +77,7 @@ async def async_retrieve(
     language: str | None = None,
     cut: float = 0.0,
     semantic: Sequence[tuple[str, float]] = (),
+    scores: MutableMapping[str, float] | None = None,
 ) -> list[EntityRecord]:
     """Return the entities that a sentence is about, best first; exposed ones only.
 
@@ -84,12 +85,14 @@ async def async_retrieve(
     and of the speaker's `language` are understood. `cut` leaves out what scores less than this share of
     the best. `semantic` is what was found by meaning: entity ids with their similarity, best first.
     Where a sentence means many at once, as "all lights upstairs", all of them are returned, up to MANY.
+    `scores` takes the scores by words of what was found by them.
     """
     spoken = known_language(language or hass.config.language)
     languages = tuple(dict.fromkeys((known_language(hass.config.language), "en", spoken)))
     cache = house.carried.setdefault(IndexCache, IndexCache())
     index = await cast(IndexCache, cache).async_get(hass, house, languages)
-    ids = _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic)
+    noted = {} if scores is None else scores
+    ids = _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
     found = (house.entities.get(entity_id) for entity_id in ids)
     return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
 
@@ -103,11 +106,13 @@ def _find(
     language: str,
     cut: float,
     semantic: Sequence[tuple[str, float]],
+    scores: MutableMapping[str, float],
 ) -> list[str]:
-    """Return entity ids, best first."""
+    """Return entity ids, best first; `scores` takes those by words."""
     explained = index.explain(query)
     meaning = index.understand(explained)
     ranked = index.rank(explained, meaning, limit, area_id)
+    scores.update(ranked)
     found = [entity_id for entity_id, score in ranked if score >= cut * ranked[0][1]]
     if semantic:
         entities = index.house.entities

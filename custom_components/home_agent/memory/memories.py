@@ -175,6 +175,31 @@ class Memories:
             self.on_forgotten([memory.id for memory in gone])
         return gone
 
+    async def async_rewrite(self, memory: Memory, heard: Provenance) -> Memory:
+        """Keep a memory in other words, told by who wrote them; its old words are in no index any more.
+
+        Raises ValidationError for one without words.
+        """
+        content = clean(memory.content, MAX_CONTENT)
+        if not content:
+            raise ValidationError("content: there is nothing to remember in it")
+        provenance = (*memory.provenance, heard)[-MAX_PROVENANCE:]
+        return await self._async_store(
+            replace(memory, content=content, origin=Origin.TOLD, expires_at=None, provenance=provenance)
+        )
+
+    @callback
+    def forget_sayer(self, person_id: str) -> None:
+        """Keep what is the household's without who of them said it, and in which words."""
+        for memory in self.records():
+            if any(heard.person == person_id for heard in memory.provenance):
+                nobody = tuple(
+                    replace(heard, person=None, said="") if heard.person == person_id else heard
+                    for heard in memory.provenance
+                )
+                self._kept[memory.id] = replace(memory, provenance=nobody)
+                self._changed()
+
     async def async_observe(self, memory: Memory) -> bool:
         """Keep what was observed, in place of what is kept under its id; return whether there was room.
 

@@ -12,6 +12,8 @@ from homeassistant.helpers import config_validation as cv, entity_registry as er
 
 from ..agent.asked import asked_about
 from ..const import DOMAIN
+from ..knowledge.persons import async_person_of_user
+from ..knowledge.speaker import Surface, surface
 from ..runtime import DATA_SHARED, HomeAgentConfigEntry
 from .base import Service, async_require_admin
 
@@ -21,6 +23,8 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Serv
     hass, data = call.hass, entry.runtime_data
     entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
     token = asked_about.set(tuple(call.data.get("context_entities", ())))
+    # An automation stays one where it names a device.
+    way = surface.set(Surface.AUTOMATION if call.context.user_id is None else surface.get())
     try:
         result = await conversation.async_converse(
             hass,
@@ -33,6 +37,7 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Serv
         )
     finally:
         asked_about.reset(token)
+        surface.reset(way)
     speech = result.response.speech.get("plain", {}).get("speech", "")
     return {
         "response": speech,
@@ -46,10 +51,12 @@ async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -
     """Forget one conversation, or all of them."""
     shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
     conversation_id = call.data.get("conversation_id")
-    if conversation_id is None:
-        await async_require_admin(call)
     history_id = None if conversation_id is None else memory.history_id(conversation_id)
+    caller = await async_person_of_user(call.hass, call.context.user_id)
+    if history_id is None or shared.history.persons(entry.entry_id, history_id) - {caller and caller.id}:
+        await async_require_admin(call)
     memory.note_cleared(conversation_id)
+    entry.runtime_data.turn_log.clear(history_id)
     cleared = shared.history.clear(entry.entry_id, history_id)
     await shared.history.async_flush()
     log = entry.runtime_data.log

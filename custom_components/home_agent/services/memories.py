@@ -35,7 +35,7 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
         for memory in entry.runtime_data.memories.all()
         if may_see(memory) and kind in (None, memory.type.value)
     ]
-    listed: list[JsonValueType] = [_shown(memory) for memory in found[: call.data["limit"]]]
+    listed: list[JsonValueType] = [shown(memory) for memory in found[: call.data["limit"]]]
     return {"memories": listed, "total": len(found)}
 
 
@@ -48,7 +48,7 @@ async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
         min_importance=call.data["min_importance"],
     )
     listed: list[JsonValueType] = [
-        {**_shown(item.memory), "relevance_score": round(item.relevance, 3)} for item in found
+        {**shown(item.memory), "relevance_score": round(item.relevance, 3)} for item in found
     ]
     return {"memories": listed, "total": len(found)}
 
@@ -143,7 +143,7 @@ def _somebody_gone(hass: HomeAssistant, person_id: str) -> Person | None:
     return None
 
 
-def _shown(memory: Memory) -> dict[str, JsonValueType]:
+def shown(memory: Memory) -> dict[str, JsonValueType]:
     """Return a memory as a response shows it."""
     return {
         "id": memory.id,

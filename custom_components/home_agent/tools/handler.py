@@ -132,9 +132,10 @@ class ToolHandler(Guard):
             duration_ms = (monotonic() - started) * 1000
             turn.judge(attempt)
             self.journal.settle(turn.speaker.turn_id)
-            turn.end(key, self._record(call, turn, result, duration_ms), result)
+            record = self._record(call, turn, result, started, duration_ms)
+            turn.end(key, record, result)
         self._report_progress(call, "failed" if result.error else "completed", result)
-        self._report_executed(call, turn, result, duration_ms)
+        self._report_executed(turn, record)
         return result
 
     async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
@@ -271,7 +272,12 @@ class ToolHandler(Guard):
         )
 
     def _record(
-        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
+        self,
+        call: llm.ToolInput,
+        turn: TurnCalls,
+        result: llm.ToolResult,
+        started: float,
+        duration_ms: float,
     ) -> CallRecord:
         """Return what is kept of a call."""
         tool = turn.tools.get(call.tool_name)
@@ -285,6 +291,10 @@ class ToolHandler(Guard):
             done=not read_only and (not result.error or bool(result.data.get("result"))),
             duration_ms=duration_ms,
             args=redacted(call.tool_args),
+            started=started,
+            said=without_secrets(str(result.data.get("error") or result.data.get("result")), call.tool_args)[
+                :MAX_EVENT_CHARS
+            ],
         )
 
     def _report_progress(
@@ -304,20 +314,17 @@ class ToolHandler(Guard):
             error_type="ToolError" if error else None,
         )
 
-    def _report_executed(
-        self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, duration_ms: float
-    ) -> None:
+    def _report_executed(self, turn: TurnCalls, record: CallRecord) -> None:
         """Fire the event of an executed call."""
-        said = without_secrets(str(result.data.get("error") or result.data.get("result")), call.tool_args)
-        parameters = redacted(call.tool_args)
-        if getattr(turn.tools.get(call.tool_name), "private", False):
+        parameters, said = record.args, record.said
+        if getattr(turn.tools.get(record.tool_name), "private", False):
             parameters, said = dict.fromkeys(parameters, REDACTED), REDACTED
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
-            tool_name=call.tool_name,
+            tool_name=record.tool_name,
             parameters=parameters,
-            result=said[:MAX_EVENT_CHARS],
-            success=not result.error,
-            duration_ms=round(duration_ms, 1),
+            result=said,
+            success=record.success,
+            duration_ms=round(record.duration_ms, 1),
             conversation_id=turn.conversation_id,
         )

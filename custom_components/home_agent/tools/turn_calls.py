@@ -46,6 +46,10 @@ class CallRecord:
     """Without codes and keys."""
     done: bool = False
     """Whether it changed something, be it only in part."""
+    started: float = 0.0
+    """By the clock that never jumps, in seconds."""
+    said: str = ""
+    """The beginning of what it gave, without codes and keys."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -62,11 +62,17 @@ class Slot:
     """Never shortened: clock and speaker."""
     outside: tuple[str, ...] | None = None
     """The lines for a model outside the house, where they differ."""
+    name: str = ""
+    """What its provider is called."""
+    scores: tuple[Mapping[str, float], ...] = ()
+    """One for each line that was searched for: how well it fits, by words and by meaning."""
 
     def first(self, count: int) -> Self:
         """Return the slot with its first lines only."""
         ids = self.entity_ids[:count] if len(self.entity_ids) == len(self.lines) else self.entity_ids
-        return replace(self, lines=self.lines[:count], entity_ids=ids if count else ())
+        return replace(
+            self, lines=self.lines[:count], entity_ids=ids if count else (), scores=self.scores[:count]
+        )
 
     def for_outside(self) -> Self:
         """Return the slot as a model outside the house may read it."""
@@ -74,7 +80,8 @@ class Slot:
             return self
         same = len(self.outside) == len(self.lines) == len(self.entity_ids)
         ids = self.entity_ids if same else ()
-        return replace(self, lines=self.outside, entity_ids=ids, outside=None)
+        scores = self.scores if len(self.outside) == len(self.lines) else ()
+        return replace(self, lines=self.outside, entity_ids=ids, outside=None, scores=scores)
 
     @property
     def text(self) -> str:

@@ -4,7 +4,7 @@ Entities that the sentence names come first, then what is on in the speaker's ro
 could not list every entity, the found ones carry their names and abilities as well.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import override
@@ -63,6 +63,7 @@ class DirectContextProvider(ContextProvider):
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
         meant = await self.async_meant(request)
         limit = max(limit, len(meant.hits))
+        by_words: dict[str, float] = {}
         found = await async_retrieve(
             self._hass,
             request.house,
@@ -72,6 +73,7 @@ class DirectContextProvider(ContextProvider):
             language=request.speaker.language,
             cut=CUT_BESIDE_FULL_CATALOGUE if request.catalogue.complete else 0.0,
             semantic=meant.hits,
+            scores=by_words,
         )
         records = {record.entity_id: record for record in found}
         for record in self._lively(request):
@@ -79,6 +81,7 @@ class DirectContextProvider(ContextProvider):
                 break
             records.setdefault(record.entity_id, record)
         lines, entity_ids = self._lines(records.values(), request)
+        by_meaning = dict(meant.hits)
         outside = None
         if not self._away.states:
             shown = () if request.catalogue.complete else entity_ids
@@ -89,6 +92,7 @@ class DirectContextProvider(ContextProvider):
             entity_ids=tuple(entity_ids),
             outside=outside,
             query=meant.query,
+            scores=tuple(_scores(entity_id, by_words, by_meaning) for entity_id in entity_ids),
         )
 
     async def async_meant(self, _request: ContextRequest) -> Meant:
@@ -126,3 +130,11 @@ class DirectContextProvider(ContextProvider):
         while lines and spent > left:
             spent -= estimate_tokens(lines.pop())
         return lines, [record.entity_id for record, _ in shown[: len(lines)]]
+
+
+def _scores(
+    entity_id: str, by_words: Mapping[str, float], by_meaning: Mapping[str, float]
+) -> Mapping[str, float]:
+    """Return how well an entity fits; nothing for one that is shown without being searched for."""
+    found = (("words", by_words.get(entity_id)), ("meaning", by_meaning.get(entity_id)))
+    return {name: score for name, score in found if score is not None}

@@ -37,11 +37,13 @@ class DocumentsContextProvider(ContextProvider):
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return what answers the sentence, within the budget."""
         found = await self._texts.async_search(request.sentence)
+        lines = tuple(_lines(found, request.budget.documents))
         return Slot(
             heading=HEADING,
-            lines=tuple(_lines(found, request.budget.documents)),
+            lines=lines,
             query=request.sentence if self._texts.asks_store else None,
             reference=True,
+            scores=tuple({"score": passage.score} for passage in found[: len(lines)]),
         )
 
 

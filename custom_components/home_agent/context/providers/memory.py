@@ -1,6 +1,6 @@
 """MemoryContextProvider: what is remembered about the speaker and the household."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final, override
 
@@ -47,10 +47,15 @@ class MemoryContextProvider(ContextProvider):
         standing = self._memories.standing(dt_util.utcnow(), may_see, ALWAYS)
         chosen = list(dict.fromkeys((*relevant, *standing)))[: self._top_k]
         self._memories.touch([memory.id for memory in relevant], dt_util.utcnow())
+        relevance = {item.memory.id: item.relevance for item in found}
         abroad = [memory for memory in chosen if may_see(memory, model=self._away)]
         budget = request.budget.memories
+        lines = tuple(_lines(chosen, budget))
         return Slot(
-            heading=HEADING, lines=tuple(_lines(chosen, budget)), outside=tuple(_lines(abroad, budget))
+            heading=HEADING,
+            lines=lines,
+            outside=tuple(_lines(abroad, budget)),
+            scores=tuple(_score(relevance.get(memory.id)) for memory in chosen[: len(lines)]),
         )
 
 
@@ -68,3 +73,8 @@ def _lines(memories: Iterable[Memory], budget: int) -> Iterator[str]:
         if left < 0:
             return
         yield line
+
+
+def _score(relevance: float | None) -> Mapping[str, float]:
+    """Return how well a memory fits; nothing for one that always counts."""
+    return {} if relevance is None else {"relevance": relevance}

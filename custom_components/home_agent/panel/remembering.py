@@ -1,0 +1,178 @@
+"""Commands about what is remembered: search, edit, forget."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.util import dt as dt_util
+
+from ..const import DOMAIN
+from ..knowledge.persons import async_person_of_user
+from ..memory.memories import MAX_CONTENT
+from ..memory.profile import MAX_VALUE
+from ..memory.profile_records import ProfileEntry, Sensitivity
+from ..memory.records import MemoryType, Origin, Provenance
+from ..privacy import async_forget, async_forget_profile
+from ..services.memories import shown
+from .asking import Asking, Command
+
+MOST: Final = 200
+"""Memories in one answer, and profile entries."""
+
+
+async def _async_memories(asking: Asking) -> dict[str, Any]:
+    """Return what fits a query, best first; all without one, the newest first."""
+    data, names, query = asking.data, await asking.async_names(), asking.fields["query"].strip()
+    memories, profile = data.memories.all(), data.profile.entries(_anybody)
+    if query:
+        found = await data.memories.async_search(query, MOST, may_see=_anybody)
+        memories = [item.memory for item in found]
+        profile = await data.profile.async_search(query, MOST, may_see=_anybody)
+    return {
+        "memories": [
+            {
+                **shown(memory),
+                "name": names.get(memory.person or "", memory.person),
+                "editable": memory.origin is not Origin.OBSERVED,
+                "told_by": [
+                    {
+                        "name": names.get(heard.person or "", ""),
+                        "at": heard.at.isoformat(),
+                        "said": heard.said,
+                    }
+                    for heard in memory.provenance
+                ],
+            }
+            for memory in memories[:MOST]
+        ],
+        "memories_total": len(memories),
+        "profile": [_entry(entry, names) for entry in profile[:MOST]],
+        "profile_total": len(profile),
+    }
+
+
+async def _async_update(asking: Asking) -> dict[str, Any]:
+    """Write a memory anew in the name of the one who looks at the panel.
+
+    Raises HomeAssistantError for one that is gone or was observed: what is observed follows the house.
+    """
+    fields, memories = asking.fields, asking.data.memories
+    memory = memories.get(fields["memory_id"])
+    if memory is None or memory.origin is Origin.OBSERVED:
+        raise _unknown(fields["memory_id"])
+    person = await async_person_of_user(asking.hass, asking.user.id)
+    heard = Provenance(at=dt_util.utcnow(), person=person.id if person else None)
+    await memories.async_rewrite(
+        replace(
+            memory,
+            content=fields["content"],
+            type=MemoryType(fields["memory_type"]),
+            importance=fields["importance"],
+            private=fields["private"],
+        ),
+        heard,
+    )
+    return {}
+
+
+async def _async_delete(asking: Asking) -> dict[str, Any]:
+    """Forget a memory, everywhere and at once. Raises HomeAssistantError for one that is gone."""
+    if not await async_forget(asking.data, [asking.fields["memory_id"]]):
+        raise _unknown(asking.fields["memory_id"])
+    return {}
+
+
+async def _async_update_entry(asking: Asking) -> dict[str, Any]:
+    """Write a profile entry anew. Raises HomeAssistantError for one that is gone, and for codes."""
+    entry = _profile_entry(asking)
+    await asking.data.profile.async_note(
+        replace(
+            entry,
+            value=asking.fields["value"],
+            sensitivity=Sensitivity(asking.fields["sensitivity"]),
+            origin=Origin.TOLD,
+            last_seen=dt_util.utcnow(),
+        )
+    )
+    return {}
+
+
+async def _async_delete_entry(asking: Asking) -> dict[str, Any]:
+    """Forget a profile entry. Raises HomeAssistantError for one that is gone."""
+    await async_forget_profile(asking.data, [_profile_entry(asking).id])
+    return {}
+
+
+def _profile_entry(asking: Asking) -> ProfileEntry:
+    """Return the entry that is meant. Raises HomeAssistantError for one that is gone."""
+    entry = asking.data.profile.get(asking.fields["profile_id"])
+    if entry is None:
+        raise _unknown(asking.fields["profile_id"])
+    return entry
+
+
+def _entry(entry: ProfileEntry, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return a profile entry as the page shows it."""
+    return {
+        "id": entry.id,
+        "category": entry.category,
+        "key": entry.key,
+        "value": entry.value,
+        "name": names.get(entry.person or "", entry.person),
+        "sensitivity": entry.sensitivity.value,
+        "confidence": round(entry.confidence, 3),
+        "source": entry.origin.value,
+        "first_seen": entry.first_seen.isoformat(),
+        "last_seen": entry.last_seen.isoformat(),
+        "count": entry.count,
+        "previous": entry.previous,
+    }
+
+
+def _anybody(_record: object) -> bool:
+    """Let everything through: administrators see everybody's."""
+    return True
+
+
+def _unknown(record_id: str) -> HomeAssistantError:
+    """Return that there is nothing of this id."""
+    return HomeAssistantError(
+        translation_domain=DOMAIN,
+        translation_key="memory_unknown",
+        translation_placeholders={"memory_id": record_id},
+    )
+
+
+_SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1))
+_MEMORY: Final = {probatio.Required("memory_id"): str}
+_PROFILE: Final = {probatio.Required("profile_id"): str}
+
+COMMANDS: Final[Mapping[str, Command]] = {
+    "memories": (
+        _async_memories,
+        {probatio.Optional("query", default=""): probatio.All(str, probatio.Length(max=MAX_CONTENT))},
+    ),
+    "memory/update": (
+        _async_update,
+        {
+            **_MEMORY,
+            probatio.Required("content"): probatio.All(str, probatio.Length(min=1, max=MAX_CONTENT)),
+            probatio.Required("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+            probatio.Required("importance"): _SHARE,
+            probatio.Required("private"): bool,
+        },
+    ),
+    "memory/delete": (_async_delete, _MEMORY),
+    "profile/update": (
+        _async_update_entry,
+        {
+            **_PROFILE,
+            probatio.Required("value"): probatio.All(str, probatio.Length(min=1, max=MAX_VALUE)),
+            probatio.Required("sensitivity"): probatio.In([level.value for level in Sensitivity]),
+        },
+    ),
+    "profile/delete": (_async_delete_entry, _PROFILE),
+}

@@ -1,0 +1,126 @@
+"""The panel's commands on the websocket: for administrators, checked, bounded.
+
+Each row of a table is one command; what it raises reaches the page as a sentence.
+"""
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.components import websocket_api
+from homeassistant.components.websocket_api.connection import ActiveConnection
+from homeassistant.components.websocket_api.const import ERR_HOME_ASSISTANT_ERROR, ERR_NOT_FOUND
+from homeassistant.components.websocket_api.decorators import async_response, require_admin
+from homeassistant.components.websocket_api.messages import BASE_COMMAND_MESSAGE_SCHEMA
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
+
+from ..const import CONF_PANEL, DOMAIN
+from ..runtime import HomeAgentData, turn_signal
+from .asking import Asking
+from .channel import confirmation_signal
+from .looking import COMMANDS as LOOKING
+from .remembering import COMMANDS as REMEMBERING
+from .settling import COMMANDS as SETTLING
+
+ENTRY: Final = {probatio.Required("entry_id"): str}
+UNKNOWN: Final = "There is no such agent"
+
+type Command = Callable[[HomeAssistant, ActiveConnection, dict[str, Any]], None]
+type Handler = Callable[[Asking], Coroutine[Any, Any, dict[str, Any]]]
+
+
+@callback
+def async_register_commands(hass: HomeAssistant) -> None:
+    """Register all commands, once for all agents."""
+    for name, (handler, fields) in {**LOOKING, **REMEMBERING, **SETTLING}.items():
+        _register(hass, name, {**ENTRY, **fields}, _answering(handler))
+    _register(hass, "agents", {}, _agents)
+    _register(hass, "subscribe", ENTRY, _subscribe)
+
+
+def _register(hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: Command) -> None:
+    """Register one command for administrators."""
+    kind = f"{DOMAIN}/{name}"
+    schema = BASE_COMMAND_MESSAGE_SCHEMA.extend({probatio.Required("type"): kind, **fields})
+    websocket_api.async_register_command(hass, kind, require_admin(command), schema)
+
+
+def _answering(handler: Handler) -> Command:
+    """Return the command that a handler answers."""
+
+    @async_response
+    async def answer(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
+        data = _data(hass, msg["entry_id"])
+        if data is None:
+            connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
+            return
+        try:
+            found = await handler(Asking(hass=hass, data=data, user=connection.user, fields=msg))
+        except HomeAssistantError as err:
+            # Raised, Home Assistant would log it as an error; a wrong PIN is none.
+            connection.send_error(
+                msg["id"],
+                ERR_HOME_ASSISTANT_ERROR,
+                str(err),
+                translation_domain=err.translation_domain,
+                translation_key=err.translation_key,
+                translation_placeholders=err.translation_placeholders,
+            )
+            return
+        connection.send_result(msg["id"], found)
+
+    return answer
+
+
+@callback
+def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
+    """Tell which agents there are."""
+    entries = [
+        entry
+        for entry in hass.config_entries.async_entries(DOMAIN)
+        if _data(hass, entry.entry_id) is not None
+    ]
+    agents = [{"entry_id": entry.entry_id, "title": entry.title} for entry in entries]
+    connection.send_result(msg["id"], {"agents": agents})
+
+
+@callback
+def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
+    """Tell what has changed, and not what it is; it goes on when the agent is set up anew."""
+    entry_id: str = msg["entry_id"]
+    if _data(hass, entry_id) is None:
+        connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
+        return
+
+    def following(topic: str, signal: str) -> Callable[[], None]:
+        @callback
+        def tell() -> None:
+            connection.send_event(msg["id"], {"topic": topic})
+
+        return async_dispatcher_connect(hass, signal, tell)
+
+    ends = [
+        following("turns", turn_signal(entry_id)),
+        following("confirmations", confirmation_signal(entry_id)),
+    ]
+
+    @callback
+    def stop() -> None:
+        for end in ends:
+            end()
+
+    connection.subscriptions[msg["id"]] = stop
+    connection.send_result(msg["id"])
+
+
+def _data(hass: HomeAssistant, entry_id: str) -> HomeAgentData | None:
+    """Return the parts of an agent that runs and is shown in the panel."""
+    entry = hass.config_entries.async_get_entry(entry_id)
+    if entry is None or entry.domain != DOMAIN or entry.state is not ConfigEntryState.LOADED:
+        return None
+    data: HomeAgentData = entry.runtime_data
+    return data if data.settings[CONF_PANEL] else None

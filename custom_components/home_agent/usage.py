@@ -1,0 +1,78 @@
+"""What each agent cost on each day: counters, and nothing that anybody said."""
+
+from collections.abc import Callable, Mapping
+from datetime import date, timedelta
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant, callback
+
+from .const import DOMAIN
+from .store import EntryStore
+from .tools.quality import Fit
+
+STORE_KEY: Final = f"{DOMAIN}.usage"
+MAX_DAYS: Final = 90
+COUNTERS: Final = (
+    "turns",
+    "failed",
+    "ms",
+    "prompt",
+    "completion",
+    "cached",
+    "external",
+    "calls",
+    *(fit.value for fit in Fit),
+)
+"""Tokens are those of the agent's own models but for `external`; `ms` is what all turns took together."""
+
+type Day = dict[str, int]
+
+
+class Usage:
+    """The days of one agent, the oldest first. The store of all agents is told of every change."""
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        """Start with none."""
+        self._changed = changed
+        self._days: dict[date, Day] = {}
+
+    @callback
+    def note(self, day: date, counts: Mapping[str, int]) -> None:
+        """Count what a turn cost."""
+        counted = self._days.setdefault(day, {})
+        for name, count in counts.items():
+            counted[name] = counted.get(name, 0) + count
+        while len(self._days) > MAX_DAYS:
+            del self._days[min(self._days)]
+        self._changed()
+
+    @callback
+    def days(self, last: date, count: int) -> list[dict[str, Any]]:
+        """Return so many days up to this one, also those on which nothing was said."""
+        wanted = [last - timedelta(days=back) for back in reversed(range(count))]
+        return [
+            {"day": day.isoformat(), **{name: self._days.get(day, {}).get(name, 0) for name in COUNTERS}}
+            for day in wanted
+        ]
+
+    def stored(self) -> dict[str, Day]:
+        """Return all that is to be written; called in a worker thread."""
+        return {day.isoformat(): dict(counted) for day, counted in list(self._days.items())}
+
+    def restore(self, stored: Any) -> Exception | None:
+        """Take what is stored; return what was wrong with what is left out. Raises AttributeError."""
+        problem: Exception | None = None
+        for day, counted in stored.items():
+            try:
+                self._days[date.fromisoformat(day)] = {name: int(counted.get(name, 0)) for name in COUNTERS}
+            except (AttributeError, TypeError, ValueError) as err:
+                problem = err
+        return problem
+
+
+class UsageStore(EntryStore[Usage]):
+    """Keeps the days by entry."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        super().__init__(hass, STORE_KEY, Usage)
