@@ -9,13 +9,13 @@ import yarl
 from homeassistant.config_entries import (
     SOURCE_RECONFIGURE,
     ConfigEntry,
-    ConfigFlow,
     ConfigFlowResult,
     OptionsFlow,
 )
 from homeassistant.core import callback
 
 from .config.fields import Checked, check, form, stored_values
+from .config.import_pages import ImportSteps
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import async_find_server, async_probe_model, typed_endpoint
 from .config.schemas import CONNECTION, EXAMPLES, REAUTH, model_field
@@ -54,13 +54,14 @@ def suggested_model(models: list[str], before: str | None) -> str | None:
     return next(iter(chat or models), None)
 
 
-class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
+class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = 1
 
     def __init__(self) -> None:
         """Start with nothing known."""
+        super().__init__()
         self._connection_step = "user"
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
@@ -75,8 +76,11 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
 
     @override
     async def async_step_user(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask for a server."""
-        return await self._async_connection_step("user", {CONF_NAME: "Home Agent"}, user_input)
+        """Ask for a server, starting from an imported one; before that, whether to import."""
+        if user_input is None and self._can_import():
+            return await self.async_step_start()
+        stored = {CONF_NAME: "Home Agent"} if self._imported is None else self._imported.connection
+        return await self._async_connection_step("user", stored, user_input)
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a server, starting from the one in use."""
@@ -151,7 +155,10 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         )
 
     def _model_in_use(self) -> str | None:
-        """Return the model of the entry that is being changed, if the server is likely to have it."""
+        """Return the model of what is being changed or imported, if the server is likely to have it."""
+        if self._imported is not None:
+            wanted = self._imported.model
+            return wanted if not self._models or wanted in self._models else None
         if self.source != SOURCE_RECONFIGURE:
             return None
         before = self._get_reconfigure_entry().data
@@ -178,9 +185,23 @@ class HomeAgentConfigFlow(ConfigFlow, domain=DOMAIN):
         self._data = self._data | learned
 
     async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Create the entry, or change the one this flow began with; an import is reported first."""
+        if self._imported is not None:
+            self._imported.connection = self._data
+            return await self._async_show_imported(self._imported)
+        return await self._async_store()
+
+    async def async_step_imported(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Store what was imported and reported."""
+        return await self._async_store()
+
+    async def _async_store(self) -> ConfigFlowResult:
         """Create the entry, or change the one this flow began with."""
         data = {key: value for key, value in self._data.items() if value is not None}
         title = data.get(CONF_NAME) or data[CONF_MODEL]
+        if (made := self._imported) is not None:
+            await self._async_leave_imported(made, title)
+            return self.async_create_entry(title=title, data=data, options=made.options)
         if self.source != SOURCE_RECONFIGURE:
             return self.async_create_entry(title=title, data=data)
         entry = self._get_reconfigure_entry()

@@ -18,6 +18,7 @@ _LANGUAGES: Final[HassKey[frozenset[str]]] = HassKey(f"{DOMAIN}.languages")
 _PLACES: Final = (
     ("selector", f"component.{DOMAIN}.selector.spoken.options.{{key}}"),
     ("selector", f"component.{DOMAIN}.selector.tool_problem.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.import_report.options.{{key}}"),
     ("exceptions", f"component.{DOMAIN}.exceptions.{{key}}.message"),
 )
 """Category and full name of a sentence in the translations."""

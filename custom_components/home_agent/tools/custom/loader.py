@@ -12,7 +12,7 @@ from ...const import DOMAIN, LOGGER
 from ...regex import lazy
 from ..calls.json_schema import JsonSchema
 from .base import CustomTool, Definition, Recipe
-from .checks import MAX_SHOWN, Place, Report, Section
+from .checks import MAX_SHOWN, Place, Problem, Report, Section
 from .mcp import McpTool, McpTools
 from .mcp_import import McpImport
 from .recipes import DATA_CUSTOM_TOOLS, CustomTools, Written, Wrong
@@ -64,6 +64,14 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
     tools.imports = tuple(one for one in found.values() if isinstance(one, McpImport))
     tools.wrong = wrong
     return tools
+
+
+@callback
+def async_problems(hass: HomeAssistant, node: Any, taken: Collection[str]) -> list[Problem]:
+    """Return what is wrong with a tool that nobody uses yet."""
+    report = Report()
+    _read_safely(hass, TemplateEnvironment(hass), node, report, taken)
+    return report.problems
 
 
 def _nodes(config: Any, report: Report) -> list[Any]:
