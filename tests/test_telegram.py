@@ -133,6 +133,14 @@ async def test_a_long_answer_comes_in_messages_that_fit(agent: Agent, telegram: 
     assert "".join(answers).count("One &amp; two are three.") == 500
 
 
+async def test_telegram_fetches_no_addresses(agent: Agent, telegram: Telegram) -> None:
+    """A preview would tell a server outside what the address says, without anybody's click."""
+    agent.server.script([text("See https://evil.example/?q=blue-pot")])
+    await telegram.write(ANNA, "Good morning")
+    (sent,) = telegram.server.calls("sendMessage", ANNA)
+    assert json.loads(sent["link_preview_options"])["is_disabled"] is True
+
+
 async def test_what_telegram_does_not_take_is_sent_as_it_was_written(
     agent: Agent, telegram: Telegram
 ) -> None:

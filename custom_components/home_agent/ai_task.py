@@ -63,7 +63,12 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
     async def _async_generate_data(
         self, task: ai_task.GenDataTask, chat_log: conversation.ChatLog
     ) -> ai_task.GenDataTaskResult:
-        """Answer a task; raises HomeAssistantError if the answer is not what was asked for."""
+        """Answer a task; raises HomeAssistantError if the answer is not what was asked for.
+
+        Automations may not ask without end.
+        """
+        if self._context is None or self._context.user_id is None:
+            self.data.throttle.check()
         turn = self._turn(task, chat_log)
         turn.pictures = await self._async_pictures(task)
         await self._async_answer(turn)

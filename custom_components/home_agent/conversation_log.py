@@ -6,6 +6,7 @@ written; what is forgotten goes from the files too.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import date, datetime, timedelta
 import json
 import os
@@ -79,6 +80,13 @@ class ConversationLog:
             async with self._lock:
                 await self._async_do(_without, is_unwanted)
 
+    async def async_of_person(self, person: str) -> list[Line]:
+        """Return the lines of a person, the oldest first."""
+        await self.async_flush()
+        async with self._lock:
+            lines = await self._hass.async_add_executor_job(_lines, self._folder)
+        return [line for line in lines if line.get("person") == person]
+
     async def async_clear(self) -> None:
         """Delete all files."""
         async with self._lock:
@@ -136,6 +144,16 @@ def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
             path.unlink()
         elif len(kept) < len(lines):
             write_utf8_file_atomic(str(path), "".join(f"{text}\n" for text in kept), private=True)
+
+
+def _lines(folder: Path) -> list[Line]:
+    """Return all lines that can be read; none where there are no files, or none that can be opened."""
+    found: list[Line] = []
+    for path in sorted(folder.glob("*.jsonl")):
+        with suppress(OSError):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            found += [line for text in lines if (line := _read(text)) is not None]
+    return found
 
 
 def _read(text: str) -> Line | None:

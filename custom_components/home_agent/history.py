@@ -137,6 +137,11 @@ class ConversationHistoryManager(StoredFile):
             self._store.schedule()
 
     @callback
+    def persons(self, entry_id: str, history_id: str) -> set[str]:
+        """Return the ids of those who spoke in a conversation, as far as they are known."""
+        return {turn.person for turn in self.turns(entry_id, history_id) if turn.person is not None}
+
+    @callback
     def has(self, entry_id: str, history_id: str) -> bool:
         """Return whether anything is known of a conversation."""
         return self._find(entry_id, history_id) is not None

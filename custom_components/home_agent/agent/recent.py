@@ -36,6 +36,10 @@ class RecentConversations:
     """Tool calls of the last turn, for the response of `home_agent.process`."""
     history_ids: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """The history that a conversation continued: a person's sentences share one for a while."""
+    speakers: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
+    """Whose a conversation is: the first one in it who is known."""
+    shared: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
+    """Conversations in which several persons have spoken."""
     at_home: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """Conversations in which something was said that a model outside the house must not be told."""
     tainted: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))

@@ -2,6 +2,7 @@
 
 from collections.abc import MutableSet
 
+from ..embeds import EmbedFilter
 from ..inference.models import Delta
 from .speech import SpeechFilter, Spoken
 from .turn import Turn
@@ -21,6 +22,7 @@ class Reply:
         self._verbatim = turn.response_schema is not None
         """Data is passed on as it is: an object with a name and parameters is no call."""
         self._filter = self._new_filter(starts_thinking=model in thoughtful)
+        self._thought = EmbedFilter()
         self._unsaid: list[str] | None = [] if model in thoughtful else None
         """The reply so far, while it may be a thought as a whole."""
         self._finish_reason: str | None = None
@@ -35,12 +37,13 @@ class Reply:
             self._unsaid = None
         elif self._unsaid is not None:
             self._unsaid.append(delta.content)
-        spoken.thinking = delta.thinking + spoken.thinking
+        spoken.thinking = self._thought.feed(delta.thinking + spoken.thinking)
         return spoken
 
     def end(self) -> Spoken:
         """Return what was held back; the reply has ended."""
         spoken = self._filter.flush()
+        spoken.thinking = self._thought.feed(spoken.thinking, final=True)
         if self._filter.unopened_thought:
             self._thoughtful.add(self._model)
         if self._unsaid is not None and not spoken.text and self._finish_reason != "length":

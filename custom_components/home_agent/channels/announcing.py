@@ -12,6 +12,7 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
 from ..const import EVENT_TIMER_FINISHED, LOGGER
+from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..timers.records import Timer
@@ -61,7 +62,9 @@ class Announcer:
             if await self._async_send(timer, message):
                 return "phone"
         title = await async_phrase(self._hass, timer.language, "timer_title")
-        persistent_notification.async_create(self._hass, message, title, f"home_agent_timer_{timer.id}")
+        persistent_notification.async_create(
+            self._hass, without_embeds(message), title, f"home_agent_timer_{timer.id}"
+        )
         return "notification"
 
     async def _async_message(self, timer: Timer, due: datetime, late: timedelta) -> str:

@@ -24,6 +24,7 @@ from ..const import (
     EVENT_CONFIRMATION_RESOLVED,
     LOGGER,
 )
+from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..knowledge.speaker import Speaker
@@ -197,7 +198,7 @@ class Confirmations:
     async def async_open(self, draft: Draft, *, unattended: bool = False) -> PendingAction:
         """Ask about what a turn wants to do, and let it expire."""
         action_id, frozen = draft.take()
-        question = await self._describe(self._hass, draft.speaker.language, frozen)
+        question = without_embeds(await self._describe(self._hass, draft.speaker.language, frozen))
         action = PendingAction(
             id=action_id,
             owner=Owner.of(draft.speaker, draft.conversation_id),

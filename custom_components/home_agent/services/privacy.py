@@ -12,7 +12,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..knowledge.persons import Person, async_person_of_user
-from ..privacy import async_erase, export
+from ..privacy import async_erase, async_export
 from ..runtime import HomeAgentConfigEntry
 from .base import Service, async_require_admin
 from .memories import async_person
@@ -21,7 +21,7 @@ from .memories import async_person
 async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Return everything that is held about a person."""
     person = await _async_whose(call)
-    held: dict[str, JsonValueType] = export(entry.runtime_data, person)
+    held: dict[str, JsonValueType] = await async_export(entry.runtime_data, person)
     return {"person": {"id": person.id, "name": person.name}, **held}
 
 

@@ -35,6 +35,8 @@ class Timer:
     """Who set it; None for a voice that nobody knows."""
     device_id: str | None = None
     """Where it was set."""
+    outside: bool = False
+    """Whether its name may come from a text that somebody outside wrote."""
     id: str = field(default_factory=ulid_now)
 
     def next_after(self, now: datetime) -> datetime | None:
@@ -67,4 +69,5 @@ class Timer:
             language=str(stored["language"]),
             user_id=stored["user_id"],
             device_id=stored["device_id"],
+            outside=bool(stored.get("outside", False)),
         )

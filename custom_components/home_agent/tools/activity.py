@@ -1,6 +1,6 @@
 """activity: what the agent did lately, and putting it back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, override
@@ -14,6 +14,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..errors import ValidationError
+from ..safety.firewall.taint import OWN_DOMAINS
 from ..safety.ledger import Deed, Ledger, Shown
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan
@@ -70,6 +71,16 @@ class ActivityTool(HomeAgentTool):
     def only_reads(self, args: Mapping[str, Any]) -> bool:
         """Return whether the ledger is only read."""
         return args.get("action") != "undo"
+
+    @override
+    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+        """Return what was written into fields of free text."""
+        found = result.get("newest_first") if isinstance(result, dict) else None
+        for told in found if isinstance(found, list) else ():
+            changes = told.get("to") if isinstance(told, dict) else None
+            for entity_id, change in changes.items() if isinstance(changes, dict) else ():
+                if entity_id.partition(".")[0] not in OWN_DOMAINS:
+                    yield str(change)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

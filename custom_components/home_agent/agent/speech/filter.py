@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Final
 
+from ...embeds import EmbedFilter
 from ...regex import lazy
 from .blocks import REMOVED, BlockFilter
 from .flow import Flow
@@ -27,8 +28,8 @@ class SpeechFilter:
     """Filters one reply as it arrives.
 
     The result does not depend on how the reply was cut. A voice gets plain sentences; a chat keeps
-    markdown, emoji and addresses. Neither gets thoughts, calls or special tokens. White space at the
-    end of a reply is not given out.
+    markdown, emoji and addresses, but no pictures, which a browser would fetch by itself. Neither gets
+    thoughts, calls or special tokens. White space at the end of a reply is not given out.
     """
 
     def __init__(
@@ -38,6 +39,7 @@ class SpeechFilter:
         self._blocks = BlockFilter(voice=voice, tool_names=tool_names, thinking=starts_thinking)
         self._flow = Flow(collapse=voice)
         self._plain = PlainText(self._flow) if voice else None
+        self._shown = EmbedFilter()
 
     @property
     def unopened_thought(self) -> bool:
@@ -48,7 +50,7 @@ class SpeechFilter:
         """Take the next piece and return what is certain by now."""
         if self._is_plain(text):
             self._flow.write(text)
-            return Spoken(self._flow.take())
+            return Spoken(self._shown.feed(self._flow.take()))
         self._blocks.feed(text)
         return self._take(final=False)
 
@@ -78,6 +80,7 @@ class SpeechFilter:
                 sink.write(piece)
         if final and self._plain:
             self._plain.end()
-        spoken = Spoken(self._flow.take(), "".join(blocks.thinking), blocks.calls)
+        text = self._shown.feed(self._flow.take(), final=final)
+        spoken = Spoken(text, "".join(blocks.thinking), blocks.calls)
         blocks.text, blocks.thinking, blocks.calls = [], [], []
         return spoken

@@ -19,6 +19,9 @@ MAX_TOAST: Final = 60
 TYPING_SECONDS: Final = 4
 """Telegram shows for five seconds that somebody is writing."""
 
+NO_PREVIEW: Final = {"disable_web_page_preview": True}
+"""Telegram would fetch every address that stands in an answer, and with it what the address tells."""
+
 type Buttons = Sequence[tuple[str, str]]
 """Label and data of each button of one row."""
 
@@ -54,7 +57,8 @@ class Bot:
 
     async def async_replace(self, chat: int, message_id: int, text: str) -> None:
         """Put other words in a message's place; its buttons go."""
-        data = {"message_id": message_id, "message": as_html(next(pieces(text))), "parse_mode": HTML}
+        message = as_html(next(pieces(text)))
+        data = {"message_id": message_id, "message": message, "parse_mode": HTML, **NO_PREVIEW}
         await self._async_try(chat, "edit_message", data)
 
     async def async_delete(self, chat: int, message_id: int) -> None:
@@ -86,7 +90,7 @@ class Bot:
     ) -> int | None:
         """Send one message; return its id."""
         for message, mode in ((as_html(part), HTML), (part, PLAIN)) if markdown else ((part, PLAIN),):
-            data = self._to(chat, {"message": message, "parse_mode": mode, **buttons})
+            data = self._to(chat, {"message": message, "parse_mode": mode, **NO_PREVIEW, **buttons})
             try:
                 answer = await async_telegram(self._hass, "send_message", data, answers=True)
             except ToolExecutionError as err:

@@ -1,6 +1,6 @@
 """timer: timers and reminders, told where they were set."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, time, timedelta
 from typing import Any, Final, override
@@ -31,6 +31,7 @@ REPEATS: Final = {
 }
 """How often: what models write for it."""
 MAX_NAME: Final = 200
+OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
 MAX_AHEAD: Final = timedelta(days=2 * 366)
 MORNING: Final = time(9)
@@ -64,6 +65,13 @@ class TimerTool(HomeAgentTool):
         return args.get("action") == "list"
 
     @override
+    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+        """Return the names that were given after text from outside was read."""
+        found = result.get("timers") if isinstance(result, dict) else None
+        told = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        return [str(one["name"]) for one in told if one.get("from") == OUTSIDE]
+
+    @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing. Raises ValidationError for a time or a timer that is not clear."""
         action, said = args["action"], one_line((args.get("name") or "").strip(), MAX_NAME)
@@ -94,6 +102,7 @@ class TimerTool(HomeAgentTool):
             language=speaker.language,
             user_id=user_of(run),
             device_id=speaker.device_id,
+            outside=run.tainted,
         )
         await self._timers.async_set(timer, counts=read_length(args.get("when") or "") is not None)
         return {"set": _told(timer)}
@@ -188,6 +197,8 @@ def _told(timer: Timer) -> dict[str, JsonValueType]:
     }
     if timer.name:
         told["name"] = timer.name
+        if timer.outside:
+            told["from"] = OUTSIDE
     if timer.repeat:
         told["repeat"] = timer.repeat.value
     return told
