@@ -19,9 +19,15 @@ def _custom_integrations() -> None:
     """Need no Home Assistant here."""
 
 
-def read(pieces: Iterable[str], *, voice: bool = True, starts_thinking: bool = False) -> Spoken:
+def read(
+    pieces: Iterable[str],
+    *,
+    voice: bool = True,
+    starts_thinking: bool = False,
+    tools: tuple[str, ...] = TOOLS,
+) -> Spoken:
     """Return what a reply in these pieces comes to."""
-    speech = SpeechFilter(voice=voice, tool_names=TOOLS, starts_thinking=starts_thinking)
+    speech = SpeechFilter(voice=voice, tool_names=tools, starts_thinking=starts_thinking)
     whole = Spoken()
     for spoken in (*map(speech.feed, pieces), speech.flush()):
         whole.text += spoken.text
@@ -463,6 +469,29 @@ def test_the_cuts_change_nothing(parts: list[str], surface: bool, chance: random
     pieces = [reply[start:end] for start, end in zip([0, *cuts], [*cuts, len(reply)], strict=True)]
     assert read(reply, voice=surface) == whole
     assert read(pieces, voice=surface) == whole
+
+
+@pytest.mark.parametrize("surface", [True, False])
+@pytest.mark.parametrize(
+    "reply",
+    [
+        'then go.functions.my-tool(day="today")',
+        '](functions.my-tool(day="today")',
+        "Say [functions.my-tool(), my-tool()] now",
+        "Say [ha_control:0(a=1)] now",
+        '`functions.ha_control:0 {"name": "Lamp"}',
+        '`functions.ha_control:0 {"name": "Lamp"}![A cat](http://a.b/c.png) sleeps',
+        "`functions.Look (https://a.b/c). Or www.example.com!",
+        "```my-tool:1(a=1)``` and my-tool-two and my, my.",
+    ],
+)
+def test_wherever_a_name_is_cut(reply: str, surface: bool) -> None:
+    """A name may hold signs, begin like another one, and have a number behind it."""
+    tools = (*TOOLS, "my", "my-tool-two")
+    whole = read([reply], voice=surface, tools=tools)
+    assert read(reply, voice=surface, tools=tools) == whole
+    for cut in range(1, len(reply)):
+        assert read([reply[:cut], reply[cut:]], voice=surface, tools=tools) == whole
 
 
 @settings(max_examples=200, deadline=None)

@@ -170,6 +170,7 @@ _CALL_LIST: Final = lazy(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,
 ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}\s{0,4}[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _INTENT_START: Final = lazy("Hass[A-Z]")
 _WORD_START: Final = lazy(r"\b\w")
+_NUMBER_PART: Final = lazy(r"(?::\d{0,4})?\Z")
 
 
 class ToolNames:
@@ -184,7 +185,8 @@ class ToolNames:
         self.quoted = re.compile(rf"""["'](?:{body})["']""")
         starts = "|".join(["Hass[A-Z]", spaces, *(re.escape(name) for name in ordered)])
         self.trigger = re.compile(rf"[<\[{{\u25c1`]|\b(?:{starts})")
-        self._prefixes = prefixes([*ordered, *NAMESPACES, "Hass"])
+        spaced = (space + name for space in NAMESPACES for name in ("", *ordered))
+        self._prefixes = prefixes([*ordered, *spaced, "Hass"])
         self._longest = max(map(len, self._prefixes))
 
     def pending(self, text: str, start: int) -> int:
@@ -201,7 +203,10 @@ class ToolNames:
     def cut(self, text: str, start: int) -> bool:
         """Return whether the text ends within a name that begins at `start`."""
         tail = text[start : start + self._longest + 1]
-        return tail in self._prefixes or _INTENT_START.fullmatch(tail) is not None
+        if tail in self._prefixes or _INTENT_START.fullmatch(tail):
+            return True
+        name = self.pattern.match(text, start)
+        return name is not None and _NUMBER_PART.match(text, name.end()) is not None
 
     def is_call(self, raw: str) -> bool:
         """Return whether JSON, or what was meant to be JSON, asks for a tool."""

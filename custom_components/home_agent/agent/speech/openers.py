@@ -189,13 +189,11 @@ class Openers:
     def _may_be_list(self, text: str, at: int) -> bool:
         """Return whether the end of the text hides what stands in the brackets."""
         inner = end_of(_LIST_START, text, at)
-        name = self._names.pattern.match(text, inner)
         part = dialects.SQUARE_PART.match(text, at)
         return bool(
             (part and (not part["name"] or part["name"] in dialects.SQUARE_PREFIXES))
             or _LIST_PART.match(text, at)
             or self._names.cut(text, inner)
-            or (name and name.end() == len(text))
         )
 
     def _brace(self, text: str, at: int, place: Place) -> Opening | None:
@@ -217,14 +215,14 @@ class Openers:
             return None
         if ticks - at >= _FENCE_TICKS:
             return self._fence(text, at, ticks, place)
-        if name := self._names.pattern.match(text, ticks):
-            if name.end() == len(text) and not place.final:
-                return None
-            called = self._called(text, at, name, ticked=True) if ticks - at == 1 else None
-            if called:
-                return called
-        elif not place.final and self._names.cut(text, ticks):
+        if self._names.cut(text, ticks) and not place.final:
             return None
+        name = self._names.pattern.match(text, ticks)
+        if name and ticks - at == 1:
+            if called := self._called(text, at, name, ticked=True):
+                return called
+            if _AFTER_PART.match(text, name.end()) and not place.final:
+                return None
         return Opening(ticks, text=True)
 
     def _fence(self, text: str, at: int, ticks: int, place: Place) -> Opening | None:
@@ -233,7 +231,7 @@ class Openers:
         body = fence.end() if fence else ticks
         info = fence[1] if fence else ""
         names = [self._names.pattern.match(text, start) for start in (body, ticks)]
-        cut = any(self._names.cut(text, start) for start in (body, ticks)) or _any_at(names, len(text))
+        cut = any(self._names.cut(text, start) for start in (body, ticks))
         if (cut or body == len(text)) and not place.final:
             return None
         until = UntilClose(dialects.FENCE_CLOSE)
@@ -258,17 +256,16 @@ class Openers:
 
     def _name(self, text: str, at: int, place: Place) -> Opening | None:
         """Take a call that begins with the name of a tool."""
+        if self._names.cut(text, at) and not place.final:
+            return None
         name = self._names.pattern.match(text, at)
         if name is None:
             end = max(end_of(_WORD, text, at), at + 1)
-            cut = (end == len(text) and end - at < _MAX_NAME) or self._names.cut(text, at)
+            cut = end == len(text) and end - at < _MAX_NAME
             return None if cut and not place.final else Opening(end, text=True)
-        end = name.end()
-        if end == len(text) and not place.final:
-            return None
         if call := self._called(text, at, name):
             return call
-        return self._listed(text, end, place, name[0])
+        return self._listed(text, name.end(), place, name[0])
 
     def _listed(self, text: str, end: int, place: Place, name: str) -> Opening | None:
         """Take a name at the start of a line that is followed by its arguments without brackets."""
@@ -298,11 +295,6 @@ class Openers:
 def _is_spelled(name: str) -> bool:
     """Return whether a name is not an ordinary word."""
     return "_" in name or "." in name or not name.islower()
-
-
-def _any_at(names: list[re.Match[str] | None], end: int) -> bool:
-    """Return whether a name ends where the text does."""
-    return any(name is not None and name.end() == end for name in names)
 
 
 def _may_be_tag(part: re.Match[str]) -> bool:
