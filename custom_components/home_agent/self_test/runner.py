@@ -29,7 +29,8 @@ from .cases import CASES, Case
 from .checking import Answer, Checker, claims_success
 from .imaginary_house import house, lines, states
 
-MAX_TOKENS: Final = 400
+MAX_TOKENS: Final = 160
+"""Of one answer: none of them needs more, and a model that never ends is not waited for."""
 GOOD, USABLE = 0.9, 0.7
 SLOW_SECONDS: Final = 5.0
 """From here on to the end of an answer, people think that nobody listens."""

@@ -5,13 +5,11 @@ from typing import Final
 
 from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
-from homeassistant.helpers.importlib import async_import_module
 
 from ..const import DOMAIN
+from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
 from .base import Service
-
-RUNNER: Final = f"custom_components.{DOMAIN}.self_test.runner"
 
 
 async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
@@ -22,7 +20,7 @@ async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> Se
             translation_key="self_test_without_tools",
             translation_placeholders={"tools": ", ".join(sorted(missing))},
         )
-    runner = await async_import_module(call.hass, RUNNER)
+    runner = await async_part(call.hass, "self_test.runner")
     report: ServiceResponse = await runner.SelfTest(call.hass, entry.runtime_data).async_run()
     return report
 
