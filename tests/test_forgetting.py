@@ -117,6 +117,11 @@ async def test_everything_about_a_person_is_shown_and_erased(
     assert isinstance(held, dict)
     assert held["person"] == {"id": f"user:{anna.user_id}", "name": "Anna"}
     assert [memory["content"] for memory in held["memories"]] == [FACT]  # type: ignore[index, union-attr]
+    listed = await hass.services.async_call(
+        DOMAIN, "list_memories", {}, blocking=True, return_response=True, context=anna
+    )
+    assert isinstance(listed, dict)
+    assert [item["source"] for item in listed["memories"]] == [item["source"] for item in held["memories"]]  # type: ignore[index, union-attr]
     assert "pretzel" not in str(held)
     assert SECRET_WORD in str(held["conversations"])
     erased = await hass.services.async_call(

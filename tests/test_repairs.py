@@ -268,6 +268,13 @@ async def test_a_template_that_fails(hass: HomeAssistant, model_server: ModelSer
     assert kind == "options_flow"
     assert hass.config_entries.options.async_get(flow_id)["step_id"] == "prompt"
     assert len(issues(hass, "prompt_template_invalid")) == 1
+    # Browsers begin a flow of their own instead of going on with ours.
+    flows = hass.config_entries.options
+    for step in ("prompt", "init"):
+        begun = await flows.async_init(agent.entry.entry_id)
+        assert begun["step_id"] == step
+        assert [flow["flow_id"] for flow in flows.async_progress()] == [begun["flow_id"]]
+        flows.async_abort(begun["flow_id"])
 
 
 async def test_assistants_that_pass_the_policy(

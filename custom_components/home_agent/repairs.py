@@ -16,6 +16,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.http import current_request
 from homeassistant.helpers.storage import STORAGE_DIR
 
+from .config.options import SOURCE_REPAIR
 from .const import CONF_COLLECTIONS, CONF_MEMORY_EXTRACTION_LLM, DOMAIN, EXTRACTION_LOCAL
 from .pipelines import async_end_bypass
 from .proactive.suggestion import Answer, Suggestion
@@ -145,7 +146,8 @@ async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> 
     """Open a page of the options."""
     if (entry := _entry_of(hass, data)) is None:
         return None
-    flow = await hass.config_entries.options.async_init(entry.entry_id)
+    context: Any = {"source": SOURCE_REPAIR}
+    flow = await hass.config_entries.options.async_init(entry.entry_id, context=context)
     await hass.config_entries.options.async_configure(flow["flow_id"], {"next_step_id": page})
     return FlowType.OPTIONS_FLOW, flow["flow_id"]
 

@@ -57,6 +57,9 @@ async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mappin
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 """Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
 
+SOURCE_REPAIR: Final = "repair"
+"""Where a flow comes from that repairs.py has begun."""
+
 type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
 
 PAGE_CHECKS: Final[dict[str, PageCheck]] = {
@@ -112,7 +115,14 @@ class HomeAgentOptionsFlow(OptionsFlow):
         self._tried: dict[str, Any] = {}
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show the menu."""
+        """Show the menu, or the page that a repair has opened: the browser begins a flow of its own there."""
+        flows = self.hass.config_entries.options
+        opened = flows.async_progress_by_handler(self.handler, match_context={"source": SOURCE_REPAIR})
+        for flow in opened:
+            flows.async_abort(flow["flow_id"])
+        if opened and self.source != SOURCE_REPAIR:
+            page: ConfigFlowResult = await getattr(self, f"async_step_{opened[-1]['step_id']}")()
+            return page
         return self.async_show_menu(step_id="init", menu_options=list(PAGES))
 
     async def async_step_llm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
