@@ -13,6 +13,7 @@ from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.panel.setup import FILES
 from custom_components.home_agent.panel.websocket import LOOKING, REMEMBERING, SETTLING
+from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
 from homeassistant.core import Context, HomeAssistant
@@ -355,6 +356,50 @@ async def test_confirmations(
     assert house.moved() == [("lock.unlock", ("lock.front_door",))]
     assert (await panel.get("confirmations"))["actions"] == []
     assert (await panel.get("audit", kind="confirmation"))["entries"]
+
+
+async def test_a_pin(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    hass_ws_client: WebSocketGenerator,
+    hass_admin_user: MockUser,
+) -> None:
+    """Where a PIN is set it is asked for here as well, and what is wrong is said."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    assert await async_setup_component(hass, "websocket_api", {})
+    agent = await async_add_agent(hass, model_server, {"policy_pin": hash_pin("4711")})
+    panel = Panel(await hass_ws_client(hass), agent)
+    model_server.script([tool_calls([UNLOCK])])
+    await agent.say("Unlock the front door", context=Context(user_id=hass_admin_user.id))
+    waiting = await panel.get("confirmations")
+    action_id = waiting["actions"][0]["id"]
+    assert waiting["wants_pin"]
+    for pin, key in (({}, "confirmation_pin_needed"), ({"pin": "1234"}, "confirmation_pin_wrong")):
+        refused = await panel.ask("confirm", action_id=action_id, **pin)
+        assert refused["error"]["translation_key"] == key
+    await panel.get("confirm", action_id=action_id, pin="4711")
+    assert house.moved() == [("lock.unlock", ("lock.front_door",))]
+
+
+async def test_only_who_asked_approves(
+    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
+) -> None:
+    """An administrator can drop what another person asked for, and not approve it."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    assert await async_setup_component(hass, "websocket_api", {})
+    agent = await async_add_agent(hass, model_server)
+    panel = Panel(await hass_ws_client(hass), agent)
+    other = MockUser(name="Ben", is_owner=True).add_to_hass(hass)
+    model_server.script([tool_calls([UNLOCK])])
+    await agent.say("Unlock the front door", context=Context(user_id=other.id))
+    (action,) = (await panel.get("confirmations"))["actions"]
+    assert (action["may_approve"], action["person"]) == (False, "Ben")
+    refused = await panel.ask("confirm", action_id=action["id"])
+    assert refused["error"]["translation_key"] == "confirmation_not_yours"
+    await panel.get("reject", action_id=action["id"])
+    assert house.moved() == []
 
 
 async def test_suggestions(panel: Panel, agent: Agent) -> None:

@@ -3,56 +3,23 @@
 //   node browser.mjs SETTINGS.json
 //
 // SETTINGS: url, username, password, connection (field -> text), sentences ([{say, expect, name}]), pages (of the
-// options), browser (program), playwright (folder with node_modules), screenshots (folder). Prints one JSON line with
-// what was seen.
+// options), and what page.mjs needs. Prints one JSON line with what was seen.
 
-import { mkdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
-import { join } from "node:path";
+import { LOOK, PATIENCE, logIn, open, perform, textOf, until as untilOn } from "./page.mjs";
 
-const settings = JSON.parse(readFileSync(process.argv[2], "utf8"));
-const { chromium } = createRequire(join(settings.playwright, "package.json"))("playwright-core");
 const seen = { pageErrors: [], fields: [], agents: [], lengths: [], chat: "", pages: {} };
-const LOOK = 250; // milliseconds between two looks at the page
-const PATIENCE = 30_000;
+const opened = await open(process.argv[2], seen);
+const { settings, page, shoot } = opened;
 
-mkdirSync(settings.screenshots, { recursive: true });
-const browser = await chromium.launch({
-  executablePath: settings.browser,
-  args: ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"],
-});
-const page = await browser.newPage({ viewport: { width: 1280, height: 900 } });
-page.setDefaultTimeout(PATIENCE);
-page.on("pageerror", (error) => seen.pageErrors.push(error.message.slice(0, 300)));
+await perform(opened, seen, { start, addIntegration, lookAtOptions, openAssist, talk });
 
-let step = "starting";
-try {
-  for (const [name, act] of Object.entries({ logIn, addIntegration, lookAtOptions, openAssist, talk })) {
-    step = name;
-    await act();
-  }
-} catch (error) {
-  await shoot("failed");
-  console.error(`${step}: ${error.message}`);
-  process.exitCode = 1;
-} finally {
-  console.log(JSON.stringify(seen));
-  await browser.close();
+function until(what, look, patience) {
+  return untilOn(page, what, look, patience);
 }
 
-async function shoot(name) {
-  await page.screenshot({ path: join(settings.screenshots, `${name}.png`) }).catch(() => {});
-}
-
-// Looks again and again until the answer is truthy.
-async function until(what, look, patience = PATIENCE) {
-  const end = Date.now() + patience;
-  for (;;) {
-    const answer = await look();
-    if (answer) return answer;
-    if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
-    await page.waitForTimeout(LOOK);
-  }
+async function start() {
+  await logIn(page, settings);
+  await shoot("1-home");
 }
 
 // The last visible match: dialogs lie on top of each other.
@@ -67,16 +34,6 @@ async function topmost(locator) {
 async function press(label) {
   const buttons = page.locator("ha-button, ha-progress-button, button").filter({ hasText: label });
   await (await until(`the button ${label}`, () => topmost(buttons))).click();
-}
-
-async function logIn() {
-  await page.goto(settings.url);
-  await page.locator("input[name=username]").fill(settings.username);
-  await page.locator("input[name=password]").fill(settings.password);
-  await page.keyboard.press("Enter");
-  await page.waitForSelector("home-assistant >> ha-sidebar");
-  await until("the first page", () => page.evaluate(() => document.querySelector("home-assistant")?.hass?.config?.state === "RUNNING"));
-  await shoot("1-home");
 }
 
 async function addIntegration() {
@@ -189,25 +146,4 @@ async function talk() {
     await page.locator("ha-assist-chat .message").last().scrollIntoViewIfNeeded();
     await shoot(`${number++}-${name}`);
   }
-}
-
-// Runs in the page: the text of an element, through all shadow roots.
-function textOf(localName) {
-  const words = [];
-  const read = (node) => {
-    if (node.nodeType === Node.TEXT_NODE) words.push(node.data);
-    if (["STYLE", "SCRIPT"].includes(node.nodeName)) return;
-    for (const child of [...(node.shadowRoot?.childNodes ?? []), ...node.childNodes]) read(child);
-  };
-  const find = (root) => {
-    for (const element of root.querySelectorAll("*")) {
-      if (element.localName === localName) return element;
-      const found = element.shadowRoot && find(element.shadowRoot);
-      if (found) return found;
-    }
-    return null;
-  };
-  const element = find(document);
-  if (element) read(element);
-  return words.join(" ").replace(/\s+/g, " ").trim();
 }

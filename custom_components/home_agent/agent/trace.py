@@ -1,9 +1,12 @@
 """What a turn asks, and when: noted while it runs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ..context.compression import Fitted
+from ..context.compression import BETWEEN, Fitted, slot_tokens
+from ..context.providers.base import Slot
+from ..context.tokens import estimate_tokens
 from ..inference.models import Delta
 
 
@@ -12,11 +15,17 @@ class Asked:
     """One request to a model. Moments are of the clock that never jumps, in seconds."""
 
     model: str
-    fitted: Fitted
-    factor: float
-    """What makes the model's tokens of estimated ones."""
     again: bool
     """Whether it was asked again because it claimed what was not done."""
+    factor: float
+    """What makes the model's tokens of the estimated ones."""
+    tokens: int
+    original: int
+    """Tokens that it would have had as a whole."""
+    steps: tuple[str, ...]
+    """What was done to make it fit."""
+    parts: dict[str, int]
+    """What it was made of, with the tokens of each part."""
     started: float = field(default_factory=monotonic)
     first: float | None = None
     ended: float | None = None
@@ -27,16 +36,29 @@ class Asked:
 
 @dataclass(slots=True)
 class Trace:
-    """The steps of a turn, noted while it runs."""
+    """The steps of a turn."""
 
     gathered: float | None = None
     """When the context was asked for."""
     asked: list[Asked] = field(default_factory=list)
+    slots: Sequence[Slot] = ()
+    """What stood beside the sentence in the last request."""
 
     def ask(self, model: str, fitted: Fitted, factor: float, *, again: bool) -> None:
-        """Note a request that goes out."""
+        """Note a request that goes out; the request itself is not kept."""
         self.end()
-        self.asked.append(Asked(model=model, fitted=fitted, factor=factor, again=again))
+        self.slots = fitted.slots
+        self.asked.append(
+            Asked(
+                model=model,
+                again=again,
+                factor=factor,
+                tokens=fitted.tokens,
+                original=fitted.original,
+                steps=fitted.steps,
+                parts=parts(fitted),
+            )
+        )
 
     def hear(self, delta: Delta) -> None:
         """Note what a model begins or ends with."""
@@ -45,14 +67,31 @@ class Trace:
         asked = self.asked[-1]
         if asked.first is None and (delta.content or delta.thinking or delta.tool_calls):
             asked.first = monotonic()
-        if delta.usage:
-            asked.prompt += delta.usage.prompt
-            asked.completion += delta.usage.completion
-            asked.cached += delta.usage.cached
-        if delta.usage or delta.finish_reason:
+        if usage := delta.usage:
+            asked.prompt += usage.prompt
+            asked.completion += usage.completion
+            asked.cached += usage.cached
+        if usage or delta.finish_reason:
             asked.ended = monotonic()
 
     def end(self) -> None:
         """Note that nothing more comes of the last request."""
         if self.asked and self.asked[-1].ended is None:
             self.asked[-1].ended = monotonic()
+
+
+def parts(fitted: Fitted) -> dict[str, int]:
+    """Return what a request is made of, with the estimated tokens of each part."""
+    first = fitted.messages[0] if fitted.messages else {}
+    system = estimate_tokens(first["content"]) if first.get("role") == "system" else 0
+    catalogue = min(fitted.catalogue.tokens, system) if fitted.catalogue else 0
+    slots = {slot.name: slot_tokens(slot) for slot in fitted.slots if slot.lines}
+    tools = fitted.tokens - BETWEEN - system - fitted.history - fitted.said - sum(slots.values())
+    return {
+        "rules": system - catalogue,
+        "catalogue": catalogue,
+        "tools": tools,
+        "history": fitted.history,
+        "said": fitted.said,
+        **slots,
+    }

@@ -1,7 +1,8 @@
 """The last turns, step by step: in memory only, for people who look at them in the panel."""
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Self
 
@@ -9,9 +10,7 @@ from homeassistant.core import callback
 from homeassistant.helpers.json import json_dumps
 
 from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
-from ..context.compression import BETWEEN, Fitted, slot_tokens
 from ..context.providers.base import Slot
-from ..context.tokens import estimate_tokens
 from ..inference.router import FALLBACK, PRIMARY
 from ..tools.quality import Verdict
 from ..tools.turn_calls import CallRecord
@@ -20,14 +19,113 @@ from .turn import Turn
 
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 30
-"""Lines kept of one part of a request."""
+"""Lines shown of one part of a request."""
 MAX_LINE: Final = 240
 """Characters of a line, and of a sentence of a list."""
 MAX_TEXT: Final = 2_000
-"""Characters of what was said, and of the arguments of a call."""
+"""Characters kept of what was said, and shown of the arguments of a call."""
 MAX_CALLS: Final = 50
 
-type Record = dict[str, Any]
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """One turn that is over; what is shown of it is written when somebody looks."""
+
+    id: str
+    conversation: str
+    at: datetime
+    sentence: str
+    answer: str
+    person: str
+    surface: str
+    language: str
+    begun: float
+    gathered: float | None
+    """When the context was asked for, like `begun` by the clock that never jumps, in seconds."""
+    context_ms: float
+    ms: float
+    tokens: int
+    error: str | None
+    listens: bool
+    tainted: bool
+    kept_home: bool
+    asked: Sequence[Asked]
+    slots: Sequence[Slot]
+    calls: Sequence[CallRecord]
+    verdicts: Sequence[Verdict]
+    """One for each call."""
+
+    def short(self) -> dict[str, Any]:
+        """Return the line of a list."""
+        return {
+            "id": self.id,
+            "conversation": self.conversation,
+            "at": self.at.isoformat(),
+            "sentence": self.sentence[:MAX_LINE],
+            "answer": self.answer[:MAX_LINE],
+            "person": self.person,
+            "surface": self.surface,
+            "ms": _ms(self.ms),
+            "tokens": self.tokens,
+            "error": self.error,
+            "tools": [call.tool_name for call in self.calls[:MAX_CALLS]],
+        }
+
+    def whole(self, models: Mapping[str, str]) -> dict[str, Any]:
+        """Return all that is kept; `models` are the names of the router's models."""
+        return {
+            **self.short(),
+            "sentence": self.sentence,
+            "answer": self.answer,
+            "language": self.language,
+            "listens": self.listens,
+            "tainted": self.tainted,
+            "kept_home": self.kept_home,
+            "context_at": self._after(self.gathered or self.begun),
+            "context_ms": _ms(self.context_ms),
+            "requests": [self._request(asked, models) for asked in self.asked],
+            "calls": list(self._calls()),
+            "slots": [_slot(slot, self.asked[-1]) for slot in self.slots if slot.lines],
+        }
+
+    def _after(self, moment: float) -> float:
+        """Return the milliseconds from the beginning of the turn."""
+        return _ms((moment - self.begun) * 1000)
+
+    def _request(self, asked: Asked, models: Mapping[str, str]) -> dict[str, Any]:
+        """Return one request."""
+        return {
+            "model": models.get(asked.model, asked.model),
+            "again": asked.again,
+            "at": self._after(asked.started),
+            "first_ms": None if asked.first is None else _ms((asked.first - asked.started) * 1000),
+            "ms": _ms(((asked.ended or asked.started) - asked.started) * 1000),
+            "prompt": asked.prompt,
+            "completion": asked.completion,
+            "cached": asked.cached,
+            "tokens": round(asked.tokens * asked.factor),
+            "original": round(asked.original * asked.factor),
+            "steps": list(asked.steps),
+            "parts": [
+                {"name": name, "tokens": round(tokens * asked.factor)}
+                for name, tokens in asked.parts.items()
+                if tokens > 0
+            ],
+        }
+
+    def _calls(self) -> Iterator[dict[str, Any]]:
+        """Yield the calls."""
+        for record, verdict in zip(self.calls[:MAX_CALLS], self.verdicts, strict=False):
+            yield {
+                "tool": record.tool_name,
+                "args": json_dumps(record.args)[:MAX_TEXT],
+                "result": record.said,
+                "success": record.success,
+                "at": self._after(record.started),
+                "ms": _ms(record.duration_ms),
+                "fit": verdict.fit.value,
+                "rules": list(verdict.rules),
+            }
 
 
 class TurnLog:
@@ -35,7 +133,7 @@ class TurnLog:
 
     def __init__(self, *, wanted: bool, models: Mapping[str, str]) -> None:
         """Keep nothing unless wanted; `models` are the names of the router's models."""
-        self._turns: deque[Record] = deque(maxlen=MAX_TURNS if wanted else 0)
+        self._turns: deque[Kept] = deque(maxlen=MAX_TURNS if wanted else 0)
         self._models = models
 
     @classmethod
@@ -62,124 +160,69 @@ class TurnLog:
         """Keep a turn; `said` and `answer` are without codes."""
         if not self._turns.maxlen:
             return
-        turn.trace.end()
-        speaker, figures = turn.calls.speaker, turn.figures
-        requests = [self._request(asked, figures.started) for asked in turn.trace.asked]
-        slots = turn.trace.asked[-1].fitted.slots if turn.trace.asked else ()
-        gathered = turn.trace.gathered
+        speaker, figures, trace = turn.calls.speaker, turn.figures, turn.trace
+        trace.end()
         self._turns.append(
-            {
-                "id": speaker.turn_id,
-                "conversation": turn.history_id or turn.calls.conversation_id,
-                "at": at.isoformat(),
-                "sentence": said[:MAX_TEXT],
-                "answer": answer[:MAX_TEXT],
-                "person": speaker.person or "",
-                "surface": speaker.surface.name.lower(),
-                "language": turn.language,
-                "ms": _ms(figures.elapsed_ms),
-                "tokens": figures.prompt_tokens + figures.completion_tokens,
-                "error": error,
-                "listens": listens,
-                "tainted": turn.calls.tainted,
-                "kept_home": turn.kept_home,
-                "context_at": _ms((gathered - figures.started) * 1000) if gathered else 0.0,
-                "context_ms": _ms(figures.context_ms),
-                "requests": requests,
-                "calls": list(_calls(turn.calls.records, turn.calls.verdicts, figures.started)),
-                "slots": [_slot(slot) for slot in slots if slot.lines],
-            }
+            Kept(
+                id=speaker.turn_id,
+                conversation=turn.history_id or turn.calls.conversation_id,
+                at=at,
+                sentence=said[:MAX_TEXT],
+                answer=answer[:MAX_TEXT],
+                person=speaker.person or "",
+                surface=speaker.surface.name.lower(),
+                language=turn.language,
+                begun=figures.started,
+                gathered=trace.gathered,
+                context_ms=figures.context_ms,
+                ms=figures.elapsed_ms,
+                tokens=figures.prompt_tokens + figures.completion_tokens,
+                error=error,
+                listens=listens,
+                tainted=turn.calls.tainted,
+                kept_home=turn.kept_home,
+                asked=trace.asked,
+                slots=trace.slots,
+                calls=turn.calls.records,
+                verdicts=turn.calls.verdicts,
+            )
         )
 
-    def _request(self, asked: Asked, begun: float) -> Record:
-        """Return what is kept of a request."""
-        ended = asked.ended or asked.started
-        factor = asked.factor
-        return {
-            "model": self._models.get(asked.model, asked.model),
-            "again": asked.again,
-            "at": _ms((asked.started - begun) * 1000),
-            "first_ms": None if asked.first is None else _ms((asked.first - asked.started) * 1000),
-            "ms": _ms((ended - asked.started) * 1000),
-            "prompt": asked.prompt,
-            "completion": asked.completion,
-            "cached": asked.cached,
-            "tokens": round(asked.fitted.tokens * factor),
-            "original": round(asked.fitted.original * factor),
-            "steps": list(asked.fitted.steps),
-            "parts": [
-                {"name": name, "tokens": round(tokens * factor)}
-                for name, tokens in parts(asked.fitted).items()
-                if tokens > 0
-            ],
-        }
+    @callback
+    def short(self) -> list[dict[str, Any]]:
+        """Return the turns in short, the newest first."""
+        return [kept.short() for kept in reversed(self._turns)]
 
     @callback
-    def all(self) -> list[Record]:
-        """Return the turns, the newest first."""
-        return list(reversed(self._turns))
-
-    @callback
-    def get(self, turn_id: str) -> Record | None:
-        """Return one turn."""
-        return next((record for record in self._turns if record["id"] == turn_id), None)
+    def whole(self, turn_id: str) -> dict[str, Any] | None:
+        """Return one turn in all its parts."""
+        found = (kept.whole(self._models) for kept in self._turns if kept.id == turn_id)
+        return next(found, None)
 
     @callback
     def clear(self, conversation: str | None = None) -> None:
         """Forget the turns of a conversation, or all."""
-        others = (record for record in self._turns if record["conversation"] != conversation)
+        others = (kept for kept in self._turns if kept.conversation != conversation)
         self._keep(() if conversation is None else others)
 
     @callback
     def prune(self, oldest: datetime) -> None:
         """Forget what is older."""
-        self._keep(record for record in self._turns if datetime.fromisoformat(record["at"]) >= oldest)
+        self._keep(kept for kept in self._turns if kept.at >= oldest)
 
-    def _keep(self, records: Iterable[Record]) -> None:
+    def _keep(self, turns: Iterable[Kept]) -> None:
         """Keep these and no others."""
-        self._turns = deque(records, self._turns.maxlen)
+        self._turns = deque(turns, self._turns.maxlen)
 
 
-def parts(fitted: Fitted) -> dict[str, int]:
-    """Return what a request is made of, with the estimated tokens of each part."""
-    first = fitted.messages[0] if fitted.messages else {}
-    system = estimate_tokens(first["content"]) if first.get("role") == "system" else 0
-    catalogue = min(fitted.catalogue.tokens, system) if fitted.catalogue else 0
-    slots = {slot.name: slot_tokens(slot) for slot in fitted.slots if slot.lines}
-    tools = fitted.tokens - BETWEEN - system - fitted.history - fitted.said - sum(slots.values())
-    return {
-        "rules": system - catalogue,
-        "catalogue": catalogue,
-        "tools": tools,
-        "history": fitted.history,
-        "said": fitted.said,
-        **slots,
-    }
-
-
-def _calls(records: Iterable[CallRecord], verdicts: Iterable[Verdict], begun: float) -> Iterator[Record]:
-    """Yield what is kept of the calls; each has its verdict."""
-    for _, record, verdict in zip(range(MAX_CALLS), records, verdicts, strict=False):
-        yield {
-            "tool": record.tool_name,
-            "args": json_dumps(record.args)[:MAX_TEXT],
-            "result": record.said,
-            "success": record.success,
-            "at": _ms((record.started - begun) * 1000),
-            "ms": _ms(record.duration_ms),
-            "fit": verdict.fit.value,
-            "rules": list(verdict.rules),
-        }
-
-
-def _slot(slot: Slot) -> Record:
-    """Return what is kept of one part of the moment."""
+def _slot(slot: Slot, asked: Asked) -> dict[str, Any]:
+    """Return one part of what stood beside the sentence."""
     scores = slot.scores if len(slot.scores) == len(slot.lines) else ({},) * len(slot.lines)
     shown = zip(slot.lines[:MAX_LINES], scores, strict=False)
     return {
         "name": slot.name,
         "heading": slot.heading,
-        "tokens": slot_tokens(slot),
+        "tokens": round(asked.parts.get(slot.name, 0) * asked.factor),
         "lines": [
             {"text": line[:MAX_LINE], "scores": {by: round(score, 3) for by, score in found.items()}}
             for line, found in shown

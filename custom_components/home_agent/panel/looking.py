@@ -8,7 +8,7 @@ import probatio
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
-from ..agent.turn_log import MAX_LINE, MAX_TURNS
+from ..agent.turn_log import MAX_TURNS
 from ..const import DOMAIN
 from ..safety.audit import MAX_ENTRIES, AuditKind
 from ..usage import MAX_DAYS
@@ -17,27 +17,15 @@ from .asking import Asking, Command
 
 async def _async_turns(asking: Asking) -> dict[str, Any]:
     """Return the last turns in short, the newest first."""
-    return {
-        "most": MAX_TURNS,
-        "turns": [
-            {
-                **{key: record[key] for key in ("id", "conversation", "at", "person", "surface", "error")},
-                **{key: record[key][:MAX_LINE] for key in ("sentence", "answer")},
-                "ms": record["ms"],
-                "tokens": record["tokens"],
-                "tools": [call["tool"] for call in record["calls"]],
-            }
-            for record in asking.data.turn_log.all()
-        ],
-    }
+    return {"most": MAX_TURNS, "turns": asking.data.turn_log.short()}
 
 
 async def _async_turn(asking: Asking) -> dict[str, Any]:
     """Return one turn in all its parts. Raises HomeAssistantError for one that is no longer kept."""
-    record = asking.data.turn_log.get(asking.fields["turn_id"])
-    if record is None:
+    turn = asking.data.turn_log.whole(asking.fields["turn_id"])
+    if turn is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="turn_unknown")
-    return record
+    return turn
 
 
 async def _async_usage(asking: Asking) -> dict[str, Any]:

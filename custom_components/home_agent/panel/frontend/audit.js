@@ -3,7 +3,7 @@
 import { choice, field, h, nothing, table } from "./dom.js";
 
 const KINDS = ["action", "denial", "confirmation", "search", "injection"];
-const OWN = new Set(["at", "kind", "user_id", "device_id", "conversation_id", "person", "service", "targets", "success"]);
+const OWN = new Set(["at", "kind", "action_id", "user_id", "device_id", "conversation_id", "person", "service", "targets", "success"]);
 
 export const audit = {
   name: "audit",

@@ -165,6 +165,7 @@ class HomeAgentPanel extends HTMLElement {
 
   #turnTo(page) {
     this.#page = page;
+    this.shadowRoot.getElementById("said").replaceChildren();
     for (const tab of this.shadowRoot.querySelectorAll("[role=tab]")) {
       const selected = tab.id === `tab-${page.name}`;
       tab.setAttribute("aria-selected", String(selected));

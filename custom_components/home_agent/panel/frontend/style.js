@@ -35,7 +35,8 @@ header button:focus-visible, header select:focus-visible { outline-color: curren
 header select, header option { background: var(--card-background-color); color: var(--primary-text-color); }
 select, input, textarea { background: var(--secondary-background-color); border: 1px solid var(--divider-color);
   border-radius: 8px; padding: 8px 10px; }
-textarea { width: 100%; min-height: 64px; resize: vertical; }
+textarea, .grow input { width: 100%; }
+textarea { min-height: 64px; resize: vertical; }
 .field { display: flex; flex-direction: column; gap: 2px; }
 .field.check { flex-direction: row-reverse; align-items: center; justify-content: flex-end; gap: 8px; }
 .field span { color: var(--secondary-text-color); font-size: 12px; }
@@ -70,7 +71,7 @@ summary { cursor: pointer; padding: 4px 0; }
 .falls .stretch { position: absolute; top: 0; bottom: 0; min-width: 2px; border-radius: 4px; }
 .falls .name { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .falls .time { font-variant-numeric: tabular-nums; color: var(--secondary-text-color); white-space: nowrap; }
-.context { background: var(--info-color, #039be5); } .waiting { background: var(--warning-color, #ffa600); }
+.context { background: var(--disabled-text-color, #9e9e9e); } .waiting { background: var(--warning-color, #ffa600); }
 .writing { background: var(--primary-color); } .tool { background: var(--success-color, #43a047); }
 .failed { background: var(--error-color); }
 svg.chart { width: 100%; min-width: 560px; display: block; }

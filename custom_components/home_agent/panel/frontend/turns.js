@@ -56,7 +56,7 @@ function line(turn, t, open) {
 }
 
 async function one(context) {
-  const { t, call, state, refresh, say } = context;
+  const { t, call, state, refresh } = context;
   const back = button(t("back"), () => {
     state.turn = null;
     return refresh();
@@ -64,9 +64,8 @@ async function one(context) {
   let turn;
   try {
     turn = await call("turn", { turn_id: state.turn });
-  } catch (error) {
-    state.turn = null;
-    say(t.problem(error), "error");
+  } catch {
+    state.turn = null; // it is no longer kept
     return list(context);
   }
   return [
@@ -145,7 +144,7 @@ function called(call, t) {
       h("span", { class: "quiet" }, [t.ms(call.ms), call.fit && t(`fit_${call.fit}`)].filter(Boolean).join(" · ")),
     ),
     h("p", { class: "quiet" }, t("arguments")),
-    h("pre", {}, JSON.stringify(call.args, null, 1)),
+    h("pre", {}, call.args),
     call.rules.length > 0 && h("p", {}, t("repairs", { rules: call.rules.join(", ") })),
     h("p", { class: "quiet" }, t("result")),
     h("pre", {}, call.result || "–"),
