@@ -481,11 +481,10 @@ async def test_functions(
     assert asked.query == "appid=4711secret&limit=2"
     assert asked.headers["authorization"] == f"Bearer {TOKEN}"
     assert [call.data for call in added] == [{"name": "milk"}]
-    told = [
-        message["content"] for message in model_server.chats[-1].json["messages"] if message["role"] == "tool"
-    ]
+    turn = next(chat.json for chat in model_server.chats if chat.json["messages"][-1]["role"] == "tool")
+    told = [message["content"] for message in turn["messages"] if message["role"] == "tool"]
     assert "10:04, 10:19" in told[0]
-    assert {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]} >= {*tools}
+    assert {tool["function"]["name"] for tool in turn["tools"]} >= {*tools}
 
 
 async def test_file_cannot_be_written(hass: HomeAssistant, model_server: ModelServer, folder: Path) -> None:
@@ -521,6 +520,26 @@ async def test_file_that_appears_meanwhile(
     assert "hi" in (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")
 
 
+async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Nothing in a function leaves its code block or makes a browser fetch a picture."""
+    picture = "![x](https://evil.example/leak)"
+    functions = [
+        {
+            "spec": {"name": "hi", "description": f"a\n```\n{picture}"},
+            "function": {"type": "template", "value_template": "x"},
+        },
+        {"spec": {"name": f"b` {picture}"}, "function": {"type": "sqlite"}},
+    ]
+    old_agent(hass, model_server, functions=yaml.safe_dump(functions))
+    _, report = await imported(hass)
+    before, fence, rest = report.partition("````yaml")
+    inside, end, after = rest.partition("\n````\n")
+    assert fence
+    assert end
+    assert picture in inside
+    assert picture not in before + after
+
+
 async def test_in_the_language_of_the_house(hass: HomeAssistant, model_server: ModelServer) -> None:
     hass.config.language = "de"
     old_agent(hass, model_server, functions="- {spec: {name: a}, function: {type: sqlite}}")
@@ -535,6 +554,23 @@ def test_one_step_that_works_out_a_value() -> None:
     (tool,) = convert([function]).tools
     assert tool["handler"] == {"type": "template", "value_template": "{{ states('sensor.power') }}"}
     assert tool["description"] == "power"
+
+
+@pytest.mark.parametrize(
+    ("function", "key"),
+    [
+        ({"type": "native", "name": "sing"}, "import_unknown_type"),
+        ({"type": "template"}, "import_incomplete"),
+        ({"type": "rest"}, "import_incomplete"),
+        ({"type": "script"}, "import_step"),
+        ({"type": "script", "sequence": [{"action": "light.turn_on", "if": []}]}, "import_step"),
+        ({"type": ["rest"]}, "import_unknown_type"),
+        ({}, "import_unknown_type"),
+    ],
+)
+def test_functions_that_are_not_whole(function: dict[str, Any], key: str) -> None:
+    (note,) = convert([{"spec": {"name": "t"}, "function": function}]).left
+    assert note.key == key
 
 
 def test_parts_of_a_request() -> None:

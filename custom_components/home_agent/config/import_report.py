@@ -14,6 +14,7 @@ from homeassistant.helpers.redact import REDACTED
 from ..agent.phrases import async_phrase
 from ..connection import is_template
 from ..const import CONF_BASE_URL, DOMAIN, LOGGER
+from ..embeds import without_embeds
 from ..regex import lazy
 from ..safety.redaction import is_secret
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
@@ -31,6 +32,7 @@ SCRIPTED: Final = ("script.", "scene.")
 READING: Final = frozenset({"GET", "HEAD"})
 SECRET_PARAMETERS: Final = frozenset({"appid", "key", "sig", "signature"})
 """Names in an address that are secret there and nowhere else."""
+_TICKS = lazy(r"`+")
 _PARAMETER = lazy(r"([?&])([^=&{}]+)=([^&{}]+)")
 
 
@@ -108,7 +110,7 @@ async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = ""
     for heading, notes in sections.items():
         if notes:
             lines += [f"**{await phrase(heading)}**", ""]
-            lines += [f"- {await phrase(note.key, **note.details)}" for note in notes]
+            lines += [without_embeds(f"- {await phrase(note.key, **note.details)}") for note in notes]
             lines.append("")
     if made.functions.tools:
         lines += [line async for line in _steps(made, phrase, failure)]
@@ -125,7 +127,8 @@ async def _steps(made: Imported, phrase: Callable[..., Awaitable[str]], failure:
     if masked != made.functions.tools:
         yield await phrase("import_secrets")
     shown = as_yaml(masked)
-    yield f"\n```yaml\n{shown[:MAX_SHOWN]}{'…' if len(shown) > MAX_SHOWN else ''}\n```\n"
+    fence = "`" * max(3, *(len(ticks) + 1 for ticks in _TICKS.findall(shown)), 0)
+    yield f"\n{fence}yaml\n{shown[:MAX_SHOWN]}{'…' if len(shown) > MAX_SHOWN else ''}\n{fence}\n"
 
 
 def _of_tool(tool: Mapping[str, Any]) -> Note:
