@@ -14,6 +14,7 @@ from custom_components.home_agent.proactive.book import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
 from custom_components.home_agent.store import EntryStore
 from custom_components.home_agent.timers.timers import TimerStore
+from custom_components.home_agent.usage import COUNTERS, UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 
@@ -70,6 +71,8 @@ BOOK = {
 }
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
 
+USAGE = {"2026-06-03": dict.fromkeys(COUNTERS, 3)}
+
 type Make = Callable[[HomeAssistant], EntryStore[Any]]
 
 STORES: dict[str, tuple[Make, Any, Any]] = {
@@ -79,6 +82,7 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),
+    "usage": (UsageStore, USAGE, {**USAGE, "yesterday": {}}),
 }
 """Per file: who keeps it, content of one agent, and content of which a part cannot be read."""
 

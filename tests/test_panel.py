@@ -11,7 +11,7 @@ from pytest_homeassistant_custom_component.typing import MockHAClientWebSocket, 
 
 from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX_TURNS
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.panel.setup import FILES
+from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import LOOKING, REMEMBERING, SETTLING
 from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.usage import MAX_DAYS
@@ -368,15 +368,16 @@ async def test_a_pin(
     house = SecureHouse(hass)
     await house.async_build()
     assert await async_setup_component(hass, "websocket_api", {})
-    agent = await async_add_agent(hass, model_server, {"policy_pin": hash_pin("4711")})
+    pin = await hass.async_add_executor_job(hash_pin, "4711")
+    agent = await async_add_agent(hass, model_server, {"policy_pin": pin})
     panel = Panel(await hass_ws_client(hass), agent)
     model_server.script([tool_calls([UNLOCK])])
     await agent.say("Unlock the front door", context=Context(user_id=hass_admin_user.id))
     waiting = await panel.get("confirmations")
     action_id = waiting["actions"][0]["id"]
     assert waiting["wants_pin"]
-    for pin, key in (({}, "confirmation_pin_needed"), ({"pin": "1234"}, "confirmation_pin_wrong")):
-        refused = await panel.ask("confirm", action_id=action_id, **pin)
+    for typed, key in (({}, "confirmation_pin_needed"), ({"pin": "1234"}, "confirmation_pin_wrong")):
+        refused = await panel.ask("confirm", action_id=action_id, **typed)
         assert refused["error"]["translation_key"] == key
     await panel.get("confirm", action_id=action_id, pin="4711")
     assert house.moved() == [("lock.unlock", ("lock.front_door",))]

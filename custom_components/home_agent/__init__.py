@@ -165,9 +165,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Show the panel as long as an agent wants it, also while that one is set up anew."""
     if shows_panel(entry.runtime_data.settings):
-        panel = await async_part(hass, "panel.setup")
-        await panel.async_show(hass)
-        entry.runtime_data.confirmations.channels.append(panel.PanelChannel(hass, entry.entry_id))
+        await (await async_part(hass, "panel.setup")).async_show(hass, entry)
     else:
         await _async_hide_panel(hass)
 
@@ -175,8 +173,9 @@ async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 async def _async_hide_panel(hass: HomeAssistant) -> None:
     """Take the panel away where no agent wants it any more."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
-    if hass.data[DATA_SHARED].panel_address and not any(map(shows_panel, map(settings_of, entries))):
-        (await async_part(hass, "panel.setup")).async_hide(hass)
+    wanted = any(map(shows_panel, map(settings_of, entries)))
+    if hass.data[DATA_SHARED].panel_address is not None and not wanted:
+        await (await async_part(hass, "panel.setup")).async_hide(hass)
 
 
 @callback

@@ -81,7 +81,7 @@ class SharedData:
     timers: TimerStore
     usage: UsageStore
     panel_address: str | None = None
-    """Where the panel's files are served: None before it was wanted, empty where there is no front end."""
+    """Where the panel's files are served: None before it was wanted, empty where they are not."""
 
     @property
     def stores(self) -> tuple[StoredFile, ...]:

@@ -59,15 +59,12 @@ class Usage:
         """Return all that is to be written; called in a worker thread."""
         return {day.isoformat(): dict(counted) for day, counted in list(self._days.items())}
 
-    def restore(self, stored: Any) -> Exception | None:
-        """Take what is stored; return what was wrong with what is left out. Raises AttributeError."""
-        problem: Exception | None = None
-        for day, counted in stored.items():
-            try:
-                self._days[date.fromisoformat(day)] = {name: int(counted.get(name, 0)) for name in COUNTERS}
-            except (AttributeError, TypeError, ValueError) as err:
-                problem = err
-        return problem
+    def restore(self, stored: Mapping[str, Mapping[str, Any]]) -> None:
+        """Take what is stored. Raises AttributeError, TypeError or ValueError for what is none."""
+        self._days = {
+            date.fromisoformat(day): {name: int(counted.get(name, 0)) for name in COUNTERS}
+            for day, counted in stored.items()
+        }
 
 
 class UsageStore(EntryStore[Usage]):

@@ -37,8 +37,8 @@ class HomeAgentPanel extends HTMLElement {
   }
 
   connectedCallback() {
-    if (!this.#started && this.#hass) this.#start();
-    else if (this.#started) this.#follow();
+    if (this.#started) this.#open();
+    else if (this.#hass) this.#start();
   }
 
   disconnectedCallback() {
@@ -50,13 +50,17 @@ class HomeAgentPanel extends HTMLElement {
     this.attachShadow({ mode: "open" });
     this.#t = await texts(this.#hass);
     this.#frame();
-    await this.#guarded(async () => {
-      this.#agents = (await this.#call("agents", {}, false)).agents;
-      this.#entry = this.#agents[0]?.entry_id ?? "";
-      this.#frame();
-      await this.#draw();
-      await this.#follow();
-    });
+    await this.#open();
+  }
+
+  // Looks which agents there are now; the one that was chosen stays.
+  async #open() {
+    const found = await this.#guarded(() => this.#call("agents", {}, false));
+    this.#agents = found?.agents ?? [];
+    if (!this.#agents.some((agent) => agent.entry_id === this.#entry)) this.#entry = this.#agents[0]?.entry_id ?? "";
+    this.#frame();
+    await this.#draw();
+    await this.#follow();
   }
 
   // What pages get.
@@ -141,7 +145,7 @@ class HomeAgentPanel extends HTMLElement {
           PAGES.map((page) => this.#tab(page)),
         ),
       ),
-      h("main", { role: "tabpanel", id: "page", "aria-labelledby": `tab-${this.#page.name}` }),
+      h("main", { role: "tabpanel", id: "page", tabindex: "-1", "aria-labelledby": `tab-${this.#page.name}` }),
       h("div", { id: "said", role: "status", "aria-live": "polite" }),
     );
   }
@@ -197,7 +201,10 @@ class HomeAgentPanel extends HTMLElement {
     // Nobody's typing is interrupted by something that happened elsewhere.
     if (live && /^(INPUT|TEXTAREA|SELECT)$/.test(this.shadowRoot.activeElement?.nodeName ?? "")) return;
     const drawn = await this.#guarded(() => this.#page.draw(this.#context));
-    if (drawn && number === this.#drawn) main.replaceChildren(...[drawn].flat());
+    if (!drawn || number !== this.#drawn) return;
+    const focused = main.contains(this.shadowRoot.activeElement);
+    main.replaceChildren(...[drawn].flat());
+    if (focused) main.focus(); // what had the focus is gone; the keyboard goes on from here
   }
 
   #say(text, kind = "") {

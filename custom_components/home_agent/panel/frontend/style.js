@@ -20,7 +20,7 @@ main { max-width: 1080px; margin: 0 auto; padding: 16px; }
   border: 1px solid var(--ha-card-border-color, var(--divider-color)); padding: 16px; margin: 0 0 12px; }
 h2 { font-size: 18px; font-weight: 500; margin: 0 0 12px; }
 h3 { font-size: 15px; font-weight: 500; margin: 20px 0 8px; }
-h2:focus { outline: none; }
+main:focus { outline: none; }
 p { margin: 0 0 8px; overflow-wrap: anywhere; }
 button, select, input, textarea { font: inherit; color: inherit; }
 button { cursor: pointer; border: 1px solid var(--divider-color); border-radius: 18px; padding: 7px 16px;

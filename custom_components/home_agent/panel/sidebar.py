@@ -1,0 +1,57 @@
+"""The panel in the sidebar of Home Assistant: its place, and its files. Loads where there is a front end."""
+
+import hashlib
+from pathlib import Path
+from typing import Final
+
+from homeassistant.components import frontend, panel_custom
+from homeassistant.components.http.server import StaticPathConfig
+from homeassistant.core import HomeAssistant, callback
+
+from ..const import DOMAIN
+from ..runtime import SharedData
+
+FILES: Final = Path(__file__).parent / "frontend"
+TITLE: Final = "Home Agent"
+ICON: Final = "mdi:robot-outline"
+ELEMENT: Final = "home-agent-panel"
+
+
+async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
+    """Put the panel into the sidebar; again is no error."""
+    if not shared.panel_address:
+        shared.panel_address = await _async_serve(hass)
+    if not frontend.async_panel_exists(hass, DOMAIN):
+        await panel_custom.async_register_panel(
+            hass,
+            frontend_url_path=DOMAIN,
+            webcomponent_name=ELEMENT,
+            sidebar_title=TITLE,
+            sidebar_icon=ICON,
+            module_url=f"{shared.panel_address}/main.js",
+            require_admin=True,
+        )
+
+
+@callback
+def async_hide(hass: HomeAssistant) -> None:
+    """Take the panel out of the sidebar."""
+    frontend.async_remove_panel(hass, DOMAIN, warn_if_unknown=False)
+
+
+async def _async_serve(hass: HomeAssistant) -> str:
+    """Serve the files of the page and return where.
+
+    Browsers keep them; the address changes with what is in them.
+    """
+    address = f"/{DOMAIN}_panel/{await hass.async_add_executor_job(_fingerprint)}"
+    await hass.http.async_register_static_paths([StaticPathConfig(address, str(FILES), cache_headers=True)])
+    return address
+
+
+def _fingerprint() -> str:
+    """Return a short text that differs when a file does; reads the disk."""
+    digest = hashlib.sha256()
+    for file in sorted(FILES.glob("*.js")):
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
