@@ -263,6 +263,7 @@ async def test_with_a_pin_the_pin_is_written(agent: Agent, telegram: Telegram, s
     assert await telegram.write(ANNA, "4711") == ["I unlocked Front Door."]
 
     assert secure.moved() == RAN
+    assert len(telegram.server.calls("deleteMessage", ANNA)) == 1
 
 
 @pytest.mark.parametrize("pin", ["", "4711"])

@@ -34,6 +34,13 @@ def test_markdown(written: str, shown: str) -> None:
     assert as_html(written) == shown
 
 
+@pytest.mark.parametrize("mark", ["*", "_", "**a ", "~~a~~", "[", "`"])
+def test_marks_without_end(mark: str) -> None:
+    """A model that stutters is shown as far as that makes sense, and nothing gives way."""
+    shown = as_html(mark * (MAX_UNITS // len(mark)))
+    assert not wrong_message({"text": shown, "parse_mode": "html"})
+
+
 @given(st.lists(MARKS, max_size=30).map("".join))
 def test_telegram_takes_whatever_a_model_writes(answer: str) -> None:
     for piece in pieces(answer):

@@ -20,6 +20,7 @@ from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
 from ..memory.whose import is_households
+from ..safety.firewall import firewall
 from .base import HomeAgentTool, ToolRun
 
 DEFAULT_LIMIT: Final = 5
@@ -72,6 +73,10 @@ class StoreMemoryTool(HomeAgentTool):
         if speaker.person_id is None and not (asked or shared):
             raise PermissionDenied(
                 "It is not known who speaks: kept is only what is for everybody, or asked for with a word"
+            )
+        if speaker.person_id is None and firewall.clean(content).found:
+            raise PermissionDenied(
+                "It reads like an order to the assistant. Of that only what a known person says is kept"
             )
         outcome, memory = await self._memories.async_remember(
             make_memory(

@@ -114,6 +114,9 @@ class TelegramBridge:
             await self._bot.async_delete(chat.id, event.data["id"])
             await self._bot.async_send(chat.id, told)
         else:
+            owner = Owner(conversation_id=chat.conversation_id or "", user_id=user.id, device_id=None)
+            if self._confirming.is_pin(owner, text):
+                await self._bot.async_delete(chat.id, event.data["id"])
             await self._async_converse(chat, user, text)
 
     async def _async_converse(self, chat: Chat, user: User, text: str) -> None:

@@ -17,6 +17,7 @@ from ...safety.confirmation import (
     ConfirmationRefused,
     Confirmations,
     Outcome,
+    Owner,
     PendingAction,
     Refusal,
 )
@@ -97,6 +98,13 @@ class TelegramConfirmations(ConfirmationChannel):
         if read.answer is not Answer.PIN:
             return None
         return await self._async_approve(action, user, read.pin)
+
+    @callback
+    def is_pin(self, owner: Owner, text: str) -> bool:
+        """Return whether a message is the PIN that the conversation of a chat was asked for."""
+        if not self._confirmations.expects_pin(owner):
+            return False
+        return read_answer(text, self._hass.config.language).answer is Answer.PIN
 
     async def async_pressed(self, user: User, data: str) -> str:
         """Take the press of a button; return what is said to it."""

@@ -10,6 +10,9 @@ from ...regex import lazy
 MAX_UNITS: Final = 4096
 """Characters of one message, as Telegram counts them: UTF-16 code units."""
 
+MAX_NESTED: Final = 6
+"""Marks within marks; what is deeper is shown as it was written."""
+
 _FENCE: Final = "```"
 _INLINE: Final = lazy(
     r"(?<!`)(?P<code>`{1,2})(?!`)(?P<verbatim>[^\n]+?)(?<!`)(?P=code)(?!`)"
@@ -19,7 +22,7 @@ _INLINE: Final = lazy(
     r"|(?<![\w_])_(?=[^\s_])(?P<underlined>[^_\n]+?)(?<=[^\s_])_(?![\w_])"
     r"|~~(?=\S)(?P<struck>[^\n]+?)(?<=\S)~~"
 )
-_HEADING: Final = lazy(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*?)[ \t#]*$")
+_HEADING: Final = lazy(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*)$")
 _BULLET: Final = lazy(r"(?m)^(?P<indent>[ \t]*)[-*+][ \t]+")
 _STYLES: Final = {"bold": "b", "slanted": "i", "underlined": "i", "struck": "s"}
 
@@ -41,11 +44,18 @@ def as_html(text: str) -> str:
 
 def _prose(text: str) -> str:
     """Return text without fences."""
-    return _inline(_BULLET.sub(r"\g<indent>• ", _HEADING.sub(r"**\g<title>**", text)))
+    return _inline(_BULLET.sub(r"\g<indent>• ", _HEADING.sub(_bold, text)))
 
 
-def _inline(text: str) -> str:
+def _bold(heading: re.Match[str]) -> str:
+    """Return a heading as a bold line."""
+    return f"**{heading['title'].rstrip(' \t#')}**"
+
+
+def _inline(text: str, depth: int = MAX_NESTED) -> str:
     """Return the marks within lines as tags."""
+    if not depth:
+        return escape(text, quote=False)
     shown, end = [], 0
     for found in _INLINE.finditer(text):
         shown.append(escape(text[end : found.start()], quote=False))
@@ -57,7 +67,7 @@ def _inline(text: str) -> str:
         else:
             style = next(name for name in _STYLES if found[name])
             tag = _STYLES[style]
-            shown.append(f"<{tag}>{_inline(found[style])}</{tag}>")
+            shown.append(f"<{tag}>{_inline(found[style], depth - 1)}</{tag}>")
     return "".join([*shown, escape(text[end:], quote=False)])
 
 

@@ -13,6 +13,7 @@ from ...errors import HomeAgentError
 from ...events import EventEmitter
 from ...idle import IdleQueue
 from ...knowledge.speaker import Speaker
+from ...safety.firewall import firewall
 from ..likeness import likeness
 from ..memories import Memories, Outcome, make_memory
 from ..quality import Candidate, Reason, refusal
@@ -137,6 +138,8 @@ class Extractor:
         shared = candidate.household and is_households(candidate.content, exchange.said, speaker.person or "")
         if reason is None and not shared and speaker.person_id is None:
             reason = Reason.NOBODY
+        if reason is None and speaker.person_id is None and firewall.clean(candidate.content).found:
+            reason = Reason.INSTRUCTION
         if reason is None:
             outcome, _ = await self._memories.async_remember(
                 make_memory(
