@@ -1,7 +1,9 @@
 """Agents of Extended OpenAI Conversation become ours: what is taken over, what is said of the rest."""
 
 from hashlib import sha256
+import json
 from pathlib import Path
+import re
 from typing import Any
 
 import pytest
@@ -625,6 +627,18 @@ def test_body(headers: dict[str, str], payload: str, sent: dict[str, Any] | None
     else:
         assert {"a": "{{ (title) | string }}", **sent}.items() <= handler["json"].items()
         assert "headers" not in handler
+
+
+def test_every_sentence_is_there() -> None:
+    """The report says nothing that has no sentence, and no sentence is never said."""
+    config = Path(importer.__file__).parent
+    english = json.loads((config.parent / "translations" / "en.json").read_text(encoding="utf-8"))
+    used = {
+        key
+        for file in config.glob("import*.py")
+        for key in re.findall(r'"(import_\w+)"', file.read_text("utf-8"))
+    }
+    assert used == set(english["selector"]["import_report"]["options"])
 
 
 def test_documented() -> None:
