@@ -371,6 +371,8 @@ class HomeAgent(
                 self.hass, self.data.log.async_forget(turn.calls.forgotten), "home_agent forget"
             )
             return
+        if not messages:
+            return
         said, answer = messages[0]["content"], messages[-1]["content"]
         self.data.turn_log.add(turn, said, answer, at=at, error=error, listens=listens)
         self.data.log.note(
