@@ -41,6 +41,12 @@ def _custom_integrations(recorder_db_url: str, enable_custom_integrations: None)
 
 
 @pytest.fixture
+def recorder_config() -> dict[str, Any]:
+    """Leave out what no habit is made of; the recorder of a test commits each event by itself."""
+    return {"exclude": {"event_types": ["component_loaded", "entity_registry_updated", "service_registered"]}}
+
+
+@pytest.fixture
 async def home(
     recorder_mock: Recorder, hass: HomeAssistant, freezer: FrozenDateTimeFactory
 ) -> AsyncGenerator[HomeAssistant]:
