@@ -1,6 +1,6 @@
 """Finds documents of the house's knowledge: by the entities that a query names, by words and by meaning."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 from typing import Final, Protocol
@@ -14,6 +14,7 @@ from ..vector.store import Hit, Value
 from ..vector.text import words
 from .documents import KnowledgeDocument, Source
 from .house_knowledge import Documents, HouseKnowledge
+from .naming import NOTHING, Named
 from .sources.profile import PersonalSource
 
 MAX_FOUND: Final = 50
@@ -22,6 +23,8 @@ CANDIDATES: Final = 30
 MIN_SIMILARITY: Final = 0.25
 NAMED_WEIGHT: Final = 2.0
 """Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
+PLACED_WEIGHT: Final = 0.5
+"""Of speaking of anything in a room that is named in full."""
 CALLED: Final = frozenset({Source.AUTOMATION, Source.SCENE, Source.SCRIPT})
 """Sources whose titles are names that people call them by; the name of a room is said for what is in it."""
 INLINE: Final = 100
@@ -56,6 +59,8 @@ class Question:
     source: Source | None = None
     mentioned: Sequence[str] = ()
     """The entities that the text names, the surest first."""
+    named: Named = NOTHING
+    """What the text names in full; where documents speak of that, others are left out."""
     person_id: str | None = None
     """Who asks; unknown people get what is the household's."""
     model: Disclosure = AT_HOME
@@ -101,15 +106,19 @@ class KnowledgeSearch:
                 (named, NAMED_WEIGHT),
                 (by_words, 1.0),
                 (by_meaning, 1.0),
+                (_naming(documents, allowed, sorted(question.named.entity_ids)), PLACED_WEIGHT),
                 (list(personal), 1.0),
             )
         )
         # Somebody may have hidden an entity while we were searching.
         current = await self._knowledge.async_documents()
-        found = (personal.get(key) or current.get(key) for key in ranked)
-        return [
-            document for document in found if document is not None and all(map(visible, document.entity_ids))
-        ][:MAX_FOUND]
+        found = [
+            document
+            for key in ranked
+            if (document := personal.get(key) or current.get(key)) is not None
+            and all(map(visible, document.entity_ids))
+        ]
+        return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
     async def _async_personal(self, question: Question) -> dict[str, KnowledgeDocument]:
         """Return what is known of the person who asks, by id."""
@@ -135,6 +144,14 @@ class KnowledgeSearch:
             self._collection, question.text, CANDIDATES, MIN_SIMILARITY, where=where
         )
         return [hit.id for hit in hits if hit.id in allowed]
+
+
+def _concerned(
+    found: list[KnowledgeDocument], named: Named, sure: Collection[str]
+) -> list[KnowledgeDocument]:
+    """Return the documents about what is named in full, all where none is; `sure` are kept beside them."""
+    about = {document.id for document in found if named.concerns(document)}
+    return [document for document in found if document.id in about or document.id in sure] if about else found
 
 
 def _is_for(document: KnowledgeDocument, question: Question) -> bool:

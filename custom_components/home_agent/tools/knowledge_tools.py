@@ -17,6 +17,7 @@ from ..context.retrieval import async_retrieve
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.household_texts import USE, HouseholdTexts, Passage
+from ..knowledge.naming import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeSearch, Question
 from ..vector.text import clean
 from .base import HomeAgentTool, ToolRun
@@ -75,6 +76,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build the index of words."""
         await self._search.async_prepare()
+        await async_prepare_names(hass, house)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -89,10 +91,12 @@ class RetrieveKnowledgeTool(HomeAgentTool):
             cut=MENTIONED_CUT,
         )
         may_read = await async_read_permission(run)
+        await async_prepare_names(run.hass, run.house)
         question = Question(
             text=args["query"],
             source=Source(args["source"]) if args.get("source") else None,
             mentioned=[record.entity_id for record in found],
+            named=named_in_full(run.house, args["query"], found),
             person_id=run.speaker.person_id,
             model=run.disclosure,
         )
