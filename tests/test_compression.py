@@ -24,6 +24,8 @@ from custom_components.home_agent.context.trimming import (
 )
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
 
+from .examples import many
+
 CLOCK = Slot(heading="[Now]", lines=("Time: Monday", "Speaker: Anna"), fixed=True)
 STATES = Slot(
     heading="States:",
@@ -91,7 +93,7 @@ def called(number: int, size: int) -> list[dict[str, Any]]:
 WORDS = st.sampled_from(["lamp ", "Küchenlicht ", "выключи ", "照明を消して", "x" * 40 + " ", "{[]} ", "🙂"])
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=many(60))
 @given(
     limit=st.integers(1000, 64_000),
     entities=st.integers(0, 600),

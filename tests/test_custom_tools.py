@@ -20,6 +20,7 @@ from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
 from .custom_tools import async_confirm, async_offer, async_reload, async_use, async_write, reported
+from .examples import many
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
 
@@ -232,7 +233,9 @@ class TestReading:
         assert "sesame" not in str(ir.async_get(agent.hass).issues)
         assert "sesame" not in caplog.text
 
-    @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300, deadline=None)
+    @settings(
+        suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=many(300), deadline=None
+    )
     @given(tree=TREES | st.fixed_dictionaries({"custom_tools": st.lists(TREES, max_size=3)}))
     async def test_no_yaml_breaks_it(
         self, hass: HomeAssistant, caplog: pytest.LogCaptureFixture, tree: Any

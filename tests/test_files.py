@@ -11,6 +11,8 @@ from custom_components.home_agent.knowledge import files
 from custom_components.home_agent.knowledge.files import FolderRefused, find_folder, read_folder
 from custom_components.home_agent.knowledge.passages import HEADING_CHARS, PASSAGE_CHARS, passages
 
+from .examples import many
+
 MANUAL = """\
 # Coffee machine
 
@@ -81,7 +83,7 @@ def test_what_has_no_sentences_is_cut_between_words() -> None:
     assert list(passages(f"Short. {'y' * 695}", markdown=False)) == ["Short.", "y" * 695]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab .!?。\n#=-`~é漢"), max_size=4000), st.booleans())
 def test_any_text_is_cut_into_bounded_passages(text: str, markdown: bool) -> None:
     for passage in passages(text, markdown=markdown):

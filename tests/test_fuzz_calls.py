@@ -1,16 +1,11 @@
-"""Any call a model could write: an envelope comes back, nothing raises, nothing protected moves unasked.
-
-`HOME_AGENT_FUZZ_CALLS` sets how many; the stage for long tests runs ten thousand.
-"""
+"""Any call a model could write: an envelope comes back, nothing raises, nothing protected moves unasked."""
 
 from collections.abc import Callable
 from datetime import timedelta
 import json
-import os
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
-import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
@@ -29,12 +24,12 @@ from homeassistant.core import Context, Event, HomeAssistant, callback
 from homeassistant.helpers import llm
 
 from .agent import async_agent
+from .examples import many
 from .servers.model_server import ModelServer
 from .test_dialect_calls import TOOLS
 from .test_repair import ASSIST, PLAYER
 
-CALLS = int(os.environ.get("HOME_AGENT_FUZZ_CALLS", "300"))
-FULL = 10_000
+CALLS = many(500)
 PROTECTED = ("lock", "cover", "valve", "alarm_control_panel")
 TYPICAL: dict[str, Any] = {
     "max_examples": CALLS,
@@ -150,15 +145,15 @@ def test_texts(pieces: list[str]) -> None:
         assert call.args is None or isinstance(call.args, dict)
 
 
-async def _run(hass: HomeAssistant, server: ModelServer, count: int) -> None:
-    """Send so many calls through the guard of a real agent."""
-    agent = await async_agent(hass, server, {"policy_allowed": list(PROTECTED)})
+async def test_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An envelope that is JSON for every call; no lock moves that was not named."""
+    agent = await async_agent(hass, model_server, {"policy_allowed": list(PROTECTED)})
     handler = agent.entry.runtime_data.handler
     moved: list[Event] = []
     hass.bus.async_listen(EVENT_CALL_SERVICE, _collector(moved))
     calls: list[tuple[str, dict[str, Any]]] = []
 
-    @settings(max_examples=count, deadline=timedelta(seconds=30), suppress_health_check=list(HealthCheck))
+    @settings(max_examples=CALLS, deadline=timedelta(seconds=30), suppress_health_check=list(HealthCheck))
     @given(name=NAMES, args=ARGS)
     def collect(name: str, args: dict[str, Any]) -> None:
         calls.append((name, args))
@@ -197,14 +192,3 @@ def _named_exactly(args: Any) -> bool:
     """Return whether a call says which lock it means, by its id, its name or its kind."""
     said = json.dumps(args, default=str).casefold()
     return "front_door" in said or "front door" in said or "lock" in said
-
-
-async def test_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """An envelope that is JSON for every call; no lock moves that was not named."""
-    await _run(hass, model_server, CALLS)
-
-
-@pytest.mark.e2e
-async def test_ten_thousand_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The same, at length."""
-    await _run(hass, model_server, FULL)

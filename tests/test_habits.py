@@ -18,6 +18,8 @@ from custom_components.home_agent.memory.learner.patterns import (
     find_habits,
 )
 
+from .examples import many
+
 ZONE = ZoneInfo("Europe/Berlin")
 FIRST = date(2026, 3, 2)
 LAST = FIRST + timedelta(days=27)
@@ -151,7 +153,7 @@ def test_what_happens_at_any_time_is_no_habit() -> None:
     assert find_habits(noise(random, "light.kitchen", "on", 40), FIRST, LAST) == []
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=many(50), deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 27), st.integers(0, 1439)), max_size=60))
 def test_any_month_can_be_read(moments: list[tuple[int, int]]) -> None:
     """Shares stay shares, and nothing is found that did not happen."""

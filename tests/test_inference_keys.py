@@ -10,6 +10,7 @@ from custom_components.home_agent.inference.errors import ErrorKind, ModelServer
 from custom_components.home_agent.inference.models import Endpoint
 from homeassistant.core import HomeAssistant
 
+from .examples import many
 from .inference_kit import KEY, ask, client_of
 from .servers.model_server import ModelServer, on_path
 from .servers.replies import (
@@ -77,7 +78,7 @@ async def test_user_and_password_in_the_address(hass: HomeAssistant, model_serve
     assert "pass" not in repr(Endpoint(base_url=url, model="m"))
 
 
-@settings(max_examples=60)
+@settings(max_examples=many(60))
 @given(before=st.text(max_size=300), after=st.text(max_size=300), code=st.sampled_from([0, 400, 401, 500]))
 def test_the_key_never_survives(before: str, after: str, code: int) -> None:
     secret = "hunter2-XYZ"

@@ -13,6 +13,7 @@ from custom_components.home_agent.inference.models import Delta, Dialect, Usage
 from custom_components.home_agent.inference.sse import DONE, JSONReader
 from homeassistant.core import HomeAssistant
 
+from .examples import many
 from .inference_kit import ask, client_of, collect, spoken
 from .servers.model_server import ModelServer
 from .servers.replies import raw
@@ -105,7 +106,7 @@ def test_whole_and_byte_by_byte(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=many(60), deadline=None, suppress_health_check=list(HealthCheck))
 @given(data=st.data())
 def test_any_chunking_gives_the_same_deltas(name: str, data: st.DataObject) -> None:
     stream = STREAMS[name]
@@ -318,7 +319,7 @@ async def test_no_shape_of_json_escapes(
     """Whatever a server says, it becomes an answer or a ModelServerError."""
     client = client_of(hass, model_server.url)
 
-    @settings(max_examples=150, deadline=None)
+    @settings(max_examples=many(150), deadline=None)
     @given(data=JSON)
     def check(data: Any) -> None:
         answer = WIRES[dialect].answer()

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
 
 from .custom_tools import async_offer
+from .examples import THOROUGH
 from .injection import payloads
 from .servers.mcp_server import McpServer
 from .servers.model_server import ModelServer, on_path
@@ -36,8 +36,8 @@ from .test_injection import (
 __all__ = ["hass_config_dir", "hass_storage", "kitchens"]
 
 READ = "Read it, please"
-EVERY: Any = slice(None, None, int(os.environ.get("HOME_AGENT_PAYLOAD_STEP", "15")))
-"""Of the corpus; with a step of 1 all of it."""
+EVERY: Any = slice(None, None, 1 if THOROUGH else 15)
+"""Of the corpus."""
 
 
 def written(content: Any) -> str:

@@ -16,6 +16,7 @@ from custom_components.home_agent.vector.text import fold
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 
+from .examples import many
 from .homes import LANGUAGES, build_home
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -250,7 +251,7 @@ FRAMES = st.sampled_from(
     frame=FRAMES,
     upper=st.booleans(),
 )
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
     """Whatever somebody or something is called, it is found in any sentence and in any case."""
     assume(fold(name) not in ordinary_words())
@@ -284,7 +285,7 @@ ACCOUNT = st.integers(10**17, 10**18 - 1).map(lambda number: f"DE12{number}")
 @given(
     private=st.one_of(PHONE, EMAIL, ADDRESS, ACCOUNT, st.ip_addresses(v=4, network="192.168.0.0/16").map(str))
 )
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=many(400), deadline=None)
 def test_no_number_passes(private: str) -> None:
     """Numbers and addresses of many forms are found wherever they stand."""
     for frame in ("{}", "who is {} calling", "info about {} please"):

@@ -13,10 +13,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
 from .agent import async_add_agent
+from .examples import THOROUGH
 from .homes import build_home
 from .servers.model_server import ModelServer
 
-TURNS = 60
+TURNS = 600 if THOROUGH else 60
 OURS = "custom_components.home_agent"
 BOUNDS = {
     "history.MAX_CONVERSATIONS": 4,

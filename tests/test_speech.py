@@ -11,6 +11,8 @@ from custom_components.home_agent.agent.speech.blocks import BlockFilter
 from custom_components.home_agent.agent.speech.openers import MAX_BLOCK
 from custom_components.home_agent.agent.speech.plain import PlainText
 
+from .examples import many
+
 TOOLS = ("ha_control", "ha_query", "store_memory", "weather", "my-tool")
 
 
@@ -459,7 +461,7 @@ FRAGMENTS = (
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 @given(st.lists(st.sampled_from(FRAGMENTS), max_size=14), st.booleans(), st.randoms(use_true_random=False))
 def test_the_cuts_change_nothing(parts: list[str], surface: bool, chance: random.Random) -> None:
     """Any reply comes to the same, in one piece, in characters, and cut anywhere."""
@@ -494,14 +496,14 @@ def test_wherever_a_name_is_cut(reply: str, surface: bool) -> None:
         assert read([reply[:cut], reply[cut:]], voice=surface, tools=tools) == whole
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 @given(st.text(max_size=200), st.booleans())
 def test_any_text_can_be_read(reply: str, surface: bool) -> None:
     """Nothing raises, and the cuts change nothing."""
     assert read(reply, voice=surface) == read([reply], voice=surface)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 @given(st.sampled_from(THOUGHTS), st.text("abc <>/|[]{}*`\n", max_size=40), st.booleans())
 def test_a_secret_thought_stays_secret(dialect: str, filling: str, surface: bool) -> None:
     """Whatever stands around it, a thought is not given out."""

@@ -26,6 +26,7 @@ from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.helpers.json import json_dumps
 
 from .agent import Agent, async_agent, speech
+from .examples import many
 from .servers.model_server import ModelServer
 from .servers.replies import many_calls, text, tool_calls
 
@@ -153,7 +154,7 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=many(150))
 @given(JSON)
 def test_any_result_is_json(value: Any) -> None:
     """And what JSON can hold arrives as it was."""

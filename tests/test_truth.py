@@ -18,6 +18,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import chat_session
 
 from .agent import Agent, async_agent, speech
+from .examples import many
 from .servers.model_server import ModelServer
 from .servers.replies import status, text, tool_calls
 
@@ -81,7 +82,7 @@ def test_backed_claims_pass() -> None:
         assert passed([answer], sentence, language, backed=True) == (answer, False)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=many(300), deadline=None)
 @given(
     line=st.sampled_from(FALSE + HARMLESS),
     tail=st.sampled_from(("", " Anything else?", " It is 20.5 °C.")),
@@ -96,7 +97,7 @@ def test_cutting_changes_nothing(line: tuple[str, str, str], tail: str, cuts: li
     assert passed(pieces, sentence, language) == passed([answer], sentence, language)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=many(200), deadline=None)
 @given(
     answer=st.text(max_size=300),
     sentence=st.text(max_size=60),

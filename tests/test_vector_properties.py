@@ -13,9 +13,11 @@ from custom_components.home_agent.vector.files import Disk, Stored
 from custom_components.home_agent.vector.matrix import Matrix
 from custom_components.home_agent.vector.store import Entry, StoreProblem, Value, VectorStoreError
 
+from .examples import many
+
 DIMENSION = 4
 TYPICAL = settings(
-    max_examples=60,
+    max_examples=many(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
