@@ -53,6 +53,7 @@ TIMER = {
     "language": "en",
     "user_id": None,
     "device_id": None,
+    "outside": False,
     "id": "t1",
 }
 SEEN = {

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 import json
+import re
 from typing import Any
 
 from aiohttp.test_utils import TestClient
@@ -11,9 +12,15 @@ from pytest_homeassistant_custom_component.typing import MockHAClientWebSocket, 
 
 from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX_TURNS
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.context.compression import STABLE_STEPS, STEPS
+from custom_components.home_agent.knowledge.speaker import Surface
+from custom_components.home_agent.memory.profile_records import Sensitivity
+from custom_components.home_agent.memory.records import Origin
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import LOOKING, REMEMBERING, SETTLING
+from custom_components.home_agent.safety.audit import AuditKind
 from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.tools.quality import Fit
 from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
 from homeassistant.core import Context, HomeAssistant
@@ -464,6 +471,35 @@ async def test_the_sidebar(
     assert hass.data[frontend.DATA_PANELS][DOMAIN].config["_panel_custom"]["module_url"] == address
     await hass.config_entries.async_remove(agent.entry.entry_id)
     assert not frontend.async_panel_exists(hass, DOMAIN)
+
+
+async def test_persons_are_named(hass: HomeAssistant, panel: Panel, hass_admin_user: MockUser) -> None:
+    """By what they are called in the house, not by their ids."""
+    person = {"id": "p-anna", "user_id": hass_admin_user.id, "friendly_name": "Anna"}
+    hass.states.async_set("person.anna", "home", person)
+    data = {"content": "Anna sings", "person": "Anna"}
+    owner = Context(user_id=hass_admin_user.id)
+    await hass.services.async_call(
+        DOMAIN, "add_memory", data, blocking=True, return_response=True, context=owner
+    )
+    (memory,) = (await panel.get("memories"))["memories"]
+    assert (memory["name"], memory["told_by"][0]["name"]) == ("Anna", "Anna")
+
+
+def test_every_word_is_there() -> None:
+    """The page uses no word that the translations lack, and they hold none that it does not use."""
+    translated = json.loads((FILES.parents[1] / "translations" / "en.json").read_text(encoding="utf-8"))
+    words = set(translated["selector"]["panel"]["options"])
+    written = "".join(file.read_text(encoding="utf-8") for file in FILES.glob("*.js"))
+    used = set(re.findall(r'\bt\(\s*"(\w+)"', written))
+    made = tuple(re.findall(r"\bt\(`(\w+_)\$\{", written))
+    assert used <= words
+    assert [word for word in words if not word.startswith(made) and f'"{word}"' not in written] == []
+    told = {f"kind_{kind}" for kind in AuditKind} | {f"fit_{fit}" for fit in Fit}
+    told |= {f"surface_{surface.name.lower()}" for surface in Surface}
+    told |= {f"part_{name}" for name, _ in (*STABLE_STEPS, *STEPS)}
+    told |= {f"source_{origin}" for origin in Origin} | {f"sensitivity_{level}" for level in Sensitivity}
+    assert told <= words
 
 
 def test_text_never_becomes_markup() -> None:
