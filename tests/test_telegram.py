@@ -9,6 +9,7 @@ import pytest
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.safety.pin import hash_pin
+from homeassistant.components import conversation
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.setup import async_setup_component
 
@@ -191,6 +192,22 @@ async def test_a_picture_is_answered_with_what_can_be_read(agent: Agent, telegra
     await telegram.until(lambda: telegram.server.texts(ANNA))
 
     assert telegram.server.texts(ANNA) == ["I can only read text here."]
+
+
+async def test_what_nobody_thought_of(
+    agent: Agent, telegram: Telegram, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever wrote is told, and whoever writes next is answered."""
+
+    async def fail(*_args: Any, **_options: Any) -> None:
+        raise ValueError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(conversation, "async_converse", fail)
+        (told,) = await telegram.write(ANNA, "Good morning")
+    assert told
+    agent.server.script([text("Hello.")])
+    assert await telegram.write(ANNA, "Good morning") == ["Hello."]
 
 
 async def test_the_model_is_down(agent: Agent, telegram: Telegram) -> None:

@@ -98,6 +98,9 @@ class TelegramBridge:
             except HomeAssistantError as err:
                 LOGGER.warning("A message from Telegram was not answered: %s", err)
                 await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
+            except Exception:  # noqa: BLE001 - a person is always answered, and so is who writes next
+                LOGGER.exception("A message from Telegram failed unexpectedly")
+                await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
 
     async def _async_answer(self, chat: Chat, user: User, event: Message) -> None:
         """Answer one message."""
