@@ -18,8 +18,8 @@ from .servers.loopback import Captured
 from .servers.model_server import ModelServer, embedding, on_path
 from .servers.replies import Reply, status, text
 
-DARK = "It is too gloomy for my novel"
-MEANINGS = {"gloomy": "lamp", "novel": "reading"}
+UNSAID = "My novel is thrilling"
+MEANINGS = {"thrilling": "lamp", "novel": "reading"}
 """What stands for what in the vectors of the scripted server, and in no word of the house."""
 NO_WORDS = {"vector_db_similarity_threshold": 0.2}
 
@@ -70,14 +70,14 @@ async def test_what_is_meant_is_in_the_request(start: Start) -> None:
     """No word is shared; the entity stands beside the sentence with name, room, abilities and state."""
     agent = await start()
     events = async_capture_events(agent.hass, EVENT_CONTEXT_INJECTED)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     system, newest = told(agent)
     assert 'light.reading_lamp "Reading Lamp" in "Living Room"' in newest
     assert "light.reading_lamp" not in system
     assert "Living Room" in system
     (event,) = events
     assert event.data["mode"] == "vector_db"
-    assert event.data["vector_db_query"] == DARK
+    assert event.data["vector_db_query"] == UNSAID
     assert "light.reading_lamp" in event.data["entities_included"]
 
 
@@ -92,13 +92,13 @@ async def test_what_is_meant_is_in_the_request(start: Start) -> None:
 )
 async def test_whatever_the_prompt_names(start: Start, prompt: dict[str, Any]) -> None:
     agent = await start(**prompt)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
 
 
 async def test_the_stable_part_stays_the_same(start: Start) -> None:
     agent = await start()
-    for sentence in (DARK, "Turn off the bed light", "What is the time?"):
+    for sentence in (UNSAID, "Turn off the bed light", "What is the time?"):
         await agent.say(sentence)
     assert len({request.messages[0]["content"] for request in agent.server.chats}) == 1
 
@@ -107,7 +107,7 @@ async def test_hidden_entities_never(start: Start) -> None:
     """One that was hidden after it was indexed is still in the store, and not in the request."""
     agent = await start()
     async_expose_entity(agent.hass, "conversation", "light.reading_lamp", False)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert "reading_lamp" not in agent.server.chats[-1].raw.decode()
     assert "Reading Lamp" not in agent.server.chats[-1].raw.decode()
 
@@ -115,7 +115,7 @@ async def test_hidden_entities_never(start: Start) -> None:
 async def test_the_threshold(start: Start) -> None:
     """What is further away is left out."""
     agent = await start(vector_db_similarity_threshold=0.95)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert "light.reading_lamp" not in told(agent)[1]
 
 
@@ -124,7 +124,7 @@ async def test_the_limit(start: Start, top_k: int) -> None:
     """At most so many are found by meaning; nothing else is found for this sentence."""
     agent = await start(vector_db_top_k=top_k, vector_db_similarity_threshold=0)
     events = async_capture_events(agent.hass, EVENT_CONTEXT_INJECTED)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert len(events[0].data["entities_included"]) == top_k
     assert events[0].data["entities_included"][0] == "light.reading_lamp"
 
@@ -141,11 +141,11 @@ async def test_the_mode_can_be_changed(start: Start) -> None:
     agent = await start()
     await agent.set_options(context_mode="direct")
     events = async_capture_events(agent.hass, EVENT_CONTEXT_INJECTED)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert "light.reading_lamp" in told(agent)[0]
     assert (events[0].data["mode"], events[0].data["vector_db_query"]) == ("direct", None)
     await agent.set_options(context_mode="vector_db")
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert "light.reading_lamp" not in told(agent)[0]
     assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
 
@@ -163,9 +163,9 @@ async def test_words_answer_while_the_embedder_is_down(start: Start, embedder: M
     embedder.on(on_path("/embeddings"), understanding)
     await later(agent.hass)
     assert not issues(agent.hass)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
-    assert events[-1].data["vector_db_query"] == DARK
+    assert events[-1].data["vector_db_query"] == UNSAID
 
 
 async def test_without_an_embedding_model(start: Start) -> None:
@@ -179,5 +179,5 @@ async def test_without_an_embedding_model(start: Start) -> None:
 
 async def test_on_a_real_chroma_server(start: Start, chroma: ChromaServer) -> None:
     agent = await start(vector_db_backend="chroma", vector_db_host="127.0.0.1", vector_db_port=chroma.port)
-    await agent.say(DARK)
+    await agent.say(UNSAID)
     assert 'light.reading_lamp "Reading Lamp"' in told(agent)[1]
