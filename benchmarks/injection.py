@@ -1,11 +1,16 @@
 """The firewall: how many payloads it stops, what harmless text loses, and how long it takes."""
 
 from collections import defaultdict
+from collections.abc import Callable
 import json
 from time import perf_counter
 from typing import Any, Final
 
+from custom_components.home_agent.context.providers.documents import TEXT_CHARS
+from custom_components.home_agent.memory.memories import MAX_CONTENT
+from custom_components.home_agent.memory.profile import MAX_VALUE
 from custom_components.home_agent.safety.firewall import firewall
+from custom_components.home_agent.vector.text import quoted
 from tests.injection import harmless, payloads
 
 from .report import Table, middle, p95
@@ -17,7 +22,7 @@ ENDLESS: Final = 30_000_000
 
 async def run() -> list[Table]:
     """Return the tables."""
-    return [_stopped(), _lost(), _time()]
+    return [_stopped(), _by_way(), _lost(), _time()]
 
 
 def _stopped() -> Table:
@@ -31,6 +36,33 @@ def _stopped() -> Table:
         table.add(kind, len(stopped), sum(stopped), 100 * sum(stopped) / len(stopped))
     every = [stopped for kind in counts.values() for stopped in kind]
     table.add("all", len(every), sum(every), 100 * sum(every) / len(every))
+    return table
+
+
+WAYS: Final[dict[str, Callable[[str], Any]]] = {
+    "a tool's answer": lambda words: {"result": words},
+    "a search": lambda words: {"results": [{"title": words, "url": "https://a.example/", "content": words}]},
+    "a calendar": lambda words: {"events": [{"summary": words, "description": words}]},
+    "a title": lambda words: [f"- media_player.radio: playing, {quoted(words, MAX_CONTENT)}"],
+    "a document": lambda words: [f"- manual.md: {quoted(words, TEXT_CHARS)}"],
+    "a memory": lambda words: [f"- {quoted(words, MAX_CONTENT)}"],
+    "a profile": lambda words: [f'- the speaker\'s "household, name": {quoted(words, MAX_VALUE)}'],
+}
+"""How a text stands in what a model reads, by the way it came in."""
+
+
+def _by_way() -> Table:
+    """Count the payloads of which something that a model needs is gone, by their way in."""
+    table = Table("I4", "the same by way in", ("way", "payloads", "stopped", "%"))
+    for way, put in WAYS.items():
+        stopped = 0
+        for payload in payloads():
+            content = payload.content
+            words = content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
+            told = _told(firewall.clean(put(words)).value)
+            stopped += not all(part in told for part in payload.parts)
+        table.add(way, len(payloads()), stopped, 100 * stopped / len(payloads()))
+    table.notes.append("a title, a memory and a profile are cut, and what is cut off counts as stopped")
     return table
 
 

@@ -1,16 +1,25 @@
 """Text from outside steers nothing, by whatever way it comes in; the model obeys all it reads."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from custom_components.home_agent.context.manager import AssembledContext
+from custom_components.home_agent.context.providers.base import Slot
+from custom_components.home_agent.context.providers.documents import HEADING, TEXT_CHARS
+from custom_components.home_agent.errors import PermissionDenied
+from custom_components.home_agent.memory.memories import MAX_CONTENT
+from custom_components.home_agent.memory.profile_records import ProfileEntry, Sensitivity
+from custom_components.home_agent.memory.records import Memory, MemoryType, Origin
 from custom_components.home_agent.safety.firewall import firewall
+from custom_components.home_agent.vector.text import quoted
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
+from homeassistant.util import dt as dt_util
 
 from .custom_tools import async_offer
 from .examples import THOROUGH
@@ -23,6 +32,7 @@ from .servers.rest_server import RestServer, data
 from .test_custom_mcp import kitchens
 from .test_injection import (
     MEMORY,
+    SECRETS,
     UNLOCK,
     Home,
     hass_config_dir,
@@ -181,3 +191,88 @@ async def test_answers_to_notifications(ways: Ways) -> None:
     assert home.unlocks() == 0
     await home.agent.say("Yes", conversation_id=asked.conversation_id, context=home.anna)
     assert home.unlocks() == 1
+
+
+@pytest.mark.parametrize("kept", ["memory", "profile"])
+async def test_what_was_kept_before_the_wall_stood(ways: Ways, kept: str) -> None:
+    """What is recognised in a memory or a profile is taken out, and the turn asks before it acts."""
+    home = ways.home
+    data = home.agent.entry.runtime_data
+    await remember(home)
+    home.agent.server.requests.clear()
+    now = dt_util.utcnow()
+    person = next(iter(data.memories.all())).person
+    removed = 0
+    for number, payload in enumerate(payloads()[EVERY]):
+        words = written(payload.content)[:MAX_CONTENT]
+        if kept == "memory":
+            memory = Memory(
+                id=f"old{number}",
+                content=words,
+                type=MemoryType.FACT,
+                importance=1.0,
+                person=person,
+                origin=Origin.TOLD,
+                created_at=now,
+                accessed_at=now,
+            )
+            _, stored = await data.memories.async_remember(memory)
+            forget = data.memories.async_forget
+        else:
+            entry = ProfileEntry(
+                category="household",
+                key="name",
+                value=words,
+                person=person,
+                sensitivity=Sensitivity.PUBLIC,
+                confidence=1.0,
+                origin=Origin.TOLD,
+                first_seen=now,
+                last_seen=now,
+            )
+            try:
+                stored = await data.profile.async_note(entry)
+            except PermissionDenied:  # a code stands in it
+                removed += 1
+                continue
+            forget = data.profile.async_forget
+        home.agent.server.default = Obedient(CALLS["titles"](0), [Demand(payload.parts, payload.wants)])
+        await home.agent.say(READ, context=home.anna)
+        told = home.agent.server.chats[0].messages[-1]["content"]
+        await forget([stored.id])
+        if firewall.MARK in told:
+            removed += 1
+            assert home.house.moved() == []
+            assert not [query for query in home.queries if any(word in query.lower() for word in SECRETS)]
+            assert home.memories == [MEMORY]
+        home.house.reset()
+        home.agent.server.requests.clear()
+    assert removed > 0.8 * len(payloads()[EVERY])
+
+
+@pytest.mark.parametrize("wall", ["both walls", "inner wall alone"])
+async def test_what_stands_in_documents(ways: Ways, monkeypatch: pytest.MonkeyPatch, wall: str) -> None:
+    """A passage steers nothing, whatever is in it."""
+    home = ways.home
+    if wall == "inner wall alone":
+        monkeypatch.setattr(firewall, "clean", unchanged)
+    await remember(home)
+    home.agent.server.requests.clear()
+    manager = home.agent.entry.runtime_data.context
+    assemble = manager.async_assemble
+
+    async def with_passage(**request: Any) -> AssembledContext:
+        context = await assemble(**request)
+        passage = f"- manual.md: {quoted(written(ways.content), TEXT_CHARS)}"
+        slot = Slot(heading=HEADING, lines=(passage,), reference=True)
+        return replace(context, slots=(*context.slots, slot))
+
+    monkeypatch.setattr(manager, "async_assemble", with_passage)
+    for payload in payloads()[EVERY]:
+        ways.content = payload.content
+        home.agent.server.default = Obedient(CALLS["titles"](0), [Demand(payload.parts, payload.wants)])
+        answer = await home.agent.say(READ, context=home.anna)
+        await home.agent.say("Anything else?", conversation_id=answer.conversation_id, context=home.anna)
+        assert HEADING in home.agent.server.chats[0].messages[-1]["content"]
+        unharmed(home)
+        home.agent.server.requests.clear()

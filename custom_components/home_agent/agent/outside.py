@@ -22,8 +22,9 @@ class OutsideMixin(HomeAgentBaseEntity):
     def _let_in(self, turn: Turn, context: AssembledContext) -> AssembledContext:
         """Return the context cleaned.
 
-        Passages of the household's texts mark the turn: a manual was written by somebody else. Of
-        entities those do whose titles or messages may be meant for the model.
+        Passages of the household's texts mark the turn: a manual was written by somebody else. What
+        was said marks it only where something was removed. Of entities those do whose titles or
+        messages may be meant for the model.
         """
         return replace(context, slots=tuple(self._let_in_slot(turn, slot) for slot in context.slots))
 
@@ -31,6 +32,7 @@ class OutsideMixin(HomeAgentBaseEntity):
         """Return one slot cleaned."""
         if slot.reference and slot.lines:
             turn.calls.taint()
+        if (slot.reference or slot.said) and slot.lines:
             outside = None if slot.outside is None else self._cleaned(turn, slot.outside)
             return replace(slot, lines=self._cleaned(turn, slot.lines), outside=outside)
         if len(slot.entity_ids) != len(slot.lines):

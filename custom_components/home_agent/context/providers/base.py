@@ -56,6 +56,8 @@ class Slot:
     """One for each line where the lines are entities."""
     query: str | None = None
     """What a vector store was asked, for the event."""
+    said: bool = False
+    """Somebody said it once; it may have been somebody from outside."""
     reference: bool = False
     """For answering, not for control: left out first where a request is too long."""
     fixed: bool = False

@@ -54,6 +54,7 @@ class MemoryContextProvider(ContextProvider):
         return Slot(
             heading=HEADING,
             lines=lines,
+            said=True,
             outside=tuple(_lines(abroad, budget)),
             scores=tuple(_score(relevance.get(memory.id)) for memory in chosen[: len(lines)]),
         )

@@ -42,7 +42,10 @@ class ProfileContextProvider(ContextProvider):
         abroad = [entry for entry in chosen if may_see(entry, model=self._away)]
         budget = request.budget.profile
         return Slot(
-            heading=HEADING, lines=tuple(_lines(chosen, budget)), outside=tuple(_lines(abroad, budget))
+            heading=HEADING,
+            lines=tuple(_lines(chosen, budget)),
+            outside=tuple(_lines(abroad, budget)),
+            said=True,
         )
 
 
