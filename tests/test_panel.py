@@ -14,7 +14,9 @@ from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.context.compression import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
+from custom_components.home_agent.memory.extraction.extractor import Refused
 from custom_components.home_agent.memory.profile_records import Sensitivity
+from custom_components.home_agent.memory.quality import Reason
 from custom_components.home_agent.memory.records import Origin
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import LOOKING, REMEMBERING, SETTLING
@@ -256,6 +258,21 @@ async def test_memories(hass: HomeAssistant, panel: Panel, agent: Agent, owner: 
     assert [item["content"] for item in (await panel.get("memories"))["memories"]] == [
         "The bins go out on Tuesday"
     ]
+
+
+async def test_what_was_not_kept_is_shown_with_its_reason(panel: Panel, agent: Agent) -> None:
+    """A code is not shown, and a search is about what is kept."""
+    refused = agent.entry.runtime_data.extractor.refused
+    refused.append(Refused(dt_util.utcnow(), "The light is on", Reason.TRANSIENT, None))
+    refused.append(Refused(dt_util.utcnow(), "The safe opens with 4711", Reason.SECRET, None))
+
+    told = (await panel.get("memories"))["refused"]
+
+    assert [(item["reason"], item["content"]) for item in told] == [
+        ("secret", ""),
+        ("transient_state", "The light is on"),
+    ]
+    assert (await panel.get("memories", query="light"))["refused"] == []
 
 
 async def test_a_changed_memory_reaches_the_model(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:

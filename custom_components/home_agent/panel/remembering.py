@@ -11,9 +11,11 @@ from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..knowledge.persons import async_person_of_user
+from ..memory.extraction.extractor import Refused
 from ..memory.memories import MAX_CONTENT
 from ..memory.profile import MAX_VALUE
 from ..memory.profile_records import ProfileEntry, Sensitivity
+from ..memory.quality import Reason
 from ..memory.records import MemoryType, Origin, Provenance
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import shown
@@ -51,6 +53,17 @@ async def _async_memories(asking: Asking) -> dict[str, Any]:
         "memories_total": len(memories),
         "profile": [_entry(entry, names) for entry in profile[:MOST]],
         "profile_total": len(profile),
+        "refused": [] if query else [_refused(item, names) for item in reversed(data.extractor.refused)],
+    }
+
+
+def _refused(item: Refused, names: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a conversation brought and was not kept, with the reason; a code is not shown."""
+    return {
+        "at": item.at.isoformat(),
+        "content": "" if item.reason is Reason.SECRET else item.content,
+        "reason": item.reason.value,
+        "name": names.get(item.person or "", ""),
     }
 
 

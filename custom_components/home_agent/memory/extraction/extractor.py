@@ -159,5 +159,6 @@ class Extractor:
             reason = {Outcome.MERGED: Reason.KNOWN, Outcome.FULL: Reason.FULL}.get(outcome)
         if reason is not None:
             self.refused.append(Refused(exchange.at, candidate.content, reason, speaker.person_id))
-            LOGGER.debug("Not remembered (%s): %s", reason, candidate.content)
+            told = "a code or password" if reason is Reason.SECRET else candidate.content
+            LOGGER.debug("Not remembered (%s): %s", reason, told)
         return reason

@@ -41,7 +41,17 @@ function both(found, context) {
   return [
     card(t("memories"), found.memories, found.memories_total, (item) => memory(item, context), context),
     card(t("profile"), found.profile, found.profile_total, (item) => entry(item, context), context),
+    ...(found.refused.length ? [card(t("not_kept"), found.refused, found.refused.length, (item) => refused(item, context), context)] : []),
   ];
+}
+
+function refused(item, { t }) {
+  return h(
+    "li",
+    {},
+    h("p", {}, item.content || t("not_shown")),
+    h("p", { class: "quiet" }, mark(t(`reason_${item.reason}`)), `${item.name || t("nobody_known")} · ${t.moment(item.at)}`),
+  );
 }
 
 function card(title, items, total, show, { t }) {
