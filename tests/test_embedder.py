@@ -152,6 +152,12 @@ async def test_a_server_with_another_model_behind_the_name(
     assert [len(vector) for vector in await embedder.async_embed(["lamp", "door"])] == [64, 64]
 
 
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without the built-in model, whoever has used it before in this process."""
+    monkeypatch.setattr(builtin, "_loaded", None)
+
+
 async def test_packages_that_cannot_be_installed(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -162,12 +168,13 @@ async def test_packages_that_cannot_be_installed(
         await async_create_embedder(hass, settings_of(model_server, "builtin"))
 
 
+@pytest.mark.usefixtures("unloaded")
 async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer) -> None:
     one = await async_create_embedder(hass, settings_of(model_server, "builtin"))
     two = await async_create_embedder(hass, settings_of(model_server, "builtin"))
     assert one is not None
     assert two is not None
-    assert builtin._loaded is None or builtin._loaded() is None
+    assert builtin._loaded is None
     texts = ["Deckenlampe im Wohnzimmer", "garage door", "washing machine"]
     (lamp, door, washer), (asked,) = await asyncio.gather(
         one.async_embed(texts), two.async_embed(["ceiling light in the living room"])
@@ -185,6 +192,7 @@ async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer
     assert not model_server.requests
 
 
+@pytest.mark.usefixtures("unloaded")
 async def test_a_built_in_model_that_is_broken(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +203,7 @@ async def test_a_built_in_model_that_is_broken(
         await embedder.async_embed(["lamp"])
 
 
+@pytest.mark.usefixtures("unloaded")
 def test_no_garbage_is_collected_while_the_built_in_model_loads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A collection would look through all of Home Assistant, with the event loop waiting."""
     seen = []

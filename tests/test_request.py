@@ -68,12 +68,14 @@ async def test_place_and_person_are_known(hass: HomeAssistant, model_server: Mod
     dr.async_get(hass).async_update_device(device.id, area_id=kitchen.id)
     user = await hass.auth.async_create_user("Anna")
     await agent.say("Hello", device_id=device.id, context=Context(user_id=user.id))
+    await agent.say("Hello", context=Context(user_id=user.id))
     await agent.say("Hello")
-    spoken, written = (request.messages[-1]["content"] for request in model_server.chats)
+    spoken, written, automatic = (request.messages[-1]["content"] for request in model_server.chats)
     assert "Anna" in spoken
     assert "Kitchen, Ground floor" in spoken
     assert "by voice" in spoken
     assert "in writing" in written
+    assert "an automation" in automatic
     assert "Kitchen, Ground floor" not in written
 
 
