@@ -44,14 +44,18 @@ class MediaTool(HomeAgentTool):
         }
     )
 
+    def __init__(self) -> None:
+        """Know no player yet."""
+        self._able: set[str] = set()
+        """Players that could search once: some forget how while they are off, and the tools stay the same."""
+
     @override
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether there is a player that can look for something."""
-        return any(
-            (state := hass.states.get(record.entity_id)) is not None and _finds(state)
-            for record in house.entities.values()
-            if record.domain == DOMAIN
-        )
+        if self._able.isdisjoint(house.entities):
+            states = map(hass.states.get, house.derived("players", _players))
+            self._able = {state.entity_id for state in states if state is not None and _finds(state)}
+        return bool(self._able)
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -90,6 +94,11 @@ class MediaTool(HomeAgentTool):
         if others := found[1 : 1 + MAX_OTHERS]:
             told["others"] = [_told(item) for item in others]
         return told
+
+
+def _players(house: HouseSnapshot) -> list[str]:
+    """Return the players of a house."""
+    return [entity_id for entity_id, record in house.entities.items() if record.domain == DOMAIN]
 
 
 def _finds(state: State, needed: int = 0) -> bool:
