@@ -22,6 +22,8 @@ SEMANTIC_WEIGHT: Final = 0.3
 """Weight of a place in the ranking by meaning, against one in the ranking by words."""
 FOREIGN_WEIGHT: Final = 1.0
 """The same for a sentence in a language whose everyday words are not known here."""
+WISH_FACTOR: Final = 0.3
+"""What a sentence wishes for without naming it, the lists of everyday words know better than the embedders."""
 KEPT_BY_MEANING: Final = 3
 """The closest in meaning are among what is returned, however well others fit by words."""
 SEMANTIC_FACTOR: Final = 0.25
@@ -123,6 +125,8 @@ def _find(
         )
         closest = [key for _, key in close]
         weight = SEMANTIC_WEIGHT if language in index.worded else FOREIGN_WEIGHT
+        if explained != query:
+            weight *= WISH_FACTOR
         fused = fuse([(found, 1.0), (closest, weight)])
         reserved = closest[: min(KEPT_BY_MEANING, limit // 3)]
         kept = {*fused[: limit - len(reserved)], *reserved}
