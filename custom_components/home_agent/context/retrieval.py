@@ -23,7 +23,7 @@ SEMANTIC_WEIGHT: Final = 0.3
 FOREIGN_WEIGHT: Final = 1.0
 """The same for a sentence in a language whose everyday words are not known here."""
 WISH_FACTOR: Final = 0.3
-"""What a sentence wishes for without naming it, the lists of everyday words know better than the embedders."""
+"""For what is wished for without being named: the lists of everyday words know better than the embedders."""
 KEPT_BY_MEANING: Final = 3
 """The closest in meaning are among what is returned, however well others fit by words."""
 SEMANTIC_FACTOR: Final = 0.25
