@@ -56,7 +56,7 @@ class OutsideMixin(HomeAgentBaseEntity):
 
     def _cleaned(self, turn: Turn, lines: Sequence[str]) -> tuple[str, ...]:
         """Return lines without what is written to steer the model."""
-        cleaned = firewall.clean(list(lines))
+        cleaned = firewall.clean(list(lines), others=turn.calls.tools)
         if cleaned.found:
             turn.calls.taint()
             self.data.handler.report_injection(cleaned.found, turn.calls, "context")

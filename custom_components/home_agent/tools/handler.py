@@ -7,6 +7,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any, override
 
@@ -27,6 +28,7 @@ from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
 from ..safety.firewall.taint import comes_from_outside, has_text, is_suspicious
+from ..safety.firewall.tool_names import note_tools
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.redaction import UNPARSED, redacted, without_secrets
@@ -75,6 +77,7 @@ class ToolHandler(Guard):
         own = list(tools)
         self.tools = {tool.name: tool for tool in own}
         self._written = {tool.name: tool.pair for tool in own if isinstance(tool, ServiceTool)}
+        note_tools(self.tools)
 
     async def async_prepare(self) -> None:
         """Let the tools build what their first call would have to wait for."""
@@ -249,7 +252,8 @@ class ToolHandler(Guard):
         if not outside and not texts:
             return
         told = {key: result.data[key] for key in ("result", "error")}
-        cleaned = await self._hass.async_add_executor_job(firewall.clean, told, texts)
+        clean = partial(firewall.clean, told, texts, others=turn.tools)
+        cleaned = await self._hass.async_add_executor_job(clean)
         result.data.update(cleaned.value)
         if cleaned.found:
             self.report_injection(cleaned.found, turn, call.tool_name)

@@ -15,6 +15,7 @@ from ...memory.likeness import NEGATIONS
 from ...regex import lazy
 from .rules import CALLS, SQUASHED, TOKENS, rules_for
 from .text import Readable, spaced_out
+from .tool_names import named_calls
 
 MARK: Final = "[removed]"
 MAX_CHARS: Final = 20_000
@@ -61,12 +62,19 @@ type Span = tuple[int, int, str]
 """Where something stands, and by which rule."""
 
 
-def clean(value: Any, only: Collection[str] | None = None, *, short: int = SHORT) -> Cleaned:
+def clean(
+    value: Any,
+    only: Collection[str] | None = None,
+    *,
+    short: int = SHORT,
+    others: Collection[str] = (),
+) -> Cleaned:
     """Return a JSON value with its strings and keys cleaned; `only` limits that to these strings.
 
-    A text of up to `short` characters that reads like an order is one.
+    A text of up to `short` characters that reads like an order is one. `others` are names of tools that are
+    not the agents' own.
     """
-    cleaner = _Cleaner(only, short)
+    cleaner = _Cleaner(only, short, others)
     cleaned = cleaner.value(value)
     cleaned = cleaner.across(cleaned)
     return Cleaned(cleaned, cleaner.found)
@@ -75,8 +83,9 @@ def clean(value: Any, only: Collection[str] | None = None, *, short: int = SHORT
 class _Cleaner:
     """One pass over one value."""
 
-    def __init__(self, only: Collection[str] | None, short: int) -> None:
+    def __init__(self, only: Collection[str] | None, short: int, others: Collection[str]) -> None:
         """Start with nothing found."""
+        self._others = others
         self.found: list[Found] = []
         self._short = short
         self._only = None if only is None else frozenset(only)
@@ -111,9 +120,8 @@ class _Cleaner:
             return text
         whole = text[: max(0, self._left)]
         self._left -= len(text)
-        return self._without(whole, spans(whole, short=self._short)) + (
-            "" if len(whole) == len(text) else " …"
-        )
+        found = [*spans(whole, short=self._short), *_calls_of(whole, self._others)]
+        return self._without(whole, found) + ("" if len(whole) == len(text) else " …")
 
     def _without(self, text: str, found: Iterable[Span]) -> str:
         """Return a text without some parts."""
@@ -184,8 +192,16 @@ def _token_spans(text: str) -> list[Span]:
         stop = _PARAGRAPH_END.search(readable.text, marks[0].end()) if len(marks) == 1 else None
         end = stop.start() if stop else len(readable.text) if end < 0 else end
         found.append((*readable.written(marks[0].start(), max(end, last.end())), "template"))
-    found += [(*readable.written(*match.span()), "call") for match in CALLS.finditer(readable.text)]
-    return found
+    calls = (*CALLS.finditer(readable.text), *named_calls(readable.text))
+    return [*found, *((*readable.written(*match.span()), "call") for match in calls)]
+
+
+def _calls_of(text: str, names: Collection[str]) -> list[Span]:
+    """Return where a text names one of these tools."""
+    if not names:
+        return []
+    readable = Readable(text, markup=True)
+    return [(*readable.written(*match.span()), "call") for match in named_calls(readable.text, names)]
 
 
 def _sentence_spans(readable: Readable, *, seen: bool, short: bool) -> list[Span]:

@@ -50,13 +50,12 @@ CALLS: Final = lazy(
     r"[\"'](?:name|tool|function|tool_name|function_name|recipient_name|action)[\"']\s{0,4}:\s{0,4}[\"'][\w.:-]{1,64}"
     r"[\"'][^{}]{0,80}[\"'](?:arguments|parameters|args|params|input|action_input)[\"']\s{0,4}:"
     r"|[\"'](?:tool_calls?|function_call|tool_uses)[\"']\s{0,4}:"
-    r"|\b(?:ha_control|ha_query|store_memory|recall_memory|forget_memory|(?:get|update)_user_profile|search_web"
-    r"|query_external_llm|retrieve_knowledge|get_ha_entities|execute_tool|hassturno[nf]f?)\b"
+    r"|\b(?:execute_tool|hassturno[nf]f?)\b"
     r"|\b\w{2,40}\.\w{2,40}\((?=\s{0,4}[\"'{\w])[^()\n]{0,200}\)|\b[a-z]+_[a-z_]{2,40}\(\s{0,4}(?:\w{1,30}\s{0,4}=|[\"'{])"
     r"|\b(?:lock\.(?:unlock|open|lock)|alarm_control_panel\.\w{2,40}|cover\.\w{2,40}|valve\.\w{2,40}|script\.\w{2,40}"
     r"|scene\.\w{2,40}|shell_command\.?\w{0,40}|homeassistant\.\w{2,40}|lock\.\w{2,40}|(?:action|service):\s{0,4}\w+\.\w+)\b"
 )
-"""Calls of tools and services, however they are written."""
+"""Calls of services and functions, however they are written; `tool_names.py` knows the tools by name."""
 
 SQUASHED: Final = lazy(
     r"ignore(?:all|any|the|your)?(?:previous|prior|above|earlier)|(?:previous|prior)instructions|systemprompt"

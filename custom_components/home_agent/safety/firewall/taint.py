@@ -94,14 +94,16 @@ _NO_TEXT: Final = lazy(r"[\d\s:.,+%°TZ/-]*")
 def comes_from_outside(tool: llm.Tool) -> bool:
     """Return whether what a tool of another API answers may have been written outside.
 
-    Intents answer with names of the house, and the clock with the time; of others nobody knows.
+    Intents answer with names of the house, and Home Assistant's own clock with the time; of others nobody
+    knows. A name says nothing of where a tool comes from, its class does.
     """
     while isinstance(inner := getattr(tool, "tool", None), llm.Tool):
         tool = inner
-    return not isinstance(tool, llm.IntentTool) and tool.name not in OWN_ANSWERS
+    return not isinstance(tool, llm.IntentTool) and type(tool).__module__ != CLOCK
 
 
-OWN_ANSWERS: Final = frozenset({"GetDateTime"})
+CLOCK: Final = "homeassistant.components.llm.llm"
+"""Where Home Assistant defines the tools that every API has: the clock, and nothing else."""
 
 
 def has_text(result: Any) -> bool:
