@@ -2,12 +2,14 @@
 
 import json
 
+import pytest
+
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.setup import async_setup_component
 
 from .agent import async_add_agent, speech
-from .homes import build_home
+from .homes import build_home, expose
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
 
@@ -69,3 +71,53 @@ async def test_all_that_a_sentence_asks_for_reach_the_model(
     told = {line.split()[0].rstrip(":") for line in newest.splitlines() if line}
     assert set(blinds) <= told
     assert '"Kitchen Blind" in "Kitchen"' in newest
+
+
+LAMPS = 5000
+
+
+async def test_what_just_changed_is_found_before_the_index_is_ready(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence right after thousands of changes does not wait for the whole index, and misses nothing."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    kitchen = build_home(hass, 200).areas[1]
+    agent = await async_add_agent(hass, model_server)
+    await agent.say("Hello")
+    monkeypatch.setattr("custom_components.home_agent.context.index_cache.PATIENCE", 0)
+    registry = er.async_get(hass)
+    lamps: list[str] = []
+
+    async def told_beside(sentence: str) -> str:
+        model_server.clear()
+        await agent.say(sentence)
+        return str(model_server.chats[0].messages[-1]["content"])
+
+    for number in range(LAMPS):  # added
+        lamp = registry.async_get_or_create(
+            "light", "test", f"lamp {number}", original_name=f"Lamp Number {number}"
+        )
+        lamps.append(lamp.entity_id)
+        hass.states.async_set(lamp.entity_id, "off", {"friendly_name": lamp.original_name})
+        expose(hass, lamp.entity_id, exposed=number % 2 == 1)
+    assert lamps[4993] in await told_beside("Turn on lamp number 4993")
+    assert "light.kitchen_light" in await told_beside("Turn on the kitchen light")
+
+    for lamp_id in lamps[::2]:
+        expose(hass, lamp_id)
+    assert lamps[4992] in await told_beside("Turn on lamp number 4992")
+
+    for number, lamp_id in enumerate(lamps):
+        registry.async_update_entity(lamp_id, name=f"Chandelier {number}")
+        hass.states.async_set(lamp_id, "off", {"friendly_name": f"Chandelier {number}"})
+    assert lamps[4991] in await told_beside("Turn on chandelier 4991")
+
+    for lamp_id in lamps:
+        registry.async_update_entity(lamp_id, area_id=kitchen)
+    assert f'{lamps[4990]} "Chandelier 4990" in "Kitchen"' in await told_beside("Turn on chandelier 4990")
+
+    ar.async_get(hass).async_update(kitchen, name="Scullery")
+    assert f'{lamps[4989]} "Chandelier 4989" in "Scullery"' in await told_beside(
+        "Turn on chandelier 4989 in the scullery"
+    )

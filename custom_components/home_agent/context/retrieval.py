@@ -1,21 +1,17 @@
 """Finds the entities that a sentence is about: by words, by meaning where known, by place and kind."""
 
-import asyncio
 from collections.abc import MutableMapping, Sequence
 from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
 
-from ..knowledge.class_words import async_class_words, known_language
+from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..vector.fusion import fuse
 from .groups import find_group
 from .house_index import HouseIndex
+from .index_cache import IndexCache
 
-MAX_INDEXES: Final = 4
-"""Indexes kept, one for each set of languages."""
-PATIENCE: Final = 0.25
-"""Seconds to wait for a new index while an older one could answer."""
 MANY: Final = 60
 """Entities returned where a sentence means many at once, whatever the limit."""
 SEMANTIC_WEIGHT: Final = 0.3
@@ -28,45 +24,6 @@ KEPT_BY_MEANING: Final = 3
 """The closest in meaning are among what is returned, however well others fit by words."""
 SEMANTIC_FACTOR: Final = 0.25
 """Power of place and kind in the ranking by meaning, where scores lie closer together."""
-
-
-class IndexCache:
-    """Indexes of one house; what takes long is built off the event loop, and an old one serves meanwhile."""
-
-    def __init__(self) -> None:
-        """Start empty."""
-        self._built: dict[Sequence[str], HouseIndex] = {}
-        self._building: dict[Sequence[str], asyncio.Task[HouseIndex]] = {}
-
-    async def async_get(
-        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
-    ) -> HouseIndex:
-        """Return the index of this snapshot, or of an earlier one while that takes long."""
-        built = self._built.get(languages)
-        if built is not None and (built.house is house or built.update(house)):
-            return built
-        task = self._building.get(languages)
-        if task is None or task.done():
-            task = self._building[languages] = hass.async_create_background_task(
-                self._async_build(hass, house, languages), "home_agent word index", eager_start=True
-            )
-        if built is None:
-            return await asyncio.shield(task)
-        await asyncio.wait([task], timeout=PATIENCE)
-        return self._built[languages]
-
-    async def _async_build(
-        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
-    ) -> HouseIndex:
-        """Build an index and keep it."""
-        class_words = await async_class_words(hass, house, languages)
-        index = await hass.async_add_executor_job(HouseIndex, house, class_words, languages)
-        self._built.pop(languages, None)
-        while len(self._built) >= MAX_INDEXES:
-            del self._built[next(iter(self._built))]
-        self._built[languages] = index
-        self._building.pop(languages, None)
-        return index
 
 
 async def async_retrieve(
@@ -92,9 +49,13 @@ async def async_retrieve(
     spoken = known_language(language or hass.config.language)
     languages = tuple(dict.fromkeys((known_language(hass.config.language), "en", spoken)))
     cache = house.carried.setdefault(IndexCache, IndexCache())
-    index = await cast(IndexCache, cache).async_get(hass, house, languages)
-    noted = {} if scores is None else scores
-    ids = _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
+    indexes = await cast(IndexCache, cache).async_get(hass, house, languages, query)
+    noted: MutableMapping[str, float] = {} if scores is None else scores
+    rankings = [
+        _find(index, query, limit, area_id, language=spoken, cut=cut, semantic=semantic, scores=noted)
+        for index in indexes
+    ]
+    ids = rankings[0] if len(rankings) == 1 else fuse([(ranking, 1.0) for ranking in rankings])
     found = (house.entities.get(entity_id) for entity_id in ids)
     return [record for record in found if record is not None and is_exposed(hass, record.entity_id)]
 

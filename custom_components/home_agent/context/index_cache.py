@@ -1,0 +1,116 @@
+"""Keeps the word index of a house current, and searches what changed directly while that takes long."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import nlargest
+from typing import Final
+
+from homeassistant.core import HomeAssistant
+
+from ..knowledge.class_words import async_class_words
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..vector.text import words
+from .house_index import HouseIndex
+
+MAX_INDEXES: Final = 4
+"""Indexes kept, one for each set of languages."""
+PATIENCE: Final = 0.25
+"""Seconds to wait for the index of the newest snapshot before its changes are looked through directly."""
+MAX_RECENT: Final = 60
+"""Changed entities that are indexed at once for a sentence, those that share most words with it."""
+
+
+class IndexCache:
+    """Indexes of one house. An index of thousands of entities takes a second or more in a worker thread."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self._built: dict[Sequence[str], HouseIndex] = {}
+        self._building: dict[Sequence[str], asyncio.Task[HouseIndex]] = {}
+
+    async def async_get(
+        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...], query: str
+    ) -> tuple[HouseIndex, ...]:
+        """Return the indexes to search for a query, the most current one first.
+
+        Usually that is one, which knows the whole snapshot. While it is being built there are two: a small
+        one of the changed entities that share a word with the query, and the one of an earlier snapshot.
+        """
+        if index := self._current(house, languages):
+            return (index,)
+        task = self._building.get(languages)
+        if task is None or task.done():
+            task = self._building[languages] = hass.async_create_background_task(
+                self._async_build(hass, house, languages), "home_agent word index", eager_start=True
+            )
+        await asyncio.wait([task], timeout=PATIENCE)
+        if index := self._current(house, languages):
+            return (index,)
+        earlier = self._built.get(languages)
+        known = None if earlier is None else earlier.house
+        class_words = await async_class_words(hass, house, languages)
+        recent = await hass.async_add_executor_job(
+            lambda: HouseIndex(_recent(house, known, query), class_words, languages)
+        )
+        return (recent,) if earlier is None else (recent, earlier)
+
+    def _current(self, house: HouseSnapshot, languages: tuple[str, ...]) -> HouseIndex | None:
+        """Return the index of this snapshot, if there is one or an earlier one needs few changes."""
+        built = self._built.get(languages)
+        if built is not None and (built.house is house or built.update(house)):
+            return built
+        return None
+
+    async def _async_build(
+        self, hass: HomeAssistant, house: HouseSnapshot, languages: tuple[str, ...]
+    ) -> HouseIndex:
+        """Build an index and keep it."""
+        class_words = await async_class_words(hass, house, languages)
+        index = await hass.async_add_executor_job(HouseIndex, house, class_words, languages)
+        self._built.pop(languages, None)
+        while len(self._built) >= MAX_INDEXES:
+            del self._built[next(iter(self._built))]
+        self._built[languages] = index
+        self._building.pop(languages, None)
+        return index
+
+
+def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> HouseSnapshot:
+    """Return the part of a house that changed since an earlier snapshot and that a query may be about."""
+    said = set(words(query))
+    everywhere: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
+    places = {
+        place_id: frozenset(word for name in (place.name, *place.aliases) for word in words(name))
+        for place_id, place in everywhere
+    }
+
+    def shared(record: EntityRecord) -> int:
+        """Return how many words of the query an entity, its room or its floor is called by."""
+        own = {word for name in (record.name, *record.aliases, record.object_id) for word in words(name)}
+        where = places.get(record.area_id or "", frozenset()) | places.get(record.floor_id or "", frozenset())
+        return len(said & (own | where))
+
+    counted = ((shared(record), record) for record in _changed(house, earlier))
+    best = nlargest(MAX_RECENT, (pair for pair in counted if pair[0]), key=lambda pair: pair[0])
+    return HouseSnapshot(
+        entities={record.entity_id: record for _, record in best}, areas=house.areas, floors=house.floors
+    )
+
+
+def _changed(house: HouseSnapshot, earlier: HouseSnapshot | None) -> Iterator[EntityRecord]:
+    """Yield the entities that are new or different, and those whose room or floor is."""
+    if earlier is None:
+        yield from house.entities.values()
+        return
+    moved = {*_differing(house.areas, earlier.areas), *_differing(house.floors, earlier.floors)}
+    for entity_id, record in house.entities.items():
+        before = earlier.entities.get(entity_id)
+        if (record is not before and record != before) or not moved.isdisjoint(
+            (record.area_id, record.floor_id)
+        ):
+            yield record
+
+
+def _differing[T](new: Mapping[str, T], old: Mapping[str, T]) -> Iterable[str]:
+    """Return the keys whose value is new or different."""
+    return (key for key, value in new.items() if old.get(key) != value)
