@@ -22,6 +22,7 @@ from homeassistant.config_entries import ConfigSubentryData
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.helpers import entity_registry as er, frame
 from homeassistant.setup import async_setup_component
+from scripts.lib.running import free_port
 from tests.homes import BuiltHome, build_home
 
 UNLIMITED = 100_000
@@ -96,9 +97,10 @@ async def running_hass() -> AsyncGenerator[HomeAssistant]:
             frame.async_setup(hass)
             hass.data.pop(loader.DATA_CUSTOM_COMPONENTS, None)
             (Path(folder) / "custom_components").symlink_to(ROOT / "custom_components")
+            web = {"http": {"server_host": "127.0.0.1", "server_port": free_port()}}
             with resolver:
-                for component in ("homeassistant", "intent", "conversation", "ai_task"):
-                    assert await async_setup_component(hass, component, {})
+                for component in ("homeassistant", "http", "intent", "conversation", "ai_task"):
+                    assert await async_setup_component(hass, component, web)
                 try:
                     yield hass
                 finally:

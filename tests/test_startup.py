@@ -14,6 +14,7 @@ import pytest
 from custom_components import home_agent
 from custom_components.home_agent import regex
 from custom_components.home_agent.regex import compile_all, lazy
+from homeassistant.const import SERVER_PORT
 from homeassistant.core import HomeAssistant
 
 from .agent import async_add_agent
@@ -118,7 +119,7 @@ async def main(url, options):
         await hass.async_block_till_done(wait_background_tasks=True)
         await hass.config_entries.async_unload(entry.entry_id)
     loaded = [name for name in sys.modules if name.startswith("custom_components.home_agent.")]
-    print(json.dumps({"loaded": loaded, "blocking": blocking}))
+    print(json.dumps({"loaded": loaded, "blocking": blocking, "port": hass.http.server_port}))
 
 asyncio.run(main(*sys.argv[1:]))
 """
@@ -159,7 +160,10 @@ EVERYTHING = {
 
 
 async def _start(url: str, **options: object) -> tuple[set[str], list[str]]:
-    """Return what a new Home Assistant has loaded of us, and what of it with the event loop waiting."""
+    """Return which of our modules a new Home Assistant has loaded, and which while the event loop waited.
+
+    It must start beside a Home Assistant that is in use on the same machine.
+    """
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         *("-c", STARTS, url, json.dumps(options)),
@@ -171,6 +175,7 @@ async def _start(url: str, **options: object) -> tuple[set[str], list[str]]:
     out, err = await process.communicate()
     assert process.returncode == 0, err.decode()[-2000:]
     told = json.loads(out.splitlines()[-1])
+    assert told["port"] != SERVER_PORT
     return {name.removeprefix("custom_components.home_agent.") for name in told["loaded"]}, told["blocking"]
 
 
