@@ -169,7 +169,8 @@ async def test_address_is_completed(
 
 async def test_keyless_server_gets_no_key(hass: HomeAssistant, model_server: ModelServer) -> None:
     await start(hass, {"llm_base_url": model_server.url, "llm_api_key": "  "})
-    assert all("authorization" not in request.headers for request in model_server.requests)
+    assert [request.path for request in model_server.requests if "authorization" in request.headers] == []
+    assert "/v1/models" in [request.path for request in model_server.requests]
 
 
 @pytest.mark.parametrize("dialect", ["auto", "ollama"])

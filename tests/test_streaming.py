@@ -378,7 +378,7 @@ class TestModelsThatBeginInsideAThought:
         turn = start_turn(other, "Is the light on?", listener, **VOICE)
         await listener.until(lambda: listener.text == "It is")
         reply.release.set()
-        await turn
+        assert speech(await turn) == listener.text == "It is on."
 
 
 async def test_a_service_is_called_once_although_the_stream_breaks(
