@@ -28,6 +28,7 @@ from homeassistant.setup import async_setup_component
 from .agent import async_add_agent, async_agent
 from .custom_tools import async_reload, async_write, reported
 from .servers.model_server import ModelServer
+from .servers.replies import status
 from .suggested import COFFEE, Home, async_home, habit
 
 TRANSLATIONS = Path(const.__file__).parent / "translations" / "en.json"
@@ -244,6 +245,10 @@ class TestSuggestions:
 async def test_a_model_that_is_gone(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:
     """The click opens the form of the server; the issue goes when the agent has a model again."""
     model_server.models = ["new-model", "other"]
+    model_server.on(
+        lambda request: request.is_chat and request.json["model"] == "test-model",
+        status(404, "model 'test-model' not found"),
+    )
     agent = await async_agent(hass, model_server)
     screen = await dialog()
     opened = await screen.mend(only(hass, "model_missing"))
@@ -418,7 +423,7 @@ async def test_each_issue_has_its_dialog(hass: HomeAssistant) -> None:
 
 async def test_an_agent_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What was said of it goes with it."""
-    model_server.models = ["other"]
+    model_server.default = status(404, "model 'test-model' not found")
     agent = await async_agent(hass, model_server)
     assert len(issues(hass, "model_missing")) == 1
     await hass.config_entries.async_remove(agent.entry.entry_id)

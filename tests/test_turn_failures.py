@@ -155,19 +155,6 @@ async def test_a_refused_key(hass: HomeAssistant, model_server: ModelServer) -> 
     assert flow["context"]["source"] == SOURCE_REAUTH
 
 
-@pytest.mark.parametrize(
-    ("fault", "state"), [(status(401, "no"), "setup_error"), (status(503, "starting"), "setup_retry")]
-)
-async def test_health_at_start(
-    hass: HomeAssistant, model_server: ModelServer, fault: Reply, state: str
-) -> None:
-    """An entry whose server does not answer is tried again; one whose key is refused asks for another."""
-    agent = await async_agent(hass, model_server)
-    model_server.on(lambda request: request.path.endswith("/models"), fault)
-    await hass.config_entries.async_reload(agent.entry.entry_id)
-    assert agent.entry.state.value == state
-
-
 async def test_two_people_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Turns that overlap do not mix."""
     agent = await async_agent(hass, model_server)

@@ -5,7 +5,6 @@ from typing import Any
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
-from homeassistant.exceptions import ConfigEntryAuthFailed, ConfigEntryError, ConfigEntryNotReady
 from homeassistant.helpers.event import async_call_later, async_track_time_interval
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
@@ -22,7 +21,6 @@ from .const import (
     CONF_MEMORY_CLEANUP,
     CONF_MEMORY_EXTRACTION,
     CONF_MEMORY_EXTRACTION_LLM,
-    CONF_MODEL,
     CONF_NOTIFY_TARGETS,
     CONF_SESSION_PERSISTENCE,
     CONF_SESSION_TIMEOUT,
@@ -32,10 +30,8 @@ from .const import (
     EXTRACTION_EXTERNAL,
 )
 from .conversation_log import ConversationLog
-from .errors import AuthenticationError
 from .events import EventEmitter
 from .history import ConversationHistoryManager
-from .inference.errors import ErrorKind, ModelServerError
 from .issues import report, withdraw, withdraw_all
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
@@ -52,9 +48,10 @@ from .parts import async_load_parts, async_part, shows_panel, speaks_up
 from .pipelines import async_watch_pipelines
 from .proactive.book import ProactiveStore
 from .regex import compile_all
-from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, SharedData
+from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
+from .server_watch import ServerWatch
 from .services import async_setup_services
 from .services.reload import async_load_custom_tools
 from .sessions import ConversationSessionManager
@@ -69,9 +66,6 @@ PLATFORMS = (Platform.AI_TASK, Platform.BUTTON, Platform.CONVERSATION, Platform.
 
 CALM_SECONDS = 20
 """How long registries have to be quiet before the prompt is read ahead again."""
-
-LISTLESS = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND})
-"""Answers of servers that are there but keep no list of models."""
 
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
@@ -110,15 +104,9 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Set up one agent: reach its model server, then start its entities."""
+    """Set up one agent. Its model server is asked beside that: much of an agent works without it."""
     await async_load_parts(hass, settings_of(entry))
-    try:
-        data = entry.runtime_data = build(hass, entry)
-        models = await _async_models(data)
-    except AuthenticationError as err:
-        raise ConfigEntryAuthFailed(str(err)) from err
-    except ModelServerError as err:
-        raise _setup_error(err) from err
+    data = entry.runtime_data = build(hass, entry)
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
     data.shared.sessions.set_persistence(entry.entry_id, data.settings[CONF_SESSION_PERSISTENCE])
     await data.library.async_load()
@@ -132,10 +120,10 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         entry.async_on_unload(telegram.TelegramBridge(hass, entry).async_start())
     await _async_show_panel(hass, entry)
     async_register_own_api(hass, entry)
-    _report_model(hass, entry, models)
     _report_extraction(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     hass.async_add_executor_job(compile_all)
+    entry.async_on_unload(ServerWatch(hass, entry).async_start())
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 
     _tidy_regularly(hass, entry)
@@ -255,41 +243,6 @@ def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CAL
     return end
 
 
-async def _async_models(data: HomeAgentData) -> list[str]:
-    """Return what the server offers; nothing where it keeps no list.
-
-    Raises ModelServerError if neither the server nor its fallback can be reached.
-    """
-    router = data.router
-    try:
-        return await router.primary.list_models()
-    except ModelServerError as err:
-        if err.kind in LISTLESS:
-            return []
-        if router.fallback is None or err.kind is ErrorKind.AUTH:
-            raise
-    await router.fallback.list_models()
-    return []
-
-
-def _report_model(hass: HomeAssistant, entry: HomeAgentConfigEntry, models: list[str]) -> None:
-    """Raise a repair issue for a model that the server does not have, or take it back."""
-    model = entry.data[CONF_MODEL]
-    issue_id = f"model_missing_{entry.entry_id}"
-    if not models or model in models:
-        withdraw(hass, issue_id)
-        return
-    report(
-        hass,
-        issue_id,
-        "model_missing",
-        fix={"entry_id": entry.entry_id},
-        title=entry.title,
-        model=model,
-        models=", ".join(models[:10]),
-    )
-
-
 @callback
 def _report_extraction(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Raise a repair issue where an external model was to note what is remembered and is switched off."""
@@ -300,17 +253,6 @@ def _report_extraction(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None
         withdraw(hass, issue_id)
         return
     report(hass, issue_id, "extraction_llm_off", fix={"entry_id": entry.entry_id}, title=entry.title)
-
-
-def _setup_error(err: ModelServerError) -> ConfigEntryError | ConfigEntryNotReady | ConfigEntryAuthFailed:
-    """Return the failure of a first request in the form that Home Assistant acts on."""
-    if err.kind is ErrorKind.AUTH:
-        return ConfigEntryAuthFailed(translation_domain=DOMAIN, translation_key="llm_authentication")
-    return ConfigEntryNotReady(
-        translation_domain=DOMAIN,
-        translation_key="server_not_ready",
-        translation_placeholders={"error": err.detail},
-    )
 
 
 async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:

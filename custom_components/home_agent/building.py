@@ -188,7 +188,7 @@ class _Parts:
     @cached_property
     def embedded(self) -> Disclosure:
         """What the embedding server may be told."""
-        return embedder_disclosure(self._hass, self.settings, self.data_policy)
+        return embedder_disclosure(self.settings, self.data_policy)
 
     @cached_property
     def memories(self) -> Memories:

@@ -53,14 +53,13 @@ _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "tra
 
 @callback
 def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
-    """Return the server of an entry, with its key rendered.
-
-    Raises AuthenticationError if the key is a template that does not render.
-    """
+    """Return the server of an entry, with its key rendered; it says so where that is not possible."""
+    api_key, unusable = _rendered(hass, settings.get(CONF_API_KEY))
     return Endpoint(
         base_url=settings[CONF_BASE_URL],
         model=settings[CONF_MODEL],
-        api_key=render_key(hass, settings.get(CONF_API_KEY)),
+        api_key=api_key,
+        unusable=unusable,
         headers=parse_headers(settings.get(CONF_PROXY_HEADERS)),
         dialect=settings.get(CONF_DIALECT, "auto"),
         api_version=settings.get(CONF_AZURE_API_VERSION),
@@ -72,10 +71,12 @@ def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpo
     """Return the server that is asked while the first one is down; None where there is none."""
     if not settings.get(CONF_FALLBACK_BASE_URL) or not settings.get(CONF_FALLBACK_MODEL):
         return None
+    api_key, unusable = _rendered(hass, settings.get(CONF_FALLBACK_API_KEY))
     return Endpoint(
         base_url=settings[CONF_FALLBACK_BASE_URL],
         model=settings[CONF_FALLBACK_MODEL],
-        api_key=render_key(hass, settings.get(CONF_FALLBACK_API_KEY)),
+        api_key=api_key,
+        unusable=unusable,
     )
 
 
@@ -86,10 +87,12 @@ def external_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpo
         return None
     if not settings.get(CONF_EXTERNAL_BASE_URL) or not settings.get(CONF_EXTERNAL_MODEL):
         return None
+    api_key, unusable = _rendered(hass, settings.get(CONF_EXTERNAL_API_KEY))
     return Endpoint(
         base_url=settings[CONF_EXTERNAL_BASE_URL],
         model=settings[CONF_EXTERNAL_MODEL],
-        api_key=render_key(hass, settings.get(CONF_EXTERNAL_API_KEY)),
+        api_key=api_key,
+        unusable=unusable,
     )
 
 
@@ -101,9 +104,11 @@ def embedding_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endp
     template that does not render.
     """
     own = endpoint(hass, settings)
-    address = settings.get(CONF_EMBEDDING_BASE_URL) or own.base_url
+    address = embedding_address(settings)
     key = render_key(hass, settings.get(CONF_EMBEDDING_API_KEY))
     same = address == own.base_url
+    if same and not key and own.unusable:
+        raise AuthenticationError(own.unusable)
     azure = same and own.dialect == Dialect.AZURE
     return Endpoint(
         base_url=address,
@@ -113,6 +118,11 @@ def embedding_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endp
         dialect=own.dialect if azure else settings[CONF_EMBEDDING_PROVIDER],
         api_version=own.api_version if azure else None,
     )
+
+
+def embedding_address(settings: Mapping[str, Any]) -> str:
+    """Return the address of the server that embeds texts."""
+    return str(settings.get(CONF_EMBEDDING_BASE_URL) or settings[CONF_BASE_URL])
 
 
 def is_cloud(url: str) -> bool:
@@ -191,3 +201,12 @@ def render_key(hass: HomeAssistant, value: str | None) -> str:
         return str(Template(key, hass).async_render(parse_result=False)).strip()
     except TemplateError as err:
         raise AuthenticationError("The template of the API key cannot be rendered: check it") from err
+
+
+@callback
+def _rendered(hass: HomeAssistant, value: str | None) -> tuple[str, str]:
+    """Return a key, and why it cannot be used where it does not render."""
+    try:
+        return render_key(hass, value), ""
+    except AuthenticationError as err:
+        return "", err.detail

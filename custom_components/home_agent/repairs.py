@@ -213,6 +213,7 @@ FIXES: Final[Mapping[str, Fix]] = {
     "model_missing": _async_reconfigure,
     "prefer_local_bypass": _async_end_bypass,
     "prompt_template_invalid": partial(_async_open_options, page="prompt"),
+    "server_unavailable": _async_reconfigure,
     "store_unreadable": _async_delete,
     "vector_store_refused": _OPEN_VECTOR_STORE,
     "vector_store_unavailable": _OPEN_VECTOR_STORE,

@@ -34,7 +34,7 @@ from ..const import (
 )
 from ..context.compression import Draft
 from ..context.manager import AssembledContext
-from ..errors import AuthenticationError, HomeAgentError, LLMError
+from ..errors import HomeAgentError, LLMError
 from ..history_turns import kept_at_home
 from ..knowledge.speaker import Surface
 from ..safety.disclosure import AT_HOME
@@ -105,7 +105,7 @@ class HomeAgent(
         self._check_rate(turn)
         if await self._async_settle(turn):
             return
-        if self.settings[CONF_LOCAL_FIRST] and await self._async_try_locally(turn):
+        if self._tries_locally_first and await self._async_try_locally(turn):
             return
         await self._async_gather(turn)
         try:
@@ -116,6 +116,15 @@ class HomeAgent(
             return
         if not await self._async_ask(turn):
             await self._async_ensure_words(turn)
+
+    @property
+    def _tries_locally_first(self) -> bool:
+        """Return whether the built-in sentences come before the model: by option, or while it is down.
+
+        A server that is switched off lets a request wait for many seconds.
+        """
+        alone = self.router.fallback is None and self.router.primary_rests
+        return self.settings[CONF_LOCAL_FIRST] or (alone and self.settings[CONF_LOCAL_FALLBACK])
 
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
@@ -309,8 +318,6 @@ class HomeAgent(
         await async_say(turn, self.entity_id, sentence)
         response = intent.IntentResponse(language=turn.language)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
-        if isinstance(err, AuthenticationError):
-            self.entry.async_start_reauth(self.hass)
         self._keep(turn, err=err)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False

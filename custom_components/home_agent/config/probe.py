@@ -13,7 +13,7 @@ from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
 from ..connection import endpoint
 from ..const import CONF_MODEL
-from ..errors import AuthenticationError, InvalidInput
+from ..errors import InvalidInput
 from ..inference.client import ModelClient
 from ..inference.dialects import address
 from ..inference.errors import ErrorKind, ModelServerError
@@ -64,10 +64,9 @@ class Server:
 @callback
 def typed_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
     """Return the server that a form describes; raise InvalidInput for what cannot be sent."""
-    try:
-        typed = endpoint(hass, {CONF_MODEL: "", **settings})
-    except AuthenticationError as err:
-        raise InvalidInput("invalid_key_template") from err
+    typed = endpoint(hass, {CONF_MODEL: "", **settings})
+    if typed.unusable:
+        raise InvalidInput("invalid_key_template")
     if not (typed.api_key.isascii() and typed.api_key.isprintable()):
         raise InvalidInput("invalid_key")
     return typed

@@ -113,7 +113,9 @@ class ModelClient:
         return vectors
 
     async def wire(self) -> Wire:
-        """Return the dialect of the server, found out once."""
+        """Return the dialect of the server, found out once. Raises ModelServerError."""
+        if self.endpoint.unusable:
+            raise ModelServerError(ErrorKind.AUTH, self.endpoint.unusable)
         if self.endpoint.dialect != "auto":
             return _call(_named, self.endpoint.dialect)
         known = self.capabilities.dialect(self.endpoint.base_url)

@@ -24,6 +24,8 @@ class Endpoint:
     headers: Mapping[str, str] = field(default_factory=dict, repr=False, hash=False)
     dialect: str = "auto"
     api_version: str | None = None
+    unusable: str = ""
+    """Why nothing may be sent, where the key cannot be made."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -19,6 +19,9 @@ type Build = Callable[[str], ChatRequest | None]
 """Makes the request for a model, "primary" or "fallback", the moment it is asked; None where this one must
 not be asked. What each may be told, and how much it takes, differs."""
 
+type Heard = Callable[[str, ModelServerError | None], None]
+"""Told which model has answered, or how it failed."""
+
 
 class Router:
     """Asks the primary model; when it is down before it says anything, the fallback.
@@ -38,6 +41,7 @@ class Router:
         self.primary = primary
         self.fallback = fallback
         self.last_used = PRIMARY
+        self.heard: Heard | None = None
         self._clock = clock
         self._resting_until = float("-inf")
 
@@ -50,6 +54,14 @@ class Router:
     def expected(self) -> str:
         """Return which model the next request goes to first."""
         return self._order()[0][0]
+
+    def note_down(self) -> None:
+        """Ask the primary model last until its server answers."""
+        self._resting_until = float("inf")
+
+    def note_back(self) -> None:
+        """Ask the primary model first again: its server answers."""
+        self._resting_until = float("-inf")
 
     async def stream(self, build: Build) -> AsyncGenerator[Delta]:
         """Yield the answer of the first model that gives one. Raises ModelServerError."""
@@ -103,13 +115,17 @@ class Router:
         """Note who answered; a primary that does is up."""
         self.last_used = name
         if name == PRIMARY:
-            self._resting_until = float("-inf")
+            self.note_back()
+        if self.heard is not None:
+            self.heard(name, None)
 
     def _failed(self, name: str, err: ModelServerError) -> None:
         """Let a primary that is down rest, as long as it asks for."""
         if name == PRIMARY and err.kind in _DOWN:
             rest = REST_SECONDS if err.retry_after is None else err.retry_after
-            self._resting_until = self._clock() + min(rest, LONGEST_REST)
+            self._resting_until = max(self._resting_until, self._clock() + min(rest, LONGEST_REST))
+        if self.heard is not None:
+            self.heard(name, err)
 
 
 def _nobody() -> ModelServerError:

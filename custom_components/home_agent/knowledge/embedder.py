@@ -7,7 +7,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.requirements import RequirementsNotFound, async_process_requirements
 
-from ..connection import embedding_endpoint
+from ..connection import embedding_address, embedding_endpoint
 from ..const import (
     CONF_EMBEDDING_KEEP_ALIVE,
     CONF_EMBEDDING_PROVIDER,
@@ -93,8 +93,8 @@ async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]
     return CachedEmbedder(make(hass, settings))
 
 
-def embedder_disclosure(hass: HomeAssistant, settings: Mapping[str, Any], policy: DataPolicy) -> Disclosure:
+def embedder_disclosure(settings: Mapping[str, Any], policy: DataPolicy) -> Disclosure:
     """Return what the server that embeds texts may be told."""
     if settings[CONF_EMBEDDING_PROVIDER] in (EMBEDDING_NONE, EMBEDDING_BUILTIN):
         return AT_HOME
-    return policy.of_address(embedding_endpoint(hass, settings).base_url)
+    return policy.of_address(embedding_address(settings))

@@ -1,0 +1,196 @@
+"""The model server as the agent finds it: an agent runs without its server, and the household is told."""
+
+import asyncio
+from datetime import datetime
+from typing import Final
+
+from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers.event import async_call_later
+
+from .connection import endpoint
+from .const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, LOGGER
+from .inference.errors import ErrorKind, ModelServerError, scrub
+from .inference.models import ChatRequest
+from .inference.router import PRIMARY
+from .issues import report, withdraw
+from .runtime import HomeAgentConfigEntry
+
+FIRST_PAUSE: Final = 5.0
+"""Seconds before the server is asked a second time; each further pause is twice as long."""
+LONGEST_PAUSE: Final = 60.0
+LIST_SECONDS: Final = 20.0
+MAX_NAMED: Final = 10
+_THERE: Final = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND, ErrorKind.RATE_LIMIT})
+"""How servers answer that are there, but keep no list of models or do not give it now."""
+_GONE: Final = frozenset({ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE})
+_NOTHING: Final = {"role": "user", "content": "."}
+
+
+class ServerWatch:
+    """Asks the server for its models in the background, again and again while it does not answer."""
+
+    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+        """Take the agent."""
+        self._hass = hass
+        self._entry = entry
+        self._router = entry.runtime_data.router
+        self._down = f"server_unavailable_{entry.entry_id}"
+        self._missing = f"model_missing_{entry.entry_id}"
+        self._models: list[str] = []
+        self._pause = FIRST_PAUSE
+        self._asking = False
+        self._was_down = False
+        self._cancel: CALLBACK_TYPE | None = None
+
+    @callback
+    def async_start(self) -> CALLBACK_TYPE:
+        """Ask now, and listen to what turns find out; return how to stop."""
+        self._router.heard = self._hear
+        self._ask()
+        return self._stop
+
+    @callback
+    def _stop(self) -> None:
+        """Ask no more; nothing is known of a server that nobody asks."""
+        self._router.heard = None
+        self._end_pause()
+        withdraw(self._hass, self._down)
+
+    @callback
+    def _hear(self, name: str, err: ModelServerError | None) -> None:
+        """Take notice of what a request to a model has found out."""
+        if name != PRIMARY:
+            return
+        if err is None:
+            withdraw(self._hass, self._missing)
+            self._answered()
+        elif err.kind is ErrorKind.AUTH:
+            self._failed(err)
+        elif err.kind is ErrorKind.MODEL_NOT_FOUND:
+            self._report_model()
+        elif err.kind in _GONE and self._cancel is None:
+            self._ask()
+
+    @callback
+    def _ask(self, _now: datetime | None = None) -> None:
+        """Ask in the background, unless that is being done."""
+        self._cancel = None
+        if not self._asking:
+            self._asking = True
+            task = self._async_ask()
+            self._entry.async_create_background_task(self._hass, task, "home_agent model server")
+
+    async def _async_ask(self) -> None:
+        """Ask the server for its models, and it for ours where it does not list it."""
+        try:
+            models = await self._async_models()
+            self._answered()
+            await self._async_check_model(models)
+        except ModelServerError as err:
+            self._failed(err)
+        finally:
+            self._asking = False
+
+    async def _async_models(self) -> list[str]:
+        """Return what the server lists; nothing where it keeps no list. Raises ModelServerError."""
+        try:
+            async with asyncio.timeout(LIST_SECONDS):
+                return await self._router.primary.list_models()
+        except TimeoutError:
+            raise ModelServerError(ErrorKind.TIMEOUT, "the server does not answer in time") from None
+        except ModelServerError as err:
+            if err.kind in _THERE:
+                return []
+            raise
+
+    async def _async_check_model(self, models: list[str]) -> None:
+        """Ask a model that is not listed for one word: many servers know other names than they list."""
+        settings = self._entry.runtime_data.settings
+        self._models = models
+        if not models or settings[CONF_MODEL] in models:
+            withdraw(self._hass, self._missing)
+            return
+        request = ChatRequest(
+            messages=[_NOTHING],
+            max_tokens=1,
+            keep_alive=settings[CONF_KEEP_ALIVE],
+            num_ctx=settings.get(CONF_NUM_CTX),
+        )
+        try:
+            await self._router.primary.complete(request)
+        except ModelServerError as err:
+            LOGGER.debug("The model that is not listed gave no answer: %s", err.kind)
+            if err.kind is ErrorKind.MODEL_NOT_FOUND:
+                self._report_model()
+        else:
+            withdraw(self._hass, self._missing)
+
+    @callback
+    def _answered(self) -> None:
+        """Take the issue back; what a server that was away has missed is done now."""
+        self._end_pause()
+        self._pause = FIRST_PAUSE
+        withdraw(self._hass, self._down)
+        if self._was_down:
+            self._was_down = False
+            LOGGER.info("The model server of %s answers again", self._entry.title)
+            self._router.note_back()
+            task = self._entry.runtime_data.async_prepare()
+            self._entry.async_create_background_task(self._hass, task, "home_agent warm start")
+
+    @callback
+    def _failed(self, err: ModelServerError) -> None:
+        """Tell the household, and plan the next attempt; ask for another key where this one is refused."""
+        unusable = self._router.primary.endpoint.unusable
+        if err.kind is ErrorKind.AUTH and not unusable:
+            self._end_pause()
+            withdraw(self._hass, self._down)
+            self._entry.async_start_reauth(self._hass)
+            return
+        if unusable and not endpoint(self._hass, self._entry.runtime_data.settings).unusable:
+            self._hass.config_entries.async_schedule_reload(self._entry.entry_id)
+            return
+        if not self._was_down:
+            LOGGER.info("The model server of %s cannot be used: %s", self._entry.title, err.kind)
+        self._was_down = True
+        self._router.note_down()
+        self._report_down(err)
+        self._end_pause()
+        again = HassJob(self._ask, "home_agent model server", cancel_on_shutdown=True)
+        self._cancel = async_call_later(self._hass, self._pause, again)
+        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+
+    @callback
+    def _end_pause(self) -> None:
+        """Forget the next attempt."""
+        if self._cancel is not None:
+            self._cancel()
+            self._cancel = None
+
+    @callback
+    def _report_down(self, err: ModelServerError) -> None:
+        """Raise the issue of a server that cannot be used."""
+        report(
+            self._hass,
+            self._down,
+            "server_unavailable",
+            severity=ir.IssueSeverity.WARNING if self._router.fallback else ir.IssueSeverity.ERROR,
+            fix={"entry_id": self._entry.entry_id},
+            title=self._entry.title,
+            url=scrub(self._entry.data[CONF_BASE_URL]),
+            error=err.detail,
+        )
+
+    @callback
+    def _report_model(self) -> None:
+        """Raise the issue of a model that the server refuses to know."""
+        report(
+            self._hass,
+            self._missing,
+            "model_missing",
+            fix={"entry_id": self._entry.entry_id},
+            title=self._entry.title,
+            model=self._entry.data[CONF_MODEL],
+            models=", ".join(self._models[:MAX_NAMED]) or "?",
+        )

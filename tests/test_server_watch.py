@@ -1,0 +1,242 @@
+"""An agent runs without its model server: the household is told, and what was missed is done later."""
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.config_entries import SOURCE_REAUTH, ConfigEntryState
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import issue_registry as ir
+
+from .agent import Agent, async_agent, speech
+from .everyday_house import async_pass
+from .servers.loopback import Captured
+from .servers.model_server import ModelServer
+from .servers.replies import Reply, html, reset, status, text, tool_calls
+from .test_timers import shown
+
+LAMP = "light.reading_lamp"
+DOOR = "lock.front_door"
+
+
+def everything(_request: Captured) -> bool:
+    """Match each request."""
+    return True
+
+
+def listings(server: ModelServer) -> int:
+    """Return how often the server was asked for its models."""
+    return len([request for request in server.requests if request.path.endswith("/models")])
+
+
+def issue(agent: Agent, key: str = "server_unavailable") -> ir.IssueEntry | None:
+    """Return what the household is told about the agent's server."""
+    return ir.async_get(agent.hass).async_get_issue(DOMAIN, f"{key}_{agent.entry.entry_id}")
+
+
+def lamp(hass: HomeAssistant) -> str:
+    """Return the state of the reading lamp."""
+    state = hass.states.get(LAMP)
+    assert state is not None
+    return state.state
+
+
+async def restart(agent: Agent, fault: Reply) -> None:
+    """Set the agent up again while its server answers everything with a fault."""
+    agent.server.on(everything, fault)
+    await agent.hass.config_entries.async_reload(agent.entry.entry_id)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
+
+
+async def pause(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: float) -> None:
+    """Let time pass, and what begins then end."""
+    freezer.tick(seconds)
+    async_fire_time_changed(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+
+FAULTS = {
+    "gone": (reset(), "the connection to the server broke"),
+    "error": (status(500, "CUDA out of memory"), "500: CUDA out of memory"),
+    "starting": (status(503, "Loading model"), "503: Loading model"),
+    "a web page": (html(), "a web page"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_start_without_the_server(hass: HomeAssistant, model_server: ModelServer, fault: str) -> None:
+    """The agent is there: it carries simple commands out, asks before it unlocks, and says what is wrong."""
+    agent = await async_agent(hass, model_server)
+    reply, words = FAULTS[fault]
+    await restart(agent, reply)
+    assert agent.entry.state is ConfigEntryState.LOADED
+    told = issue(agent)
+    assert told is not None
+    assert (told.severity, told.is_fixable) == (ir.IssueSeverity.ERROR, True)
+    assert told.translation_placeholders is not None
+    assert told.translation_placeholders["url"] == model_server.url
+    assert words in told.translation_placeholders["error"]
+    model_server.requests.clear()
+    assert speech(await agent.say("turn on the reading lamp"))
+    assert lamp(hass) == "on"
+    assert model_server.chats == []
+    await hass.services.async_call("lock", "lock", {"entity_id": DOOR}, blocking=True)
+    question = await agent.say("unlock the front door", conversation_id="door")
+    assert speech(question) == "Shall I unlock Front Door?"
+    assert question.continue_conversation
+    assert hass.states.get(DOOR).state == "locked"
+    await agent.say("yes", conversation_id="door")
+    assert hass.states.get(DOOR).state == "unlocked"
+    assert hass.config_entries.flow.async_progress() == []
+
+
+async def test_the_server_comes_back(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """It is asked again at growing intervals; the issue goes by itself, and the prompt is read ahead."""
+    agent = await async_agent(hass, model_server)
+    await restart(agent, status(503, "starting"))
+    model_server.requests.clear()
+    asked = []
+    for seconds in (5, 10, 20, 40, 60, 60, 60):
+        await pause(hass, freezer, seconds - 1)
+        before = listings(model_server)
+        await pause(hass, freezer, 1.5)
+        asked.append((before, listings(model_server)))
+    assert asked == [(2 * turn, 2 * turn + 2) for turn in range(7)]  # each attempt asks twice
+    assert issue(agent) is not None
+    model_server.clear()
+    await pause(hass, freezer, 60)
+    assert issue(agent) is None
+    (warmed,) = model_server.chats
+    assert warmed.json["max_tokens"] == 1
+    before = listings(model_server)
+    await pause(hass, freezer, 600)
+    assert listings(model_server) == before
+
+
+async def test_an_answer_ends_the_issue(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A turn finds out before the next attempt does."""
+    agent = await async_agent(hass, model_server)
+    await restart(agent, reset())
+    assert issue(agent) is not None
+    model_server.clear()
+    model_server.default = text("Once upon a time.")
+    assert speech(await agent.say("Tell me a story")) == "Once upon a time."
+    assert issue(agent) is None
+
+
+async def test_a_server_that_stops(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A turn that cannot reach it leads to the issue; the agent then asks it last."""
+    agent = await async_agent(hass, model_server)
+    model_server.on(everything, reset())
+    assert (await agent.say("Tell me a story")).response.error_code is not None
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert issue(agent) is not None
+    model_server.requests.clear()
+    await agent.say("turn on the reading lamp")
+    assert (lamp(hass), model_server.chats) == ("on", [])
+
+
+async def test_a_model_that_fails_on_a_server_that_answers(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """The server can be reached, so nothing is said about it."""
+    agent = await async_agent(hass, model_server)
+    model_server.default = status(500, "CUDA out of memory")
+    await agent.say("Tell me a story")
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert listings(model_server) == 1
+    assert issue(agent) is None
+
+
+async def test_options_are_saved_without_the_server(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Whoever changes an option meanwhile keeps the agent."""
+    agent = await async_agent(hass, model_server)
+    model_server.on(everything, reset())
+    await agent.set_options(streaming_enabled=False)
+    assert agent.entry.state is ConfigEntryState.LOADED
+    await agent.say("turn on the reading lamp")
+    assert lamp(hass) == "on"
+
+
+async def test_reminders_are_told_without_the_server(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What was asked for before a restart does not need the model."""
+    agent = await async_agent(hass, model_server)
+    reminder = ("timer", {"action": "set", "when": "10 minutes", "name": "Take the pills"})
+    model_server.script([tool_calls([reminder]), text("Okay.")])
+    await agent.say("Remind me in ten minutes to take the pills")
+    await restart(agent, reset())
+    await async_pass(hass, freezer, 601)
+    assert [message for message in shown(hass) if "Take the pills" in message]
+
+
+@pytest.mark.parametrize("code", [401, 403])
+async def test_a_refused_key_at_the_start(hass: HomeAssistant, model_server: ModelServer, code: int) -> None:
+    """The running agent asks for another key, and is there meanwhile."""
+    agent = await async_agent(hass, model_server, llm_api_key="sk-old")
+    await restart(agent, status(code, "no"))
+    assert agent.entry.state is ConfigEntryState.LOADED
+    assert [flow["context"]["source"] for flow in hass.config_entries.flow.async_progress()] == [
+        SOURCE_REAUTH
+    ]
+    assert issue(agent) is None
+    await agent.say("turn on the reading lamp")
+    assert lamp(hass) == "on"
+
+
+async def test_a_fallback_makes_it_less_severe(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    """The other server answers; that the first one does not is still told."""
+    fallback = {"fallback_llm_base_url": other_model_server.url, "fallback_llm_model": "test-model"}
+    agent = await async_agent(hass, model_server, fallback)
+    await restart(agent, reset())
+    other_model_server.default = text("Here I am.")
+    assert speech(await agent.say("Hello")) == "Here I am."
+    told = issue(agent)
+    assert told is not None
+    assert told.severity is ir.IssueSeverity.WARNING
+
+
+async def test_a_key_that_cannot_be_rendered(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """Nothing is sent without it; the agent is there, and takes the key when there is one."""
+    key = "{{ 'sk-new' if states('sensor.vault') == 'open' else 1 / 0 }}"
+    agent = await async_agent(hass, model_server, llm_api_key=key)
+    assert agent.entry.state is ConfigEntryState.LOADED
+    told = issue(agent)
+    assert told is not None
+    assert told.translation_placeholders is not None
+    assert "template of the API key" in told.translation_placeholders["error"]
+    await agent.say("turn on the reading lamp")
+    await agent.say("Tell me a story")
+    assert lamp(hass) == "on"
+    assert model_server.requests == []
+    assert hass.config_entries.flow.async_progress() == []
+    hass.states.async_set("sensor.vault", "open")
+    await pause(hass, freezer, 61)
+    assert issue(agent) is None
+    assert {request.headers["authorization"] for request in model_server.requests} == {"Bearer sk-new"}
+
+
+async def test_a_name_that_is_not_listed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Proxies and fine-tunes answer to names that they do not list: nothing is missing."""
+    model_server.models = ["other"]
+    agent = await async_agent(hass, model_server)
+    assert issue(agent, "model_missing") is None
+
+
+async def test_a_model_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A refusal in a turn tells it, and an answer takes it back."""
+    agent = await async_agent(hass, model_server)
+    model_server.default = status(404, "model 'test-model' not found")
+    await agent.say("Tell me a story")
+    assert issue(agent, "model_missing") is not None
+    model_server.default = text("Once upon a time.")
+    await agent.say("Tell me a story")
+    assert issue(agent, "model_missing") is None
