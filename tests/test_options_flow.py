@@ -14,7 +14,7 @@ from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
-from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers import area_registry as ar, config_validation as cv
 from homeassistant.helpers.translation import async_get_translations
 
 from .servers.model_server import ModelServer, on_path
@@ -149,7 +149,9 @@ FILLED: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def _house(house: HomeAssistant) -> None:
-    """Set up what the integration depends on, and somebody with a phone."""
+    """Set up what the integration depends on, somebody with a phone, and what the rules name."""
+    house.states.async_set("switch.oven", "off")
+    ar.async_get(house).async_get_or_create("Attic")
     house.states.async_set("person.anna", "home", {"user_id": "anna"})
     house.services.async_register("notify", "mobile_app_anna", lambda _call: None)
 

@@ -20,7 +20,6 @@ from homeassistant.helpers.translation import async_get_translations
 from ..const import (
     CONF_LLM_APIS,
     CONF_NOTIFY_TARGETS,
-    CONF_POLICY_PIN,
     CONF_PROACTIVE_RULES,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
@@ -29,7 +28,6 @@ from ..const import (
 )
 from ..errors import InvalidInput
 from ..parts import async_part
-from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from .channels import async_check_channels, chat_options, notify_options
 from .fields import Checked, Field, check, form, kept_values, stored_values
 from .lists import chats_selector, notify_selector, proactive_selector
@@ -43,17 +41,6 @@ async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: M
         checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
 
 
-async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Keep a hash of a PIN that was typed, and never the PIN."""
-    pin = checked.values.get(CONF_POLICY_PIN)
-    if not pin or pin == stored.get(CONF_POLICY_PIN):
-        return
-    if not (pin.isascii() and pin.isdigit() and MIN_DIGITS <= len(pin) <= MAX_DIGITS):
-        checked.fail(CONF_POLICY_PIN, InvalidInput("invalid_pin"))
-        return
-    checked.values[CONF_POLICY_PIN] = await hass.async_add_executor_job(hash_pin, pin)
-
-
 HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 """Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
 
@@ -64,7 +51,6 @@ type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable
 
 PAGE_CHECKS: Final[dict[str, PageCheck]] = {
     "prompt": _async_check_prompt,
-    "safety": _async_check_pin,
 }
 ASKING_CHECKS: Final = {
     "llm": ("config.servers", "async_check_fallback"),
@@ -169,7 +155,9 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of what the agent may do."""
-        return await self._async_page("safety", user_input)
+        part = await async_part(self.hass, "config.policy")
+        page_check = partial(part.async_check_safety, entry=self.config_entry)
+        return await self._async_page("safety", user_input, page_check)
 
     async def async_step_channels(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of who is asked where."""

@@ -342,13 +342,14 @@ def _vetted() -> dict[tuple[str, str], bool]:
     return pairs
 
 
-_VETTED: Final[Mapping[tuple[str, str], bool]] = MappingProxyType(_vetted())
+VETTED: Final[Mapping[tuple[str, str], bool]] = MappingProxyType(_vetted())
+"""Every pair of domain and service that may be called, and whether it is gated."""
 
-GATED_DOMAINS: Final = frozenset(domain for (domain, _), gated in _VETTED.items() if gated)
+GATED_DOMAINS: Final = frozenset(domain for (domain, _), gated in VETTED.items() if gated)
 """Domains that are off by default: they reach past the limits of their own domain."""
 
 
 def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
     """Return whether a service may be called at all; `gated` lets scripts and scenes through."""
-    needs_gate = _VETTED.get((domain, service))
+    needs_gate = VETTED.get((domain, service))
     return needs_gate is not None and (gated or not needs_gate)

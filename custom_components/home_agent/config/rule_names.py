@@ -1,0 +1,262 @@
+"""What a rule of the policy can name in this home, and which rule a misspelt one may mean."""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from fnmatch import filter as matching
+from typing import Final
+
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState
+from homeassistant.const import Platform
+from homeassistant.core import Context, CoreState, HomeAssistant, callback
+from homeassistant.helpers import (
+    area_registry as ar,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+    llm,
+)
+from homeassistant.helpers.entity_platform import DATA_ENTITY_PLATFORM
+from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.helpers.translation import async_get_translations
+
+from ..const import ASSISTANT, DOMAIN
+from ..errors import InvalidInput
+from ..safety.defaults import BLOCKED, GENERIC_SERVICES, RESTRICTED
+from ..tools.control.actions import VETTED
+from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
+from ..tools.other_apis import async_instances, inner_name
+from ..tools.vetted import READS, WRITES
+
+TOOL: Final = "tool:"
+PLACES: Final = ("area", "floor", "label", "room")
+"""What people write before the name of a place, although rules name none."""
+LIKENESS: Final = 0.7
+MAX_EXAMPLES: Final = 3
+MIN_PART: Final = 4
+"""Letters that a text must have before names that contain it are suggested."""
+LOADING: Final = (ConfigEntryState.SETUP_IN_PROGRESS, ConfigEntryState.UNLOAD_IN_PROGRESS)
+
+type Names = Mapping[str, frozenset[str]]
+"""Names by domain."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleNames:
+    """Everything that a rule can name now."""
+
+    domains: frozenset[str]
+    services: Names
+    entities: Names
+    classes: Names
+    tools: frozenset[str] | None = frozenset()
+    """Tools that rules apply to; None where an API that has tools does not answer now."""
+    own_tools: frozenset[str] = frozenset()
+    """Built-in tools, which rules do not apply to."""
+    places: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Examples of what is in each area, on each floor and under each label."""
+    spoken: Mapping[str, str] = field(default_factory=dict)
+    """Entities by their spoken names."""
+    loading: bool = False
+    """Whether entities that nobody knows now may still come."""
+
+    def has(self, rule: str) -> bool:
+        """Return whether a rule matches anything; an entity id is such a rule."""
+        if rule.startswith(TOOL):
+            return self.tools is None or bool(matching(self.tools, rule.removeprefix(TOOL)))
+        head, dot, name = rule.partition(".")
+        domain, colon, kind = head.partition(":")
+        return any(
+            (not colon or bool(matching(self.classes.get(each, ()), kind)))
+            and (not dot or self._has_name(each, name))
+            for each in matching(self.domains, domain)
+        )
+
+    def _has_name(self, domain: str, name: str) -> bool:
+        """Return whether a domain has a service or an entity of that name."""
+        known = (*self.services.get(domain, ()), *self.entities.get(domain, ()))
+        return self.loading or bool(matching(known, name))
+
+    def error(self, rule: str) -> InvalidInput:
+        """Return what is wrong with a rule that matches nothing, and what to write instead."""
+        shown = rule[:60]
+        if rule.startswith(TOOL) and matching(self.own_tools, rule.removeprefix(TOOL)):
+            return InvalidInput("rule_own_tool", rule=shown)
+        kind, _, place = rule.rpartition(":")
+        if kind in ("", *PLACES) and (inside := self.places.get(_plain(place))):
+            return InvalidInput("rule_place", rule=shown, suggestion=", ".join(inside))
+        if suggestion := self.nearest(rule):
+            return InvalidInput("rule_near", rule=shown, suggestion=suggestion)
+        return InvalidInput("rule_unknown", rule=shown)
+
+    def nearest(self, rule: str) -> str | None:
+        """Return the rule that somebody may have meant."""
+        if rule.startswith(TOOL):
+            names = {name: f"{TOOL}{name}" for name in self.tools or ()}
+            said = rule.removeprefix(TOOL)
+        else:
+            names, said = dict(self._candidates()), rule
+        said = _plain(said.removeprefix("the "))
+        if close := get_close_matches(said, names, n=1, cutoff=LIKENESS):
+            return names[close[0]]
+        part = said.removesuffix("s")
+        if len(part) < MIN_PART:
+            return None
+        return next((text for name, text in names.items() if part in name), None)
+
+    def _candidates(self) -> Iterator[tuple[str, str]]:
+        """Yield names with the rule for each; of rules with one name the last counts."""
+        yield from ((name, entity_id) for name, entity_id in self.spoken.items())
+        for domain, names in self.entities.items():
+            yield from ((name, f"{domain}.{name}") for name in names)
+            yield from ((f"{domain}.{name}", f"{domain}.{name}") for name in names)
+        for domain, names in self.services.items():
+            yield from ((name, f"{domain}.{name}") for name in names if name not in GENERIC_SERVICES)
+            yield from ((f"{domain}.{name}", f"{domain}.{name}") for name in names)
+        for domain, names in self.classes.items():
+            yield from ((f"{domain}:{name}", f"{domain}:{name}") for name in names)
+        for rule in RESTRICTED:
+            yield rule.rpartition(":")[2].rpartition(".")[2], rule
+        yield from ((domain, domain) for domain in self.domains)
+
+
+async def async_rule_names(
+    hass: HomeAssistant, rules: Iterable[str], entry: ConfigEntry | None = None
+) -> RuleNames:
+    """Return what rules can name now, as far as these rules need it."""
+    rules = list(rules)
+    entities = _entities(hass)
+    services = _services(hass)
+    domains = {*map(str, Platform), *entities, *services}
+    domains |= {rule.partition(":")[0].partition(".")[0] for rule in (*RESTRICTED, *BLOCKED)}
+    named = {rule.partition(".")[0].partition(":")[0] for rule in rules if not rule.startswith(TOOL)}
+    asked = {domain for pattern in named for domain in (*matching(domains, pattern), pattern)}
+    classes = _classes(hass)
+    for key in await async_get_translations(hass, "en", "services", asked):
+        _, domain, _, service, *_ = key.split(".")
+        services.setdefault(domain, set()).add(service)
+    for key in await async_get_translations(hass, "en", "entity_component", asked):
+        _, domain, _, kind, *_ = key.split(".")
+        classes.setdefault(domain, set()).add(kind)
+    wants_tools = any(rule.startswith(TOOL) for rule in rules)
+    own, others = await _async_tools(hass, entry) if wants_tools else (frozenset(), frozenset())
+    return RuleNames(
+        domains=frozenset(domains | services.keys()),
+        services={domain: frozenset(names) for domain, names in services.items()},
+        entities={domain: frozenset(names) for domain, names in entities.items()},
+        classes={domain: frozenset(names - {"_"}) for domain, names in classes.items()},
+        tools=others,
+        own_tools=own,
+        places=_places(hass),
+        spoken={state.name.casefold(): state.entity_id for state in hass.states.async_all()},
+        loading=is_loading(hass),
+    )
+
+
+@callback
+def is_loading(hass: HomeAssistant) -> bool:
+    """Return whether entities may still come that the registry does not know.
+
+    An integration that was set up once has its entities in the registry, whatever becomes of it now.
+    """
+    if hass.state is not CoreState.running:
+        return True
+    registry = er.async_get(hass)
+    for entry in hass.config_entries.async_entries(include_disabled=False):
+        if entry.domain == DOMAIN:
+            continue
+        never = not er.async_entries_for_config_entry(registry, entry.entry_id)
+        if entry.state in LOADING or (entry.state is ConfigEntryState.SETUP_RETRY and never):
+            return True
+    # What follows has no public name: components that are being set up, platforms of the YAML that try again.
+    components: Mapping[str, asyncio.Future[bool]] = hass.data.get("setup_tasks", {})
+    if any(not task.done() for domain, task in components.items() if domain != DOMAIN):
+        return True
+    return any(
+        getattr(platform, "_async_cancel_retry_setup", None) is not None
+        for platforms in hass.data.get(DATA_ENTITY_PLATFORM, {}).values()
+        for platform in platforms
+    )
+
+
+def _plain(text: str) -> str:
+    """Return a text as names are compared."""
+    return text.strip().casefold()
+
+
+def _entities(hass: HomeAssistant) -> dict[str, set[str]]:
+    """Return the object ids of all entities by domain, the disabled ones too."""
+    found: dict[str, set[str]] = {}
+    for entity_id in (*hass.states.async_entity_ids(), *er.async_get(hass).entities):
+        domain, _, object_id = entity_id.partition(".")
+        found.setdefault(domain, set()).add(object_id)
+    return found
+
+
+def _services(hass: HomeAssistant) -> dict[str, set[str]]:
+    """Return the services of the vetted table, and those that are registered."""
+    found = {domain: set(services) for domain, services in hass.services.async_services_internal().items()}
+    for domain, service in (*VETTED, *WRITES, *READS):
+        found.setdefault(domain, set()).add(service)
+    return found
+
+
+def _classes(hass: HomeAssistant) -> dict[str, set[str]]:
+    """Return the device classes that entities have, by domain."""
+    found: dict[str, set[str]] = {}
+    for state in hass.states.async_all():
+        if kind := state.attributes.get("device_class"):
+            found.setdefault(state.domain, set()).add(str(kind))
+    for entry in er.async_get(hass).entities.values():
+        if kind := entry.device_class or entry.original_device_class:
+            found.setdefault(entry.domain, set()).add(kind)
+    return found
+
+
+def _places(hass: HomeAssistant) -> dict[str, list[str]]:
+    """Return examples of what is in each place, by its id, its name and its other names."""
+    found: dict[str, list[str]] = {}
+    areas, floors = ar.async_get(hass).async_list_areas(), fr.async_get(hass).async_list_floors()
+    labels = lr.async_get(hass).async_list_labels()
+    known: list[tuple[str, str, Iterable[str]]] = [
+        *(("area_id", area.id, (area.name, *area.aliases)) for area in areas),
+        *(("floor_id", floor.floor_id, (floor.name, *floor.aliases)) for floor in floors),
+        *(("label_id", label.label_id, (label.name,)) for label in labels),
+    ]
+    for key, place, names in known:
+        if inside := _inside(hass, key, place):
+            found |= {_plain(name): inside for name in (place, *names)}
+    return found
+
+
+def _inside(hass: HomeAssistant, key: str, place: str) -> list[str]:
+    """Return some entities of a place, those that can be controlled first."""
+    selected = async_extract_referenced_entity_ids(hass, TargetSelection({key: [place]}))
+    controlled = {domain for domain, _service in VETTED}
+    everything = {*selected.referenced, *selected.indirectly_referenced}
+    in_order = sorted(everything, key=lambda each: (each.partition(".")[0] not in controlled, each))
+    return in_order[:MAX_EXAMPLES]
+
+
+async def _async_tools(
+    hass: HomeAssistant, entry: ConfigEntry | None
+) -> tuple[frozenset[str], frozenset[str] | None]:
+    """Return the built-in tools of an agent, and the tools of others that rules apply to."""
+    own: frozenset[str] = frozenset()
+    if entry is not None and entry.state is ConfigEntryState.LOADED:
+        custom_names = {recipe.name for recipe in hass.data[DATA_CUSTOM_TOOLS].known()}
+        own = frozenset(name.lower() for name in entry.runtime_data.handler.tools if name not in custom_names)
+    custom = hass.data.get(DATA_CUSTOM_TOOLS)
+    names = {recipe.name for recipe in custom.known()} if custom else set()
+    names |= {wrong.name for wrong in custom.wrong.values()} if custom else set()
+    apis = [api.id for api in llm.async_get_apis(hass) if api.id != DOMAIN]
+    instances = await async_instances(hass, apis, _nobody(hass))
+    silent = len(instances) < len(apis) or any(not one.recipes for one in (custom.imports if custom else ()))
+    names |= {inner_name(tool) for instance in instances for tool in instance.tools}
+    return own, None if silent else frozenset(name.lower() for name in names)
+
+
+def _nobody(hass: HomeAssistant) -> llm.LLMContext:
+    """Return the context of a look at tools that nobody is about to use."""
+    return llm.LLMContext(DOMAIN, Context(), hass.config.language, ASSISTANT, None)
