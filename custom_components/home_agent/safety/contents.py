@@ -1,31 +1,64 @@
 """Opened up: what groups, scenes, scripts and automations would call."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import probatio
 
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State, callback
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import config_validation as cv, entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
-from homeassistant.helpers.template import Template
 
-from .defaults import GENERIC_MEANING, GENERIC_SERVICES, RISKY_SERVICES, STATE_SERVICES
+from .defaults import GENERIC_MEANING, GENERIC_SERVICES, RISKY_SERVICES
+from .known_templates import NotKnown, is_templated, resolve
 from .rules import Effect
+from .scene_states import UNKNOWN, services_for
+from .sequences import Step, assigned, steps
 
 MAX_DEPTH = 6
-TARGETS = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
-PRIMITIVES = (str, int, float, bool, type(None))
+MAX_EFFECTS = 2_000
+"""More than this is not looked through; the call is then one whose contents are not known."""
 RUNNING_SERVICES = {
     "script": ("turn_on", "toggle"),
     "automation": ("turn_on", "toggle", "trigger"),
     "scene": ("turn_on",),
 }
+APPLYING: Final = ("apply", "create")
+"""Services of scenes that bring their own states along; creating one is judged as if it were applied."""
 
 
 @callback
-def effects(hass: HomeAssistant, domain: str, service: str, entity_ids: Iterable[str]) -> list[Effect]:
+def effects(
+    hass: HomeAssistant,
+    domain: str,
+    service: str,
+    entity_ids: Iterable[str],
+    data: Mapping[str, Any] | None = None,
+) -> list[Effect]:
     """Return all that a service on entities comes down to, the call itself first."""
-    return list(_Opener(hass).call(domain, service, entity_ids, 0))
+    found: list[Effect] = []
+    for effect in _Opener(hass).call(domain, service, list(entity_ids), data or {}, _Place()):
+        found.append(effect)
+        if len(found) >= MAX_EFFECTS:
+            found.append(Effect(domain, service, known=False))
+            break
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """How deep a call stands, and whether it is a step of somebody's script, scene or automation."""
+
+    depth: int = 0
+    inside: bool = False
+    variables: Mapping[str, Any] = field(default_factory=dict)
+    """What a script was given."""
+
+    def within(self, variables: Mapping[str, Any] | None = None) -> _Place:
+        """Return the place of what stands inside of a script, a scene or an automation."""
+        return _Place(self.depth + 1, inside=True, variables=variables or {})
 
 
 class _Opener:
@@ -34,173 +67,197 @@ class _Opener:
     def __init__(self, hass: HomeAssistant) -> None:
         """Start with nothing opened."""
         self._hass = hass
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: set[tuple[str, str, str]] = set()
+        self._created: set[str] = set()
+        """Scenes that a script creates before it sets them."""
 
-    def call(self, domain: str, service: str, entity_ids: Iterable[str], depth: int) -> Iterator[Effect]:
+    def call(
+        self, domain: str, service: str, entity_ids: list[str], data: Mapping[str, Any], place: _Place
+    ) -> Iterator[Effect]:
         """Yield the effects of one service call."""
-        entity_ids = list(entity_ids)
+        if domain == "scene" and service in APPLYING:
+            yield Effect(domain, service, inside=place.inside)
+            yield from self._applied(data, place)
+            return
+        if domain == "script":
+            own = service not in (*GENERIC_SERVICES, "reload")
+            if own:
+                entity_ids, service = [f"script.{service}"], "turn_on"
+            given = data if own else data.get("variables")
+            place = replace(place, variables=given if isinstance(given, Mapping) else {})
         if not entity_ids:
-            yield Effect(domain, service)
+            yield Effect(domain, service, inside=place.inside)
         for entity_id in entity_ids:
-            yield from self._on_entity(domain, service, entity_id, depth)
+            yield from self._on_entity(domain, service, entity_id, place)
 
-    def _on_entity(self, domain: str, service: str, entity_id: str, depth: int) -> Iterator[Effect]:
+    def _on_entity(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield what a service does to one entity and to what stands behind it."""
         own = entity_id.partition(".")[0]
         if domain == "homeassistant" and service in GENERIC_SERVICES:
             domain, service = own, GENERIC_MEANING.get((service, own), service)
-        yield self._effect(domain, service, entity_id)
-        key = (f"{domain}.{service}", entity_id)
+        yield self._effect(domain, service, entity_id, place)
+        key = (f"{domain}.{service}", entity_id, repr(place.variables) if own == "script" else "")
         if key in self._seen:
             return
         self._seen.add(key)
         runs = own == domain and service in RUNNING_SERVICES.get(own, ())
-        if depth >= MAX_DEPTH:
-            yield Effect(domain, service, entity_id, known=False)
+        if place.depth >= MAX_DEPTH:
+            yield Effect(domain, service, entity_id, known=False, inside=place.inside)
         elif runs and own == "scene":
-            yield from self._scene(entity_id)
+            yield from self._scene(entity_id, place)
         elif runs:
-            yield from self._sequence_of(own, entity_id, depth)
+            yield from self._sequence_of(own, entity_id, place)
         else:
-            yield from self._members(domain, service, entity_id, depth)
+            yield from self._members(domain, service, entity_id, place)
 
-    def _effect(self, domain: str, service: str, entity_id: str) -> Effect:
+    def _effect(self, domain: str, service: str, entity_id: str, place: _Place) -> Effect:
         """Return one service on one entity."""
         state = self._hass.states.get(entity_id)
         device_class = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
         if device_class is None and (entry := er.async_get(self._hass).async_get(entity_id)):
             device_class = entry.device_class or entry.original_device_class
-        return Effect(domain, service, entity_id, device_class)
+        return Effect(domain, service, entity_id, device_class, inside=place.inside)
 
-    def _members(self, domain: str, service: str, entity_id: str, depth: int) -> Iterator[Effect]:
-        """Yield what a service on a group does to its members."""
+    def _members_of(self, entity_id: str) -> list[str]:
+        """Return the members of a group, none for what is no group."""
         state = self._hass.states.get(entity_id)
         members = state.attributes.get(ATTR_ENTITY_ID) if state else None
-        if not isinstance(members, list | tuple | set) or domain in ("scene", "script", "automation"):
-            return
-        for member in members:
-            if isinstance(member, str) and member != entity_id:
-                own = member.partition(".")[0]
-                meant = service
-                if own != domain:
-                    meant = GENERIC_MEANING.get((service, own), service)
-                yield from self._on_entity(own, meant, member, depth + 1)
+        if not isinstance(members, list | tuple | set):
+            return []
+        return [member for member in members if isinstance(member, str) and member != entity_id]
 
-    def _scene(self, entity_id: str) -> Iterator[Effect]:
+    def _members(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
+        """Yield what a service on a group does to its members."""
+        if domain in ("scene", "script", "automation"):
+            return
+        for member in self._members_of(entity_id):
+            own = member.partition(".")[0]
+            meant = service if own == domain else GENERIC_MEANING.get((service, own), service)
+            yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
+
+    def _scene(self, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield what a scene would call; scenes that live in a bridge cannot be looked into."""
         # homeassistant_scene is the key of core's scene platform; it has no accessor for the states.
         platform = self._hass.data.get("homeassistant_scene")
         scene = platform.entities.get(entity_id) if platform is not None else None
         config = getattr(scene, "scene_config", None)
-        if config is None:
-            yield Effect("scene", "turn_on", entity_id, known=False)
+        if config is not None:
+            for state in config.states.values():
+                yield from self._brought_to(state, place.within())
+        elif entity_id not in self._created:
+            yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
+
+    def _applied(self, data: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
+        """Yield what the states call that stand in the data of a service."""
+        try:
+            states = _as_states(resolve(data.get("entities") or {}, {}))
+            taken = cv.entity_ids(resolve(data.get("snapshot_entities") or [], {}))
+        except NotKnown, probatio.Invalid:
+            yield Effect("scene", "apply", known=False, inside=place.inside)
             return
-        for target, state in config.states.items():
-            yield from self._brought_to(target, state.state if isinstance(state, State) else str(state))
+        if isinstance(scene_id := data.get("scene_id"), str) and not is_templated(scene_id):
+            self._created.add(f"scene.{scene_id}")
+        for state in states:
+            yield from self._brought_to(state, place.within())
+        for entity_id in taken:
+            yield from self._brought_back(entity_id, place.within())
 
-    def _brought_to(self, entity_id: str, state: str) -> Iterator[Effect]:
+    def _brought_to(self, state: State, place: _Place) -> Iterator[Effect]:
         """Yield what brings an entity into a state."""
-        own = entity_id.partition(".")[0]
-        meant = STATE_SERVICES.get((own, state))
-        services = (
-            (meant,) if meant else RISKY_SERVICES.get(own, ("turn_off" if state == "off" else "turn_on",))
-        )
-        for service in services:
-            yield self._effect(own, service, entity_id)
+        if state.domain == "group":
+            if place.depth >= MAX_DEPTH:
+                yield Effect("group", "turn_on", state.entity_id, known=False, inside=True)
+                return
+            for member in self._members_of(state.entity_id):
+                brought = State(member, state.state, state.attributes)
+                yield from self._brought_to(brought, replace(place, depth=place.depth + 1))
+            return
+        for service in services_for(self._hass, state):
+            if service == UNKNOWN:
+                yield Effect(state.domain, "turn_on", state.entity_id, known=False, inside=True)
+            else:
+                yield from self._on_entity(state.domain, service, state.entity_id, place)
 
-    def _sequence_of(self, domain: str, entity_id: str, depth: int) -> Iterator[Effect]:
+    def _brought_back(self, entity_id: str, place: _Place) -> Iterator[Effect]:
+        """Yield what brings an entity back into the state that it will have when a scene is created."""
+        own = entity_id.partition(".")[0]
+        services = ("turn_on",) if own in RUNNING_SERVICES else RISKY_SERVICES.get(own)
+        if services:
+            for service in services:
+                yield from self._on_entity(own, service, entity_id, place)
+        elif (state := self._hass.states.get(entity_id)) is not None:
+            if own == "group":
+                for member in self._members_of(entity_id)[:MAX_EFFECTS] if place.depth < MAX_DEPTH else ():
+                    yield from self._brought_back(member, replace(place, depth=place.depth + 1))
+            else:
+                yield from self._brought_to(state, place)
+
+    def _sequence_of(self, domain: str, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield what a script or an automation would call."""
         component = self._hass.data.get(domain)
         entity = component.get_entity(entity_id) if component is not None else None
         script = getattr(entity, "script", None) or getattr(entity, "action_script", None)
         sequence = getattr(script, "sequence", None)
         if sequence is None:
-            yield Effect(domain, "turn_on", entity_id, known=False)
+            yield Effect(domain, "turn_on", entity_id, known=False, inside=place.inside)
             return
-        yield from self._steps(sequence, depth + 1)
+        variables = _variables_of(script, place.variables if domain == "script" else {})
+        inner = place.within()
+        for step in steps(sequence, variables):
+            if not step.known:
+                yield Effect(step.domain, step.service, known=False, inside=True)
+            given = step.data if step.domain == "scene" else step.variables
+            yield from self.call(step.domain, step.service, self._targets(step), given, inner)
 
-    def _steps(self, node: Any, depth: int) -> Iterator[Effect]:
-        """Yield what the steps of a sequence call, however deep they stand in it."""
-        if isinstance(node, list | tuple):
-            for part in node:
-                yield from self._steps(part, depth)
-        elif isinstance(node, Mapping):
-            if node.get("enabled") is False:
-                return
-            if (action := node.get("action", node.get("service"))) is not None:
-                yield from self._action(action, node, depth)
-                return
-            if isinstance(node.get("scene"), str):
-                yield from self._on_entity("scene", "turn_on", node["scene"], depth)
-            elif "device_id" in node and "domain" in node and "condition" not in node:
-                yield from self._device_action(node)
-            else:
-                yield from self._steps(
-                    [value for value in node.values() if not isinstance(value, PRIMITIVES)], depth
-                )
-
-    def _action(self, action: Any, step: Mapping[str, Any], depth: int) -> Iterator[Effect]:
-        """Yield what one step that calls a service does."""
-        if not isinstance(action, str) or "." not in action or "{" in action:
-            yield Effect("script", "turn_on", known=False)
-            return
-        domain, service = action.lower().split(".", 1)
-        data = step.get("data") or {}
-        templated = step.get("data_template") or {}
-        given: dict[str, Any] = {}
-        for part in (data, templated, step.get("target") or {}, step):
-            if isinstance(part, Template):
-                yield Effect(domain, service, known=False)
-                return
-            given |= {key: part[key] for key in TARGETS if part.get(key) is not None}
-        if any(_is_templated(value) for value in given.values()):
-            yield Effect(domain, service, known=False)
-        if domain == "scene" and service == "apply":
-            for entity_id, state in dict(data.get("entities") or {}).items():
-                shown = state.get("state", "") if isinstance(state, Mapping) else state
-                yield from self._brought_to(entity_id, str(shown))
-            return
-        if domain == "script" and service not in (*GENERIC_SERVICES, "reload"):
-            yield from self._on_entity("script", "turn_on", f"script.{service}", depth)
-            return
-        yield from self.call(domain, service, self._targets(domain, given), depth)
-
-    def _targets(self, domain: str, given: Mapping[str, Any]) -> list[str]:
-        """Return the entities that a target means for a domain."""
-        plain = {key: value for key, value in given.items() if not _is_templated(value)}
-        if plain.get(ATTR_ENTITY_ID) == "all":
-            return [state.entity_id for state in self._hass.states.async_all(domain)]
-        found = async_extract_referenced_entity_ids(self._hass, TargetSelection(plain))
+    def _targets(self, step: Step) -> list[str]:
+        """Return the entities that a step means."""
+        given = dict(step.targets)
+        if named := given.get(ATTR_ENTITY_ID):
+            try:
+                given[ATTR_ENTITY_ID] = named = cv.comp_entity_ids_or_uuids(named)
+            except probatio.Invalid:
+                del given[ATTR_ENTITY_ID]
+        if named == "all":
+            return [state.entity_id for state in self._hass.states.async_all(step.domain)]
         registry = er.async_get(self._hass)
+        found = async_extract_referenced_entity_ids(self._hass, TargetSelection(given))
         named = {er.async_resolve_entity_id(registry, key) or key for key in found.referenced}
         inferred = {
-            key for key in found.indirectly_referenced if domain in (key.partition(".")[0], "homeassistant")
+            key
+            for key in found.indirectly_referenced
+            if step.domain in (key.partition(".")[0], "homeassistant")
         }
         return sorted(named | inferred)
 
-    def _device_action(self, step: Mapping[str, Any]) -> Iterator[Effect]:
-        """Yield what a device action may do."""
-        domain, kind = str(step["domain"]), str(step.get("type", ""))
-        named = str(step.get(ATTR_ENTITY_ID) or "")
-        entity_id = er.async_resolve_entity_id(er.async_get(self._hass), named) if named else None
-        for service in {_ACTION_SERVICES.get((domain, kind), kind), kind}:
-            if entity_id:
-                yield self._effect(domain, service, entity_id)
-            else:
-                yield Effect(domain, service, known=domain not in RISKY_SERVICES)
+
+def _variables_of(script: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the variables of a script whose values are known before it runs.
+
+    What it was given stands above its own variables, and what a step sets above both.
+    """
+    known = dict(given)
+    own = getattr(getattr(script, "variables", None), "variables", None)
+    for name, value in (own if isinstance(own, Mapping) else {}).items():
+        if name not in known:
+            try:
+                known[name] = resolve(value, known)
+            except NotKnown:
+                continue
+    changed = {*assigned(script.sequence), "context", "repeat", "this", "trigger", "wait"}
+    return {name: value for name, value in known.items() if name not in changed}
 
 
-_ACTION_SERVICES = {
-    ("cover", "open"): "open_cover",
-    ("cover", "close"): "close_cover",
-    ("cover", "set_position"): "set_cover_position",
-    ("alarm_control_panel", "disarm"): "alarm_disarm",
-    ("alarm_control_panel", "trigger"): "alarm_trigger",
-}
-
-
-def _is_templated(value: Any) -> bool:
-    """Return whether a value is known only when it runs."""
-    if isinstance(value, list | tuple | set):
-        return any(_is_templated(part) for part in value)
-    return isinstance(value, Template) or (isinstance(value, str) and "{" in value)
+def _as_states(entities: Any) -> list[State]:
+    """Return states as they stand in the data of a service. Raises probatio.Invalid for what core refuses."""
+    if not isinstance(entities, Mapping):
+        raise probatio.Invalid("entities should be a mapping")
+    states = []
+    for key, shown in entities.items():
+        attributes = dict(shown) if isinstance(shown, Mapping) else {}
+        state = attributes.pop("state", None) if isinstance(shown, Mapping) else shown
+        if isinstance(state, bool):
+            state = "on" if state else "off"
+        if not isinstance(state, str):
+            raise probatio.Invalid("a state should be a text")
+        states.append(State(cv.entity_id(key), state, attributes))
+    return states

@@ -10,6 +10,9 @@ from typing import Final
 BLOCKED: Final = ("homeassistant", "hassio", "home_agent", "recorder.purge*", "backup.restore*")
 """Never, whatever the options say."""
 
+UNBLOCKED: Final = ("homeassistant.update_entity",)
+"""Exceptions from the blocked ones: they only read."""
+
 RESTRICTED: Final = (
     "lock.unlock",
     "lock.open",
@@ -42,29 +45,73 @@ UNRESTRICTED: Final = (
 )
 """Exceptions from the restricted ones: the direction that makes a home safer."""
 
+INSIDE: Final = (
+    # Kinds of entities: their services reach nothing but entities of that kind.
+    "alarm_control_panel",
+    "alert",
+    "automation",
+    "button",
+    "calendar",
+    "climate",
+    "counter",
+    "cover",
+    "date",
+    "datetime",
+    "fan",
+    "humidifier",
+    "input_boolean",
+    "input_button",
+    "input_datetime",
+    "input_number",
+    "input_select",
+    "input_text",
+    "lawn_mower",
+    "light",
+    "lock",
+    "media_player",
+    "number",
+    "remote.turn_*",
+    "remote.toggle",
+    "scene",
+    "script",
+    "select",
+    "switch",
+    "text",
+    "time",
+    "timer",
+    "todo",
+    "vacuum",
+    "valve",
+    "water_heater",
+    "weather",
+    # What only tells somebody something.
+    "logbook.log",
+    "mobile_app.notify",
+    "notify",
+    "persistent_notification",
+    "shopping_list",
+    "system_log.write",
+    "tts",
+    # Groups of players that play the same, and what they played before.
+    "music_assistant",
+    "sonos",
+    "homeassistant.update_entity",
+    "group.turn_*",
+    "group.toggle",
+)
+"""Services that are judged like calls of their own as steps of scripts, scenes and automations. Others are
+restricted there: they reach devices past their entities, run programs, send requests or fire events."""
+
+NOT_INSIDE: Final = ("vacuum.send_command", "tts.clear_cache", "*.reload")
+"""Exceptions from those."""
+
 RISKY_SERVICES: Final = {
     "lock": ("unlock", "open"),
     "alarm_control_panel": ("alarm_disarm",),
     "cover": ("open_cover",),
     "valve": ("open_valve",),
 }
-"""The services to think of where a scene or a device action does not tell what it calls."""
-
-STATE_SERVICES: Final = {
-    ("lock", "locked"): "lock",
-    ("lock", "unlocked"): "unlock",
-    ("lock", "open"): "open",
-    ("cover", "open"): "open_cover",
-    ("cover", "closed"): "close_cover",
-    ("valve", "open"): "open_valve",
-    ("valve", "closed"): "close_valve",
-    ("alarm_control_panel", "disarmed"): "alarm_disarm",
-    ("alarm_control_panel", "armed_away"): "alarm_arm_away",
-    ("alarm_control_panel", "armed_home"): "alarm_arm_home",
-    ("alarm_control_panel", "armed_night"): "alarm_arm_night",
-    ("alarm_control_panel", "armed_vacation"): "alarm_arm_vacation",
-}
-"""What a scene calls to bring an entity into a state."""
+"""The services to think of where a scene or a device action does not say what it calls."""
 
 GENERIC_SERVICES: Final = ("turn_on", "turn_off", "toggle")
 """Services of `homeassistant` that mean those of each entity's own domain."""

@@ -6,6 +6,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_PROFILES, CONF_POLICY_RESTRICTED
+from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
 from . import defaults
 from .contents import effects
@@ -16,8 +17,11 @@ from .verdict import Verdict
 CONTAINERS = ("script", "scene", "automation")
 
 _BLOCKED = RuleSet(defaults.BLOCKED)
+_UNBLOCKED = RuleSet(defaults.UNBLOCKED)
 _RESTRICTED = RuleSet(defaults.RESTRICTED)
 _UNRESTRICTED = RuleSet(defaults.UNRESTRICTED)
+_INSIDE = RuleSet(defaults.INSIDE)
+_NOT_INSIDE = RuleSet(defaults.NOT_INSIDE)
 
 
 class Policy:
@@ -38,24 +42,59 @@ class Policy:
         self._profiles = read_profiles(settings[CONF_POLICY_PROFILES])
 
     @callback
-    def judge(self, domain: str, service: str, entity_ids: Iterable[str], speaker: Speaker) -> Verdict:
+    def judge(
+        self,
+        domain: str,
+        service: str,
+        entity_ids: Iterable[str],
+        speaker: Speaker,
+        data: Mapping[str, Any] | None = None,
+    ) -> Verdict:
         """Return the strictest verdict over everything that a call comes down to."""
-        profiles = [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
-        found = effects(self._hass, domain, service, entity_ids)
+        profiles = self._profiles_of(speaker)
+        targets = list(entity_ids)
+        found = effects(self._hass, domain, service, targets, data)
         verdict = max((self._of(effect, profiles) for effect in found), default=Verdict.ALLOW)
         if speaker.tainted:
             return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
         if verdict is Verdict.CONFIRM and domain in CONTAINERS:
             # Whoever allows a script by name has seen what is in it.
-            outer = [effect for effect in found if effect.entity_id in set(entity_ids) and effect.known]
+            outer = [effect for effect in found if effect.entity_id in targets and effect.known]
             if outer and all(self._is_allowed(effect, profiles) for effect in outer):
                 return Verdict.ALLOW
         return verdict
 
     @callback
+    def reasons(
+        self,
+        domain: str,
+        service: str,
+        entity_ids: Iterable[str],
+        speaker: Speaker,
+        data: Mapping[str, Any] | None = None,
+    ) -> tuple[Effect, ...]:
+        """Return what a call does behind its targets that is not free: in groups, scripts and scenes."""
+        profiles = self._profiles_of(speaker)
+        targets = list(entity_ids)
+        found = effects(self._hass, domain, service, targets, data)
+        hidden = (effect for effect in found if effect.inside or effect.entity_id not in (None, *targets))
+        return tuple(
+            dict.fromkeys(
+                effect
+                for effect in hidden
+                if self._of(effect, profiles) is not Verdict.ALLOW
+                or (speaker.tainted and _is_shipped_restricted(effect))
+            )
+        )
+
+    def _profiles_of(self, speaker: Speaker) -> list[Profile]:
+        """Return the profiles that fit a speaker."""
+        return [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
+
+    @callback
     def judge_tool(self, name: str, *, read_only: bool, speaker: Speaker) -> Verdict:
         """Return what is to be done with a tool of somebody else's: one that acts is restricted."""
-        profiles = [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
+        profiles = self._profiles_of(speaker)
         if self._blocked.fits_tool(name):
             return Verdict.BLOCK
         votes = (
@@ -71,16 +110,24 @@ class Policy:
 
     def _of(self, effect: Effect, profiles: Iterable[Profile]) -> Verdict:
         """Return the verdict on one effect."""
-        if _BLOCKED.fits(effect) or self._blocked.fits(effect):
+        if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
+        certain = effect.known and not self._is_out_of_sight(effect)
         votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
-            return max(votes) if effect.known else max(*votes, Verdict.CONFIRM)
-        if not effect.known or self._restricted.fits(effect):
+            return max(votes) if certain else max(*votes, Verdict.CONFIRM)
+        if not certain or self._restricted.fits(effect):
             return Verdict.CONFIRM
         if self._allowed.fits(effect):
             return Verdict.ALLOW
         return Verdict.CONFIRM if _is_shipped_restricted(effect) else Verdict.ALLOW
+
+    def _is_out_of_sight(self, effect: Effect) -> bool:
+        """Return whether a script or a scene does what is restricted to an entity that is not exposed."""
+        entity_id = effect.entity_id
+        if not effect.inside or entity_id is None or not _is_listed(effect):
+            return False
+        return not is_exposed(self._hass, entity_id)
 
     def _is_allowed(self, effect: Effect, profiles: Iterable[Profile]) -> bool:
         """Return whether somebody allowed exactly this, and nobody restricted it."""
@@ -90,9 +137,20 @@ class Policy:
         return self._allowed.fits(effect) and not self._restricted.fits(effect)
 
 
+def _is_listed(effect: Effect) -> bool:
+    """Return whether an effect is in the list of what needs a word as shipped."""
+    return _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
+
+
 def _is_shipped_restricted(effect: Effect) -> bool:
     """Return whether an effect needs a word as shipped."""
-    return _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
+    return _is_listed(effect) or (effect.inside and not _is_free_inside(effect))
+
+
+def _is_free_inside(effect: Effect) -> bool:
+    """Return whether a service is judged as a step like a call of its own, whatever its target is."""
+    service = Effect(effect.domain, effect.service)
+    return _INSIDE.fits(service) and not _NOT_INSIDE.fits(service)
 
 
 def _is_serious(effect: Effect) -> bool:

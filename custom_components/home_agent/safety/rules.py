@@ -21,6 +21,8 @@ class Effect:
     device_class: str | None = None
     known: bool = True
     """False where it cannot be told what would happen."""
+    inside: bool = False
+    """Whether it is a step of a script, a scene or an automation."""
 
 
 @dataclass(frozen=True, slots=True)

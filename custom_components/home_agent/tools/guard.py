@@ -124,7 +124,8 @@ class Guard(Looking):
         if (call.domain, call.service) not in READS:
             raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
         self._check_targets(call, user, POLICY_READ)
-        if self._policy.judge(call.domain, call.service, call.entity_ids, speaker) is not Verdict.ALLOW:
+        verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
+        if verdict is not Verdict.ALLOW:
             raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
 
     @override
@@ -157,7 +158,7 @@ class Guard(Looking):
             raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
         if not message:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
-        verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker)
+        verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
         if call.tool:
             # Whoever wrote the tool allowed its service, but not what somebody outside wants of it.
             known = vetted and (call.domain, call.service) not in REACHING
