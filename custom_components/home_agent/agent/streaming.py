@@ -13,7 +13,7 @@ from homeassistant.util.async_ import create_eager_task
 from ..const import HEARTBEAT_SECONDS
 from ..inference.models import Delta, ToolCall
 from ..safety.redaction import UNPARSED
-from ..tools.results import plain_json
+from ..tools.calls.bounds import bounded
 from .claims.gate import ClaimGate
 from .fitting import FittingMixin
 from .phrases import async_phrase
@@ -117,12 +117,12 @@ def _log_delta(turn: Turn, spoken: Spoken) -> LogDelta:
 def as_tool_input(call: ToolCall) -> llm.ToolInput:
     """Return a call for the chat log; arguments that are no JSON object go to the guard as they are."""
     try:
-        args: Any = plain_json(json.loads(call.arguments or "{}"))
+        args: Any = json.loads(call.arguments or "{}")
     except ValueError, RecursionError:
         args = None
     if not isinstance(args, dict):
         args = {UNPARSED: call.arguments}
-    return llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args)
+    return bounded(llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args))
 
 
 async def beating[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:

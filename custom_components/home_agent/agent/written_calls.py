@@ -7,6 +7,7 @@ from homeassistant.helpers import llm
 
 from ..inference.calls import new_call_id
 from ..safety.redaction import UNPARSED
+from ..tools.calls.bounds import bounded
 from ..tools.calls.dialect_calls import is_known
 from ..tools.calls.text_calls import MAX_CALLS, MAX_CHARS, read_calls, stands_alone
 
@@ -39,10 +40,12 @@ class WrittenCalls:
             for call in read_calls(raw, self._is_known, alone=stands_alone(content, raw))
         ]
         return [
-            llm.ToolInput(
-                id=new_call_id(),
-                tool_name=call.name,
-                tool_args={UNPARSED: ""} if call.args is None else call.args,
+            bounded(
+                llm.ToolInput(
+                    id=new_call_id(),
+                    tool_name=call.name,
+                    tool_args={UNPARSED: ""} if call.args is None else call.args,
+                )
             )
             for call in calls[:MAX_CALLS]
         ]

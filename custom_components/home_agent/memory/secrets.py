@@ -36,8 +36,10 @@ CODE_WORDS: Final = (
 
 _PASSWORD: Final = lazy(rf"(?<!\w)\w*(?:{'|'.join(PASSWORD_WORDS)})(?!\w)")
 _CODE: Final = lazy(rf"(?<!\w)(?:{'|'.join(CODE_WORDS)})(?!\w)")
-_DIGITS: Final = lazy(r"(?<!\w)(?:\d(?:[ .-]?\d){2,}|(?=\S*\d)(?=\S*[^\W\d_])\S{5,})(?!\w)")
-"""Three digits or more, or letters mixed with digits."""
+_DIGITS: Final = lazy(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
+_DIGIT: Final = lazy(r"\d")
+_LETTER: Final = lazy(r"[^\W\d_]")
+_MIXED_CHARS: Final = 5
 _SAID: Final = lazy(r"(?:\b(?:is|ist|lautet|heisst|est|es|e|to|ar|er|jest|on|je)\b|[:=])\s*(\S{4,})")
 _PARTICIPLE: Final = lazy(r"\w+(?:ed|t|e|ado|ada|ato|ata)\W*$")
 _QUOTED: Final = lazy(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
@@ -53,12 +55,34 @@ def holds_secret(text: str) -> bool:
     folded = fold(text)
     if _ACCOUNT.search(folded):
         return True
+    # What stands behind the first such word stands there for the others too.
     for words in (_PASSWORD, _CODE):
-        for named in words.finditer(folded):
-            behind = folded[named.end() :]
-            if _DIGITS.search(behind) or _QUOTED.search(behind):
-                return True
-            if words is _PASSWORD and (said := _SAID.search(behind)) and not _PARTICIPLE.match(said.group(1)):
+        if (named := words.search(folded)) and _tells_code(folded[named.end() :]):
+            return True
+    return _tells_password(folded)
+
+
+def _tells_code(behind: str) -> bool:
+    """Return whether three digits, digits mixed with letters, or something in quotes stands in a text."""
+    return bool(
+        _DIGITS.search(behind)
+        or _QUOTED.search(behind)
+        or any(
+            len(word) >= _MIXED_CHARS and _DIGIT.search(word) and _LETTER.search(word)
+            for word in behind.split()
+        )
+    )
+
+
+def _tells_password(folded: str) -> bool:
+    """Return whether a word for a password is followed by one that is said to be it."""
+    said = None
+    for named in _PASSWORD.finditer(folded):
+        if said is None or said.start() < named.end():
+            said = _SAID.search(folded, named.end())
+            if said is None:
+                return False
+            if not _PARTICIPLE.match(said.group(1)):
                 return True
     return False
 

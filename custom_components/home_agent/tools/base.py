@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, Self, override
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self, override
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
@@ -16,6 +16,9 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.frozen import Draft, FrozenLook
 from ..safety.journal import Journal
+
+MAX_SLOT_CHARS: Final = 255
+"""Characters of an argument that holds a name, an id or a word."""
 
 __all__ = ["Gate", "HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
 
@@ -118,6 +121,8 @@ class HomeAgentTool(llm.Tool):
     """Whether the model is told of it only where the prompt cannot list every entity."""
     judged = False
     """Whether the policy judges its calls by the tool's name, as those of other integrations' tools."""
+    max_text = MAX_SLOT_CHARS
+    """Characters that a text among its arguments may have."""
     untrusted = False
     """Whether its results hold text that somebody outside wrote: they are cleaned, and mark the turn."""
 

@@ -90,6 +90,7 @@ class ExternalModelTool(HomeAgentTool):
     """Asks the second model. It is not told of the house, of the conversation or of anybody."""
 
     name = "query_external_llm"
+    max_text = MAX_CHARS
     title = "Ask another model"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=True)
     parameters = probatio.Schema({probatio.Required("prompt"): str, probatio.Optional("context"): dict})

@@ -33,6 +33,7 @@ from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.redaction import UNPARSED, redacted, without_secrets
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .custom.service import ServiceTool
@@ -40,6 +41,7 @@ from .guard import Guard, nobody
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
 
+NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
 MAX_EVENT_CHARS = 500
 MAX_CONTEXTS = 256
 
@@ -89,7 +91,7 @@ class ToolHandler(Guard):
     async def async_execute(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Run one call and return its envelope, whatever happens."""
         try:
-            parts = adapt(call, turn.tools)
+            parts = adapt(bounded(call), turn.tools)
             turn.note_told(call.id, (part.call.tool_name for part in parts))
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
@@ -174,7 +176,8 @@ class ToolHandler(Guard):
         if tool is None:
             raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {', '.join(sorted(turn.tools))}")
         if UNPARSED in call.tool_args:
-            raise ValidationError("The arguments were not valid JSON. Call again with a JSON object.")
+            large = call.tool_args[UNPARSED] == TOO_LARGE
+            raise ValidationError(TOO_LARGE if large else NOT_JSON)
         fitted = fit(tool, call.tool_args)
         attempt.rules += fitted.rules
         if isinstance(tool, HomeAgentTool):

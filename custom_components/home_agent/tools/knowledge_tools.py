@@ -29,6 +29,7 @@ from .resolving.targets import Target
 
 MAX_DOCUMENTS: Final = 8
 MAX_TITLES: Final = 20
+MAX_QUERY: Final = 1_000
 """Documents of which only the title is told."""
 MAX_CHARS: Final = 4000
 MAX_PASSAGES_CHARS: Final = 2400
@@ -54,6 +55,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     """
 
     name = "retrieve_knowledge"
+    max_text = MAX_QUERY
     title = "Search what is known of the house"
     description = "Find automations, scenes, scripts, rooms, summaries of the last 24 hours."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)

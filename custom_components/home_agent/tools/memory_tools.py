@@ -15,7 +15,7 @@ from ..errors import PermissionDenied, ValidationError
 from ..knowledge.persons import persons
 from ..memory.asking import asks_to_remember
 from ..memory.extraction.grounds import is_own_words
-from ..memory.memories import Found, Memories, Outcome, make_memory
+from ..memory.memories import MAX_CONTENT, Found, Memories, Outcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
@@ -37,6 +37,7 @@ class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
     name = "store_memory"
+    max_text = MAX_CONTENT
     title = "Remember"
     description = "Remember a lasting fact or wish, as one sentence."
     private = True
@@ -107,6 +108,7 @@ class RecallMemoryTool(HomeAgentTool):
     """Finds what is remembered."""
 
     name = "recall_memory"
+    max_text = MAX_CONTENT
     title = "Recall"
     description = "Search memories; '*' lists all."
     private = True
@@ -149,6 +151,7 @@ class ForgetMemoryTool(HomeAgentTool):
     """Forgets what a person wants forgotten."""
 
     name = "forget_memory"
+    max_text = MAX_CONTENT
     title = "Forget"
     description = "Forget a memory: its id, or words."
     private = True

@@ -26,6 +26,7 @@ class SearchTool(HomeAgentTool):
     """Asks a search service what the sanitiser lets through."""
 
     name = "search_web"
+    max_text = 4 * MAX_QUERY
     title = "Web search"
     description = "Search the web. General words only: no names, addresses or plans of the household."
     parameters = probatio.Schema({probatio.Required("query"): str})

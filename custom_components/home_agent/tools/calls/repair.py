@@ -20,6 +20,7 @@ from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
 from ..resolving.matching import fold
 from ..resolving.words import NO_VALUE
+from .bounds import check_texts
 from .validation import View, allowed, check, items, problems, properties, required, types, view_of
 
 WRAPPERS: Final = frozenset(
@@ -80,6 +81,7 @@ def fit(tool: llm.Tool, args: Args, sentence: str = "") -> Fitted:
 
     Raises ValidationError naming every slot that does not fit.
     """
+    check_texts(tool, args, MAX_TEXT)
     view = view_of(tool)
     rules: list[str] = []
     fits = _fits(tool, view, args)
@@ -91,6 +93,7 @@ def fit(tool: llm.Tool, args: Args, sentence: str = "") -> Fitted:
             args = changed
             rules.append(rule.name)
             fits = _fits(tool, view, args)
+    check_texts(tool, args)
     checked = check(tool, args, sentence)
     return Fitted(args, checked, tuple(rules if fits else [*rules, READING]))
 

@@ -7,6 +7,7 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...regex import lazy
+from ..calls.bounds import TIME_CHARS
 
 MAX_PERIOD = timedelta(days=366)
 MIN_PERIOD = timedelta(seconds=1)
@@ -50,7 +51,8 @@ def parse_period(text: str, now: datetime) -> Period:
 
     Raises ValidationError that names what is accepted.
     """
-    words = " ".join(text.strip().strip("\"'").casefold().replace("_", " ").split())
+    short = text if len(text) <= TIME_CHARS else ""
+    words = " ".join(short.strip().strip("\"'").casefold().replace("_", " ").split())
     period = _named(words, now) or _one_day(words, now) or _length(words, now)
     if period is None:
         raise ValidationError(f"history.duration: {text[:40]!r} is not understood; give {_FORMS}")
@@ -124,6 +126,8 @@ def spelled_seconds(words: str) -> float:
     """Return the seconds of "1 hour 30 minutes" or "90m", 0 if any part is not understood."""
     total = 0.0
     position = 0
+    if len(words) > TIME_CHARS:
+        return total
     while position < len(words):
         match = _PART.match(words, position)
         if match is None or match[2] not in _UNIT_SECONDS:

@@ -48,8 +48,8 @@ HVAC_WORDS = {
 _NUMBER = lazy(r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
 _LISTED = lazy(r"\d+(?:\.\d+)?")
 """A number among others, where the comma separates."""
-_TEMPERATURE = lazy(r"([-+]?\d+(?:[.,]\d+)?)\s*(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?")
-_SPAN = lazy(r"(\d+(?:[.,]\d+)?)\s*(h|m|s)[a-z]*[\s,]*(?:and\s+)?")
+_TEMPERATURE = lazy(r"([-+]?\d+(?:[.,]\d+)?)\s*+(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?")
+_SPAN = lazy(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?)\s*(h|m|s)[a-z]*[\s,]*(?:and\s+)?")
 _CLOCK = lazy(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})")
 _HEX = lazy(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
 _SECONDS = {"h": 3600, "m": 60, "s": 1}

@@ -10,6 +10,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import PermissionDenied
 from ..base import HomeAgentTool, ToolRun
+from ..calls.bounds import MAX_CHARS
 from ..calls.json_schema import JsonSchema
 from ..outgoing import Outgoing
 from .checks import Section
@@ -38,6 +39,7 @@ class CustomTool(HomeAgentTool):
     """
 
     judged = True
+    max_text = MAX_CHARS
     leaves = False
     """Whether its arguments go to a server outside the house: then they are sanitised."""
     private_words = False

@@ -40,6 +40,7 @@ class CalendarTool(HomeAgentTool):
     """Reads a period, or creates an event. Whoever sends an invitation writes into a calendar."""
 
     name = "calendar"
+    max_text = 4 * MAX_TITLE
     title = "Calendar"
     description = "Read events from start to end; with a title, create one."
     domain = DOMAIN

@@ -37,6 +37,7 @@ class CameraTool(HomeAgentTool):
     """Shows one picture to a model that can see. What stands in a picture was written by anybody."""
 
     name = "look_at_camera"
+    max_text = 4 * MAX_QUESTION
     title = "Look through a camera"
     description = "Look through a camera and answer a question about it."
     domain = DOMAIN

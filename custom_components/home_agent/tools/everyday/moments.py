@@ -8,6 +8,7 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...regex import lazy
+from ..calls.bounds import TIME_CHARS
 from ..control.durations import spelled_seconds
 
 FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"
@@ -22,7 +23,7 @@ def read_moment(text: str, slot: str) -> date | datetime:
 
     Raises ValidationError that names what is accepted.
     """
-    written = text.strip().strip("\"'")
+    written = _short(text).strip().strip("\"'")
     if (moment := _iso(written)) is not None:
         return moment
     words = " ".join(written.casefold().replace(",", " ").split())
@@ -50,7 +51,7 @@ def read_period(text: str) -> tuple[date, date] | None:
 
     What is over of this week or this month is left out.
     """
-    which, _, unit = " ".join(text.casefold().split()).removeprefix("the ").rpartition(" ")
+    which, _, unit = " ".join(_short(text).casefold().split()).removeprefix("the ").rpartition(" ")
     which = which or ("this" if unit == "weekend" else "")
     if which not in ("this", "next", "coming") or unit not in ("week", "weekend", "month"):
         return None
@@ -68,7 +69,7 @@ def read_period(text: str) -> tuple[date, date] | None:
 
 def read_length(text: str) -> timedelta | None:
     """Return a length of time such as "10 minutes" or "1:30:00"; None for anything else."""
-    words = " ".join(text.strip().strip("\"'").casefold().split())
+    words = " ".join(_short(text).strip().strip("\"'").casefold().split())
     words = _FILLER.sub("", words).strip()
     sign = -1 if words[:1] in "-\u2212" and words else 1
     words = words.lstrip("+-\u2212 ")
@@ -100,7 +101,7 @@ def read_clock(text: str) -> time | None:
     """Return a time of day: 18:30, 7 am, noon; None for anything else."""
     if text in NAMED_TIMES:
         return NAMED_TIMES[text]
-    match = _CLOCK.fullmatch(text.strip().casefold())
+    match = _CLOCK.fullmatch(_short(text).strip().casefold())
     if match is None or (match[2] is None and match[3] is None):
         return None
     hour, minute = int(match[1]), int(match[2] or 0)
@@ -110,6 +111,11 @@ def read_clock(text: str) -> time | None:
         return time(hour, minute)
     except ValueError:
         return None
+
+
+def _short(text: str) -> str:
+    """Return a text that may name a time; nothing for a longer one, which is refused like any other text."""
+    return text if len(text) <= TIME_CHARS else ""
 
 
 def _iso(text: str) -> date | datetime | None:

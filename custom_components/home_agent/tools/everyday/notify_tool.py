@@ -67,6 +67,7 @@ class NotifyTool(HomeAgentTool):
     """Sends a message to the targets that the household has named for a person."""
 
     name = "notify_person"
+    max_text = 4 * MAX_MESSAGE
     title = "Send a message"
     description = "Send a message to somebody's phone."
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)

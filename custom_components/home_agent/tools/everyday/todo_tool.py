@@ -55,6 +55,7 @@ class TodoTool(HomeAgentTool):
     """Adds, completes, changes, moves, removes and reads items; other people write them too."""
 
     name = "todo_list"
+    max_text = 4 * MAX_TEXT
     title = "To-do and shopping lists"
     description = "To-do and shopping lists."
     domain = DOMAIN

@@ -1,0 +1,89 @@
+"""How large a call may be. Every call passes here before anything else reads it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from homeassistant.helpers import llm
+
+from ...errors import ValidationError
+from ...safety.redaction import UNPARSED
+from ..base import HomeAgentTool
+from ..results import plain_json
+
+MAX_TOOL_NAME: Final = 128
+MAX_ID: Final = 128
+MAX_KEY: Final = 100
+MAX_VALUES: Final = 1_000
+"""Values in one call, with those of nested objects and lists."""
+MAX_DEPTH: Final = 20
+MAX_CHARS: Final = 100_000
+"""Characters of all texts in one call."""
+
+TIME_CHARS: Final = 64
+TIMES: Final = frozenset(("when", "start", "end", "due", "day", "duration", "transition", "date", "time"))
+"""Slots that hold a time, a date or a length of time, at any depth."""
+
+TOO_LARGE: Final = (
+    f"The arguments are too large: at most {MAX_CHARS} characters in {MAX_VALUES} values. "
+    "Call again with shorter ones"
+)
+"""Takes the place of arguments that are not read."""
+
+
+class _Size:
+    """What of a call has been counted."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self._values = self._chars = 0
+
+    def fits(self, value: Any, depth: int = MAX_DEPTH) -> bool:
+        """Count a value with all that it holds; return whether everything is within the limits."""
+        self._values += 1
+        if isinstance(value, str):
+            self._chars += len(value)
+        if depth == 0 or self._values > MAX_VALUES or self._chars > MAX_CHARS:
+            return False
+        if isinstance(value, Mapping):
+            return all(len(str(key)) <= MAX_KEY and self.fits(item, depth - 1) for key, item in value.items())
+        if isinstance(value, (list, tuple, set, frozenset)):
+            return all(self.fits(item, depth - 1) for item in value)
+        return True
+
+
+def bounded(call: llm.ToolInput) -> llm.ToolInput:
+    """Return a call that can be read, stored and sent; a note replaces arguments beyond the limits."""
+    args: Any = call.tool_args
+    if list(args) != [UNPARSED]:
+        args = plain_json(args) if _Size().fits(args) else {UNPARSED: TOO_LARGE}
+    elif len(str(args[UNPARSED])) > MAX_CHARS:
+        args = {UNPARSED: TOO_LARGE}
+    name, call_id = (plain_json(text[:MAX_ID]) for text in (call.tool_name, call.id))
+    return replace(call, tool_name=name, id=call_id, tool_args=args)
+
+
+def check_texts(tool: llm.Tool, args: Mapping[str, Any], most: int | None = None) -> None:
+    """Raise ValidationError for a text that is longer than its slot can mean.
+
+    With `most` this is the limit of all slots: before arguments are repaired, one may hold all the others.
+    """
+    if not isinstance(tool, HomeAgentTool):
+        return
+    limit = tool.max_text if most is None else max(most, tool.max_text)
+    for slot, value in args.items():
+        _check(value, slot, slot, limit, times=most is None)
+
+
+def _check(value: Any, slot: str, key: str, limit: int, *, times: bool) -> None:
+    """Raise ValidationError for a text that is too long."""
+    if isinstance(value, str):
+        most = min(limit, TIME_CHARS) if times and key in TIMES else limit
+        if len(value) > most:
+            raise ValidationError(f"{slot}: at most {most} characters, this has {len(value)}")
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            _check(item, f"{slot}.{name}", name, limit, times=times)
+    elif isinstance(value, list):
+        for item in value:
+            _check(item, slot, key, limit, times=times)

@@ -1,0 +1,160 @@
+"""How large what a model, a person or a caller of a service sends may be."""
+
+from collections.abc import Callable
+import json
+from time import thread_time
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.memory.secrets import holds_secret
+from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES, TIME_CHARS
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import HomeAssistant
+
+from .agent import Agent, async_agent, speech
+from .servers.model_server import ModelServer
+from .servers.replies import text, tool_calls
+from .test_turn import tool_results
+
+LONG = 100_000
+MOST_SECONDS = 0.2
+
+
+def nested(depth: int) -> Any:
+    """Return a list in a list in a list."""
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def parameters(**values: Any) -> dict[str, Any]:
+    """Return a call of ha_control with parameters."""
+    return {"action": "turn_on", "entity_id": "light.kitchen_ceiling", "parameters": values}
+
+
+HUGE: dict[str, tuple[str, dict[str, Any]]] = {
+    "code words": ("store_memory", {"content": "code:" * (LONG // 5)}),
+    "transition": ("ha_control", parameters(transition="0" * LONG)),
+    "transition in spaces": ("ha_control", parameters(transition=f"1{' ' * 20_000}x")),
+    "temperature": ("ha_control", parameters(temperature=f"1{' ' * LONG}x")),
+    "duration of history": ("ha_query", {"history": {"duration": "1 " * (LONG // 2)}}),
+    "when": ("timer", {"action": "start", "when": "in " * (LONG // 3)}),
+    "start": ("calendar", {"start": "in " * (LONG // 3)}),
+    "due": ("todo_list", {"action": "add", "items": ["x"], "due": "at " * (LONG // 3)}),
+    "unknown keys": ("ha_control", {f"key_{number}": 1 for number in range(15_000)}),
+    "long key": ("ha_control", {"k" * LONG: 1}),
+    "name of brackets": ("ha_control", {"action": "turn_on", "name": "[" * LONG}),
+    "name": ("ha_control", {"action": "turn_on", "name": "lamp " * (LONG // 5)}),
+    "entity ids": ("ha_control", {"action": "turn_on", "entity_id": ["light.x" * 50] * 2_000}),
+    "depth": ("ha_control", {"action": "turn_on", "parameters": nested(100)}),
+    "wrapped": ("ha_control", {"parameters": "[" * 20_000}),
+}
+
+
+async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool by the service."""
+    found = await hass.services.async_call(
+        DOMAIN,
+        "execute_tool",
+        {"tool_name": tool, "parameters": args},
+        blocking=True,
+        return_response=True,
+    )
+    assert found is not None
+    return found
+
+
+async def async_seconds(make: Callable[[], Any]) -> float:
+    """Return the processor time that something takes, the best of three."""
+    taken = []
+    for _ in range(3):
+        started = thread_time()
+        await make()
+        taken.append(thread_time() - started)
+    return min(taken)
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent with every tool of the household."""
+    return await async_agent(hass, model_server)
+
+
+@pytest.mark.parametrize("case", HUGE)
+async def test_a_call_that_is_too_large(
+    hass: HomeAssistant, agent: Agent, caplog: pytest.LogCaptureFixture, case: str
+) -> None:
+    """It is refused at once, with a reason, and nothing happens."""
+    tool, args = HUGE[case]
+    if tool not in agent.entry.runtime_data.handler.tools:
+        pytest.fail(f"there is no tool {tool}")
+    called = []
+    hass.bus.async_listen(EVENT_CALL_SERVICE, called.append)
+    answers = []
+
+    async def call() -> None:
+        answers.append(await async_execute(hass, tool, args))
+
+    assert await async_seconds(call) < MOST_SECONDS
+    await hass.async_block_till_done()
+    assert [answer["success"] for answer in answers] == [False] * 3
+    assert {len(answer["error"]) <= 600 for answer in answers} == {True}
+    assert [event for event in called if event.data["domain"] != DOMAIN] == []
+    assert "Traceback" not in caplog.text
+
+
+async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, agent: Agent) -> None:
+    """The model can do better the next time."""
+    assert (
+        "when: at most 64 characters"
+        in (await async_execute(hass, "timer", {"action": "start", "when": "x" * (TIME_CHARS + 1)}))["error"]
+    )
+    many = await async_execute(hass, "ha_control", {"parameters": {str(n): n for n in range(MAX_VALUES)}})
+    assert str(MAX_VALUES) in many["error"]
+
+
+async def test_the_model_sends_a_call_that_is_too_large(
+    hass: HomeAssistant, agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The turn goes on; what was too large is not sent back and not kept."""
+    model_server.script(
+        [
+            tool_calls([("x" * 200_000, {}), ("ha_control", {"name": "y" * (MAX_CHARS + 1)})]),
+            text("That did not work."),
+        ]
+    )
+    assert speech(await agent.say("Do it")) == "That did not work."
+    results = tool_results(model_server.chats[1])
+    assert [result["success"] for result in results] == [False, False]
+    assert len(json.dumps(model_server.chats[1].json)) < 50_000
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "piece", ["code:", "code a1", "password is ", "pin '", "1 ", "passwort: x ", "-", "a"]
+)
+def test_looking_for_a_secret_is_linear(piece: str) -> None:
+    """Whatever stands in a sentence."""
+    sentence = (piece * LONG)[:LONG]
+    started = thread_time()
+    holds_secret(sentence)
+    assert thread_time() - started < MOST_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("sentence", "secret"),
+    [
+        ("the code: ab-12x", True),
+        ("the code is on the fridge, 4711", True),
+        ("my code review has no numbers", False),
+        ("the password is changed, and the password is swordfish", True),
+        ("the password was changed", False),
+        ('the pin "abcd"', True),
+        ("pin: x1 is short", False),
+    ],
+)
+def test_what_is_a_secret(sentence: str, secret: bool) -> None:
+    assert holds_secret(sentence) is secret
