@@ -1,7 +1,7 @@
 """An agent set up on a real `hass` against a scripted model server."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_homeassistant_custom_component.common import MockConfigEntry
@@ -26,6 +26,12 @@ class Agent:
     hass: HomeAssistant
     entry: MockConfigEntry
     server: ModelServer
+    device_id: str | None = None
+    """The satellite that is spoken to. Without it and without a user the sentence is an automation's."""
+
+    def at_satellite(self) -> Agent:
+        """Return the agent as a person speaks to it who is not known."""
+        return replace(self, device_id="satellite")
 
     @property
     def entity_id(self) -> str:
@@ -38,6 +44,8 @@ class Agent:
         self, text: str, *, conversation_id: str | None = None, context: Context | None = None, **options: Any
     ) -> conversation.ConversationResult:
         """Say a sentence and return the answer."""
+        if context is None and self.device_id:
+            options = {"device_id": self.device_id, "satellite_id": "assist_satellite.hall", **options}
         result = await conversation.async_converse(
             self.hass,
             text,

@@ -113,10 +113,11 @@ class SecureHouse:
             hass.services.async_register(domain, service, self._async_handle)
 
     async def async_agent(self, server: ModelServer, options: dict[str, Any] | None = None) -> Agent:
-        """Set up an agent in this house."""
-        return await async_add_agent(
+        """Set up an agent in this house; who says nothing else speaks to a satellite."""
+        agent = await async_add_agent(
             self.hass, server, {"automation_turns_per_minute": 1000, **(options or {})}
         )
+        return agent.at_satellite()
 
     def state(self, entity_id: str) -> str:
         """Return a state."""

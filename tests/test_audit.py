@@ -75,7 +75,7 @@ async def test_an_undo_is_an_action(hass: HomeAssistant, model_server: ModelServ
 
 async def test_confirmations(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What waited for a word, and how it ended."""
-    agent = await async_agent(hass, model_server, {"policy_restricted": [LIGHT]})
+    agent = (await async_agent(hass, model_server, {"policy_restricted": [LIGHT]})).at_satellite()
     first = await act(agent, control("turn_on"))
     assert hass.states.get(LIGHT).state == "off"
     await agent.say("yes", conversation_id=first.conversation_id)

@@ -397,7 +397,7 @@ async def test_notifications(hass: HomeAssistant, model_server: ModelServer, sec
 
 async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Home Assistant's own sentences are judged by what they would call, and confirmed the same way."""
-    agent = await async_agent(hass, model_server, {"local_first_enabled": True})
+    agent = (await async_agent(hass, model_server, {"local_first_enabled": True})).at_satellite()
     await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
     asked = await agent.say("unlock front door")
@@ -412,7 +412,7 @@ async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelSer
 async def test_throttle(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
     """Automations are held back, people and satellites are not."""
     agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
-    said = [speech(await agent.say("Hello")) for _ in range(5)]
+    said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]
     assert said[:3] == ["Done."] * 3
     assert all("too often" in sentence for sentence in said[3:])
     assert len(model_server.chats) == 3

@@ -191,7 +191,7 @@ async def test_the_guard_stands_before_lists(
 
 
 async def test_restricted_lists_wait_for_a_word(hass: HomeAssistant, model_server: ModelServer) -> None:
-    agent = await async_agent(hass, model_server, {"policy_restricted": ["todo.add_item"]})
+    agent = (await async_agent(hass, model_server, {"policy_restricted": ["todo.add_item"]})).at_satellite()
     shopping = await async_add_list(hass, "Shopping list")
     model_server.script([tool_calls([("todo_list", {"action": "add", "items": ["milk"]})])])
     asked = await agent.say("Put milk on the list")

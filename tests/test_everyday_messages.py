@@ -82,7 +82,7 @@ async def test_messages_can_be_restricted(
 ) -> None:
     """The household may want to be asked, with the words that are going to be sent."""
     options = {"notify_targets": TARGETS, "policy_restricted": ["notify"]}
-    agent = await async_agent(hass, model_server, options)
+    agent = (await async_agent(hass, model_server, options)).at_satellite()
     model_server.script([tool_calls([("notify_person", {"person": "Ben", "message": "Dinner is ready"})])])
     asked = await agent.say("Tell Ben that dinner is ready")
     assert speech(asked) == "Shall I send this to ben phone: Dinner is ready"
@@ -113,7 +113,7 @@ async def test_a_camera_waits_for_a_word(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After a yes one picture goes to the model, and what it sees is said."""
-    agent = await async_agent_with_camera(hass, model_server, monkeypatch)
+    agent = (await async_agent_with_camera(hass, model_server, monkeypatch)).at_satellite()
     args = {"camera": CAMERA, "question": "Who is at the door?"}
     model_server.script([tool_calls([("look_at_camera", args)])])
     asked = await agent.say("Who is at the door?")

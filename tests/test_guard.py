@@ -295,7 +295,7 @@ class TestCodes:
     ) -> None:
         """Integrations quote what they were given, whether the call was free or confirmed."""
         caplog.set_level("INFO", "custom_components.home_agent")
-        agent = await async_agent(hass, model_server, {"policy_allowed": allowed})
+        agent = (await async_agent(hass, model_server, {"policy_allowed": allowed})).at_satellite()
 
         async def unlock(call: ServiceCallOfHass) -> None:
             raise HomeAssistantError(f"{call.data['code']} is not the code")
@@ -321,7 +321,7 @@ class TestCodes:
         assert self.CODE not in "".join(r.getMessage() for r in caplog.records if "home_agent" in r.name)
 
     async def test_the_door_gets_it(self, hass: HomeAssistant, model_server: ModelServer) -> None:
-        agent = await async_agent(hass, model_server)
+        agent = (await async_agent(hass, model_server)).at_satellite()
         services = async_capture_events(hass, EVENT_CALL_SERVICE)
         await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
         await hass.async_block_till_done()

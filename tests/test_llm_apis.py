@@ -77,7 +77,7 @@ async def locked(hass: HomeAssistant, server: ModelServer, options: dict[str, An
     agent = await async_agent(hass, server, {"automation_turns_per_minute": 1000, **(options or {})})
     await hass.services.async_call("lock", "lock", {"entity_id": DOOR}, blocking=True)
     await hass.async_block_till_done()
-    return agent
+    return agent.at_satellite()
 
 
 def door(hass: HomeAssistant) -> str:

@@ -201,7 +201,7 @@ async def test_hidden_entities_are_never_named(hass: HomeAssistant, model_server
 
 async def test_turn_off_does_not_unlock(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A lock opens by `unlock` and by nothing else."""
-    agent = await async_agent(hass, model_server)
+    agent = (await async_agent(hass, model_server)).at_satellite()
     await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
     for action in ("turn_off", "turn_on", "toggle", "open"):

@@ -64,8 +64,9 @@ from .memory.settings import MemorySettings, profile_collection
 from .parts import asks_external, async_part, learns, searches
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_signal
 from .safety.audit_channel import AuditChannel
-from .safety.confirmation import Confirmations, PendingAction
+from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
+from .safety.pending import PendingAction
 from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .tools.activity import ActivityTool

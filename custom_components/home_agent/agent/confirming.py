@@ -7,7 +7,8 @@ from homeassistant.components import conversation
 from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError
 from ..safety.answers import Answer, Read, mask_numbers, read_answer
-from ..safety.confirmation import ConfirmationRefused, Outcome, Owner, PendingAction, Refusal
+from ..safety.confirmation import ConfirmationRefused, Refusal
+from ..safety.pending import Outcome, Owner, PendingAction
 from .done import Deeds
 from .masking import MASKED
 from .phrases import async_error_sentence, async_phrase
@@ -28,9 +29,9 @@ class ConfirmingMixin(HomeAgentBaseEntity):
 
     async def _async_settle(self, turn: Turn) -> bool:
         """Take the sentence as the answer to our question, if it is one; False if the turn goes on."""
-        confirmations = self.data.confirmations
-        owner = Owner.of(turn.calls.speaker, turn.calls.conversation_id)
-        action = confirmations.waiting_for(owner)
+        confirmations, speaker = self.data.confirmations, turn.calls.speaker
+        owner = Owner.of(speaker, turn.calls.conversation_id)
+        action = confirmations.waiting_for(owner, unheard=speaker.is_automation)
         ended = None if action else confirmations.take_ended(owner)
         expects_pin = confirmations.expects_pin(owner)
         if action is None and ended is None and not expects_pin:
@@ -44,7 +45,9 @@ class ConfirmingMixin(HomeAgentBaseEntity):
             await self._async_speak(turn, await async_phrase(self.hass, turn.language, LATE[ended]))
             return True
         if read.answer is Answer.OTHER or (read.answer is Answer.PIN and not confirmations.wants_pin):
-            await confirmations.async_drop(action, Outcome.SUPERSEDED)
+            # Who was asked does not hear what an automation says, so the question stays as it is.
+            if not speaker.is_automation:
+                await confirmations.async_drop(action, Outcome.SUPERSEDED)
             return False
         await self._async_speak(turn, await self._async_settled(turn, action, read))
         return True
@@ -57,11 +60,14 @@ class ConfirmingMixin(HomeAgentBaseEntity):
             return await async_phrase(self.hass, turn.language, "confirmation_rejected")
         deeds = Deeds(self.hass, action.frozen)
         try:
-            await confirmations.async_approve_owned(action, pin=read.pin or None)
+            await confirmations.async_approve_owned(
+                action, pin=read.pin or None, by_automation=turn.calls.speaker.is_automation
+            )
             turn.calls.touched.extend(sorted(action.entity_ids))
             return await deeds.async_sentence(turn.language)
         except ConfirmationRefused as err:
-            turn.asks = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
+            again = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
+            turn.asks = again and not turn.calls.speaker.is_automation
             return await async_phrase(self.hass, turn.language, err.key)
         except HomeAgentError as err:
             return await async_error_sentence(self.hass, turn.language, err)
@@ -69,15 +75,21 @@ class ConfirmingMixin(HomeAgentBaseEntity):
             deeds.stop()
 
     async def _async_ask(self, turn: Turn) -> bool:
-        """End the turn with our question if something waits for a word; the microphone opens."""
+        """End the turn with our question if something waits for a confirmation; the microphone opens.
+
+        An automation cannot answer: the question goes to the notifications and phones, and it is told so.
+        """
         if not turn.calls.draft:
             return False
-        action = await self.data.confirmations.async_open(turn.calls.draft)
-        question = action.question
-        if self.data.confirmations.wants_pin:
-            question = f"{question} {await async_phrase(self.hass, turn.language, 'confirmation_pin_needed')}"
-        turn.asks = True
-        await self._async_speak(turn, question)
+        unattended = turn.calls.speaker.is_automation
+        action = await self.data.confirmations.async_open(turn.calls.draft, unattended=unattended)
+        hint = ""
+        if unattended:
+            hint = await async_phrase(self.hass, turn.language, "confirmation_elsewhere")
+        elif self.data.confirmations.wants_pin:
+            hint = await async_phrase(self.hass, turn.language, "confirmation_pin_needed")
+        turn.asks = not unattended
+        await self._async_speak(turn, f"{action.question} {hint}".strip())
         return True
 
     async def _async_speak(self, turn: Turn, text: str) -> None:

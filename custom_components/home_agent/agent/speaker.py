@@ -43,9 +43,15 @@ async def async_speaker(
 
 
 def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surface:
-    """Return by which way somebody speaks."""
+    """Return by which way somebody speaks.
+
+    A satellite has no user, and neither has an automation. `home_agent.process` says that it is one, and
+    `conversation.process` names no device. What runs because of something else has a parent context; a
+    satellite never has.
+    """
     if told := surface.get():
         return told
-    if voice:
-        return Surface.VOICE
-    return Surface.CHAT if user_input.context.user_id else Surface.AUTOMATION
+    context = user_input.context
+    if context.user_id is None and (context.parent_id is not None or not voice):
+        return Surface.AUTOMATION
+    return Surface.VOICE if voice else Surface.CHAT

@@ -7,7 +7,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..safety.confirmation import ConfirmationChannel, Outcome, PendingAction
+from ..safety.confirmation import ConfirmationChannel
+from ..safety.pending import Outcome, PendingAction
 
 
 class NotificationChannel(ConfirmationChannel):

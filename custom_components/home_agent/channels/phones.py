@@ -11,14 +11,8 @@ from homeassistant.util import dt as dt_util
 from ..agent.phrases import async_error_sentence, async_phrase
 from ..const import LOGGER
 from ..errors import HomeAgentError
-from ..safety.confirmation import (
-    ConfirmationChannel,
-    ConfirmationRefused,
-    Confirmations,
-    Outcome,
-    PendingAction,
-    Refusal,
-)
+from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
+from ..safety.pending import Outcome, PendingAction
 from ..tools.own_calls import async_notify
 from .notify_targets import Route, read_targets, route_to, user_id_of
 

@@ -45,3 +45,8 @@ class Speaker:
     """Whether what is called now puts something back."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text that somebody outside wrote."""
+
+    @property
+    def is_automation(self) -> bool:
+        """Return whether no person speaks: nobody hears a question, and nobody can confirm anything."""
+        return self.surface is Surface.AUTOMATION

@@ -6,7 +6,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
 from ..const import DOMAIN
-from ..safety.confirmation import ConfirmationChannel, Outcome, PendingAction
+from ..safety.confirmation import ConfirmationChannel
+from ..safety.pending import Outcome, PendingAction
 
 
 class PanelChannel(ConfirmationChannel):

@@ -3,9 +3,10 @@
 from typing import override
 
 from .audit import AuditKind
-from .confirmation import ConfirmationChannel, Outcome, PendingAction
+from .confirmation import ConfirmationChannel
 from .confirmation_store import Lost
 from .journal import Journal
+from .pending import Outcome, PendingAction
 
 
 class AuditChannel(ConfirmationChannel):

@@ -6,7 +6,6 @@ What was asked is frozen. It runs at most once, in time, and only on the word of
 from abc import ABC, abstractmethod
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
@@ -27,79 +26,20 @@ from ..const import (
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
-from ..knowledge.speaker import Speaker
 from .confirmation_store import ConfirmationStore, Lost
-from .frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook
-from .pin import WrongPins, matches
+from .frozen import Draft, Frozen
+from .late_answers import LateAnswers, most_crowding
+from .pending import Outcome, Owner, PendingAction
+from .pin import Look, PinGate
 
 MAX_PENDING = 20
 MAX_TRIES = 3
-REMEMBER_SECONDS = 300.0
-"""How long an action that ended by itself is remembered, so that a late yes gets an answer."""
-
-
-class Outcome(StrEnum):
-    """How an action ended."""
-
-    APPROVED = "approved"
-    FAILED = "failed"
-    REJECTED = "rejected"
-    EXPIRED = "expired"
-    SUPERSEDED = "superseded"
-    WRONG_PIN = "wrong_pin"
-    RESTARTED = "restarted"
-    WITHDRAWN = "withdrawn"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Whose word counts, and where."""
-
-    conversation_id: str
-    user_id: str | None
-    device_id: str | None
-
-    @classmethod
-    def of(cls, speaker: Speaker, conversation_id: str) -> Owner:
-        """Return the owner of what a speaker asks for in a conversation."""
-        return cls(
-            conversation_id=conversation_id, user_id=speaker.context.user_id, device_id=speaker.device_id
-        )
-
-
-@dataclass(slots=True, kw_only=True)
-class PendingAction:
-    """One action that waits."""
-
-    id: str
-    owner: Owner
-    speaker: Speaker
-    frozen: tuple[Frozen, ...]
-    question: str
-    expires_at: datetime
-    deadline: float
-    """When it expires on the loop's own clock, which does not jump."""
-    unattended: bool
-    """Nobody hears the question: only a channel or a service can answer it."""
-    tries: int = 0
-    stop_timer: Callable[[], None] = lambda: None
-
-    @property
-    def entity_ids(self) -> set[str]:
-        """Return all targets."""
-        calls = [
-            call
-            for item in self.frozen
-            for call in (item.calls if isinstance(item, FrozenIntent) else (item,))
-            if isinstance(call, FrozenCall)
-        ]
-        looks = {item.entity_id for item in self.frozen if isinstance(item, FrozenLook)}
-        return looks | {entity_id for call in calls for entity_id in call.entity_ids}
 
 
 class Refusal(StrEnum):
     """Why an approval does not count."""
 
+    AUTOMATION = "confirmation_automation"
     UNKNOWN = "confirmation_unknown"
     NOT_YOURS = "confirmation_not_yours"
     PIN_NEEDED = "confirmation_pin_needed"
@@ -153,16 +93,13 @@ class Confirmations:
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
-        self._pin: str = settings[CONF_POLICY_PIN]
+        self._pins = PinGate(hass, settings[CONF_POLICY_PIN])
         self._emitter = emitter
         self._store = store
         self._describe = describe
         self._run = run
         self._pending: dict[str, PendingAction] = {}
-        self._ended: dict[Owner, tuple[Outcome, float]] = {}
-        self._asked: dict[Owner, float] = {}
-        self._lost: list[Lost] = []
-        self._wrong = WrongPins()
+        self._late = LateAnswers(hass.loop.time)
         self.channels: list[ConfirmationChannel] = []
 
     @property
@@ -177,13 +114,14 @@ class Confirmations:
     @property
     def wants_pin(self) -> bool:
         """Return whether a spoken or typed approval needs the PIN."""
-        return bool(self._pin)
+        return self._pins.wanted
 
     @callback
     def async_start(self) -> None:
         """Deny what was pending when Home Assistant stopped."""
-        self._lost = self._store.take_lost(self._entry_id)
-        for lost in self._lost:
+        denied = self._store.take_lost(self._entry_id)
+        self._late.take_lost(denied)
+        for lost in denied:
             self._emitter.fire(
                 EVENT_CONFIRMATION_RESOLVED, action_id=lost.action_id, outcome=Outcome.RESTARTED.value
             )
@@ -212,14 +150,12 @@ class Confirmations:
         for older in self.pending:
             if older.owner == action.owner and not unattended:
                 await self._async_end(older, Outcome.SUPERSEDED)
-        while len(self._pending) >= MAX_PENDING:
-            await self._async_end(self.pending[0], Outcome.WITHDRAWN)
         self._pending[action.id] = action
-        self._ended.pop(action.owner, None)
-        if not unattended:
-            self._asked.pop(action.owner, None)
-            self._asked[action.owner] = action.deadline + REMEMBER_SECONDS
-            _bound(self._asked)
+        self._late.note_asked(action.owner, action.deadline)
+        while len(self._pending) > MAX_PENDING:
+            crowding = most_crowding(one.owner for one in self.pending)
+            oldest = next(one for one in self.pending if one.owner.speaker == crowding.speaker)
+            await self._async_end(oldest, Outcome.WITHDRAWN)
 
         async def expire(_now: datetime) -> None:
             if action.id in self._pending:
@@ -237,39 +173,29 @@ class Confirmations:
         return action
 
     @callback
-    def waiting_for(self, owner: Owner) -> PendingAction | None:
-        """Return the action that waits for this very person in this very conversation."""
+    def waiting_for(self, owner: Owner, *, unheard: bool = False) -> PendingAction | None:
+        """Return the action that waits for this very speaker in this very conversation.
+
+        `unheard` also returns one whose question nobody heard in the conversation.
+        """
         return next(
             (
                 action
                 for action in reversed(self.pending)
-                if action.owner == owner and not action.unattended and not self._is_late(action)
+                if action.owner == owner and (unheard or not action.unattended) and not self._is_late(action)
             ),
             None,
         )
 
     @callback
     def expects_pin(self, owner: Owner) -> bool:
-        """Return whether this person was asked for the PIN a short while ago, answered by now or not."""
-        return self.wants_pin and (
-            self._hass.loop.time() < self._asked.get(owner, 0.0)
-            or any(
-                lost.is_recent() and lost.is_owned_by(owner.conversation_id, owner.user_id, owner.device_id)
-                for lost in self._lost
-            )
-        )
+        """Return whether this speaker was asked for the PIN a short while ago, answered by now or not."""
+        return self.wants_pin and self._late.was_asked(owner)
 
     @callback
     def take_ended(self, owner: Owner) -> Outcome | None:
-        """Return how an action ended that this person may still want to answer, and forget it."""
-        outcome, until = self._ended.pop(owner, (None, 0.0))
-        if outcome is not None and self._hass.loop.time() < until:
-            return outcome
-        for lost in self._lost:
-            if lost.is_owned_by(owner.conversation_id, owner.user_id, owner.device_id):
-                self._lost.remove(lost)
-                return Outcome.RESTARTED if lost.is_recent() else None
-        return None
+        """Return how an action ended that this speaker may still want to answer, and forget it."""
+        return self._late.take_ended(owner)
 
     async def async_approve(self, action_id: str, *, user: User | None, pin: str | None = None) -> None:
         """Run an action on a person's word given outside the conversation.
@@ -281,13 +207,19 @@ class Confirmations:
             raise ConfirmationRefused(Refusal.NOT_YOURS)
         await self.async_approve_owned(action, pin=pin)
 
-    async def async_approve_owned(self, action: PendingAction, *, pin: str | None = None) -> None:
-        """Run an action whose owner gave the word.
+    async def async_approve_owned(
+        self, action: PendingAction, *, pin: str | None = None, by_automation: bool = False
+    ) -> None:
+        """Run an action that its owner has confirmed in the conversation.
+
+        An automation needs the PIN, since nobody has said yes.
 
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
         if self.wants_pin:
             await self._async_check_pin(action, pin)
+        elif by_automation:
+            raise ConfirmationRefused(Refusal.AUTOMATION)
         if self._is_late(action) or self._pending.pop(action.id, None) is None:
             raise ConfirmationRefused(Refusal.UNKNOWN)
         try:
@@ -341,18 +273,12 @@ class Confirmations:
         """Compare a PIN. Raises ConfirmationRefused; after some wrong ones the action is gone."""
         if not pin:
             raise ConfirmationRefused(Refusal.PIN_NEEDED)
-        if self._wrong.locked:
-            await self.async_drop(action, Outcome.WRONG_PIN)
-            raise ConfirmationRefused(Refusal.PIN_LOCKED)
         # Counted before it is compared, so that tries at the same time count too.
         action.tries += 1
-        if action.tries > MAX_TRIES:
-            await self.async_drop(action, Outcome.WRONG_PIN)
-            raise ConfirmationRefused(Refusal.PIN_LOCKED)
-        if await self._hass.async_add_executor_job(matches, pin, self._pin):
+        look = Look.LOCKED if action.tries > MAX_TRIES else await self._pins.async_look(pin)
+        if look is Look.RIGHT:
             return
-        self._wrong.note()
-        if action.tries >= MAX_TRIES:
+        if look is Look.LOCKED or action.tries >= MAX_TRIES:
             await self.async_drop(action, Outcome.WRONG_PIN)
             raise ConfirmationRefused(Refusal.PIN_LOCKED)
         raise ConfirmationRefused(Refusal.PIN_WRONG)
@@ -362,8 +288,7 @@ class Confirmations:
         self._pending.pop(action.id, None)
         action.stop_timer()
         if outcome in (Outcome.EXPIRED, Outcome.WITHDRAWN, Outcome.WRONG_PIN) and not action.unattended:
-            self._ended[action.owner] = (outcome, self._hass.loop.time() + REMEMBER_SECONDS)
-            _bound(self._ended)
+            self._late.note_ended(action.owner, outcome)
         self._remember()
         self._emitter.fire(EVENT_CONFIRMATION_RESOLVED, action_id=action.id, outcome=outcome.value)
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))
@@ -391,9 +316,3 @@ class Confirmations:
                 for action in self.pending
             ],
         )
-
-
-def _bound(known: dict[Owner, Any]) -> None:
-    """Drop the oldest of too many."""
-    while len(known) > MAX_PENDING:
-        del known[next(iter(known))]

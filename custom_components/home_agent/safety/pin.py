@@ -1,11 +1,15 @@
 """The PIN: kept as a salted hash, compared slowly, tried a few times only."""
 
+import asyncio
 from base64 import b64decode, b64encode
 from collections import deque
+from enum import Enum, auto
 from hashlib import scrypt
 from hmac import compare_digest
 from secrets import token_bytes
 from time import monotonic
+
+from homeassistant.core import HomeAssistant
 
 COST = 2**14
 BLOCK_SIZE = 8
@@ -50,18 +54,43 @@ def _derive(pin: str, salt: bytes) -> bytes:
     return scrypt(pin.encode(), salt=salt, n=COST, r=BLOCK_SIZE, p=PARALLEL, maxmem=MEMORY, dklen=LENGTH)
 
 
-class WrongPins:
-    """Counts wrong PINs, so that nobody can try them all."""
+class Look(Enum):
+    """What became of one try."""
 
-    def __init__(self) -> None:
-        """Start with none."""
-        self._times: deque[float] = deque(maxlen=MAX_WRONG)
+    RIGHT = auto()
+    WRONG = auto()
+    LOCKED = auto()
+    """There were too many wrong ones, so that it was not looked at."""
 
-    def note(self) -> None:
-        """Count one."""
-        self._times.append(monotonic())
+
+class PinGate:
+    """Looks at PINs, one after the other, so that tries at the same time cannot pass the limit."""
+
+    def __init__(self, hass: HomeAssistant, stored: str) -> None:
+        """Take the hash; an empty one means that no PIN is wanted."""
+        self._hass = hass
+        self._stored = stored
+        self._one_at_a_time = asyncio.Lock()
+        self._wrong: deque[float] = deque(maxlen=MAX_WRONG)
 
     @property
-    def locked(self) -> bool:
+    def wanted(self) -> bool:
+        """Return whether there is a PIN."""
+        return bool(self._stored)
+
+    async def async_look(self, pin: str) -> Look:
+        """Compare a PIN with the stored one."""
+        async with self._one_at_a_time:
+            if self._is_locked:
+                return Look.LOCKED
+            # Counted before it is compared: a try that is broken off counts as a wrong one.
+            self._wrong.append(monotonic())
+            if not await self._hass.async_add_executor_job(matches, pin, self._stored):
+                return Look.WRONG
+            self._wrong.pop()
+            return Look.RIGHT
+
+    @property
+    def _is_locked(self) -> bool:
         """Return whether no further PIN is looked at for now."""
-        return len(self._times) == MAX_WRONG and monotonic() - self._times[0] < WRONG_WINDOW
+        return len(self._wrong) == MAX_WRONG and monotonic() - self._wrong[0] < WRONG_WINDOW

@@ -11,7 +11,8 @@ from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
 from ..runtime import HomeAgentConfigEntry
-from ..safety.confirmation import ConfirmationRefused, Outcome
+from ..safety.confirmation import ConfirmationRefused
+from ..safety.pending import Outcome
 from .base import Service, async_caller
 
 

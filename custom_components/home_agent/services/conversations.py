@@ -21,6 +21,7 @@ from .base import Service, async_require_admin
 async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Answer a sentence."""
     hass, data = call.hass, entry.runtime_data
+    before = {action.id for action in data.confirmations.pending}
     entity_id = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
     token = asked_about.set(tuple(call.data.get("context_entities", ())))
     # An automation stays one where it names a device.
@@ -39,11 +40,17 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Serv
         asked_about.reset(token)
         surface.reset(way)
     speech = result.response.speech.get("plain", {}).get("speech", "")
+    asked = [
+        action.as_response()
+        for action in data.confirmations.pending
+        if action.id not in before and action.owner.conversation_id == result.conversation_id
+    ]
     return {
         "response": speech,
         "conversation_id": result.conversation_id,
         "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
         "continue_conversation": result.continue_conversation,
+        **({"confirmation": asked[-1]} if asked else {}),
     }
 
 

@@ -23,9 +23,9 @@ from ..const import ASSISTANT, DOMAIN
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
-from ..safety.confirmation import PendingAction
 from ..safety.frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool, frozen_call
 from ..safety.journal import Journal
+from ..safety.pending import PendingAction
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
 from ..safety.verdict import Verdict

@@ -104,11 +104,7 @@ class ToolHandler(Guard):
     async def _async_ask_elsewhere(self, turn: TurnCalls, result: llm.ToolResult) -> None:
         """Ask by the channels, since nobody hears this turn, and let the caller know how to answer."""
         action = await self._confirmations.async_open(turn.draft, unattended=True)
-        result.data["confirmation"] = {
-            "action_id": action.id,
-            "question": action.question,
-            "expires_at": action.expires_at.isoformat(),
-        }
+        result.data["confirmation"] = {**action.as_response()}
 
     async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
         """Run a call unless the budget is spent or the same call was made before."""

@@ -18,7 +18,7 @@ from ...agent.phrases import async_phrase
 from ...const import CONF_TELEGRAM_CHATS, DOMAIN, LOGGER
 from ...knowledge.speaker import Surface, surface
 from ...runtime import HomeAgentConfigEntry
-from ...safety.confirmation import Owner
+from ...safety.pending import Owner
 from .bot import Bot
 from .chats import Chats
 from .commands import Asker, Chat, command_of

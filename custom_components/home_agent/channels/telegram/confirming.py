@@ -12,15 +12,8 @@ from ...agent.phrases import async_error_sentence, async_phrase
 from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer
-from ...safety.confirmation import (
-    ConfirmationChannel,
-    ConfirmationRefused,
-    Confirmations,
-    Outcome,
-    Owner,
-    PendingAction,
-    Refusal,
-)
+from ...safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
+from ...safety.pending import Outcome, Owner, PendingAction
 from .bot import Bot, Buttons
 from .chats import Chats
 

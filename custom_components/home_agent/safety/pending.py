@@ -1,0 +1,81 @@
+"""One action that waits for a confirmation: what it does, and whose answer counts."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from ..knowledge.speaker import Speaker
+from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook
+
+
+class Outcome(StrEnum):
+    """How an action ended."""
+
+    APPROVED = "approved"
+    FAILED = "failed"
+    REJECTED = "rejected"
+    EXPIRED = "expired"
+    SUPERSEDED = "superseded"
+    WRONG_PIN = "wrong_pin"
+    RESTARTED = "restarted"
+    WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """Whose answer counts, and where."""
+
+    conversation_id: str
+    user_id: str | None
+    device_id: str | None
+
+    @property
+    def speaker(self) -> str:
+        """Return who this is in all conversations."""
+        return self.user_id or self.device_id or ""
+
+    @classmethod
+    def of(cls, speaker: Speaker, conversation_id: str) -> Owner:
+        """Return the owner of what a speaker asks for in a conversation."""
+        return cls(
+            conversation_id=conversation_id, user_id=speaker.context.user_id, device_id=speaker.device_id
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class PendingAction:
+    """One action that waits."""
+
+    id: str
+    owner: Owner
+    speaker: Speaker
+    frozen: tuple[Frozen, ...]
+    question: str
+    expires_at: datetime
+    deadline: float
+    """When it expires on the loop's own clock, which does not jump."""
+    unattended: bool
+    """Nobody hears the question: only a channel or a service can answer it."""
+    tries: int = 0
+    stop_timer: Callable[[], None] = lambda: None
+
+    def as_response(self) -> dict[str, str]:
+        """Return what the caller of a service or a tool needs to have it answered."""
+        return {
+            "action_id": self.id,
+            "question": self.question,
+            "expires_at": self.expires_at.isoformat(),
+        }
+
+    @property
+    def entity_ids(self) -> set[str]:
+        """Return all targets."""
+        calls = [
+            call
+            for item in self.frozen
+            for call in (item.calls if isinstance(item, FrozenIntent) else (item,))
+            if isinstance(call, FrozenCall)
+        ]
+        looks = {item.entity_id for item in self.frozen if isinstance(item, FrozenLook)}
+        return looks | {entity_id for call in calls for entity_id in call.entity_ids}
