@@ -22,7 +22,7 @@ from homeassistant.config_entries import ConfigSubentryData
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.helpers import entity_registry as er, frame
 from homeassistant.setup import async_setup_component
-from scripts.lib.running import free_port
+from scripts.lib.processes import free_port, popen
 from tests.homes import BuiltHome, build_home
 
 UNLIMITED = 100_000
@@ -41,15 +41,14 @@ class ServerProcess:
 
     def __init__(self) -> None:
         """Start it on a free port."""
-        self._process = subprocess.Popen(
+        self._process = popen(
             [sys.executable, "-m", "tests.servers.model_server"],
             stdout=subprocess.PIPE,
-            text=True,
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
         assert self._process.stdout is not None
-        self.address = self._process.stdout.readline().strip()
+        self.address = self._process.stdout.readline().decode().strip()
         self.url = f"{self.address}/v1"
 
     def stop(self) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
+from scripts.lib.processes import BOUND
 
 from .servers.model_server import ModelServer, embedding, has_parameter, on_path
 from .servers.replies import cut, hang, reset, status, text, tool_calls, unknown_parameter
@@ -102,6 +103,7 @@ async def test_runs_as_a_process(hass: HomeAssistant, socket_enabled: None, tmp_
         "--script",
         str(script),
         stdout=asyncio.subprocess.PIPE,
+        **BOUND,
     )
     assert process.stdout
     address = (await process.stdout.readline()).decode().strip()

@@ -6,7 +6,8 @@ import time
 
 import aiohttp
 
-from .running import ROOT, StartError, free_port, port_taken, stop_process
+from .processes import BOUND, free_port
+from .running import ROOT, StartError, port_taken, stop_process
 
 SERVERS = (
     # name, address, path of the model list
@@ -76,7 +77,11 @@ async def start_built_in(preferred_port: int) -> Model:
     """Start the built-in model; the first time it is fetched. Raises StartError."""
     port = free_port() if port_taken(preferred_port) else preferred_port
     process = await asyncio.create_subprocess_exec(
-        ROOT / "scripts" / "lib" / "model_server.sh", str(port), "--log-disable", start_new_session=True
+        ROOT / "scripts" / "lib" / "model_server.sh",
+        str(port),
+        "--log-disable",
+        start_new_session=True,
+        **BOUND,
     )
     model = Model(
         url=f"http://127.0.0.1:{port}/v1",

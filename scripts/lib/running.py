@@ -13,6 +13,8 @@ from typing import Self
 
 import aiohttp
 
+from .processes import BOUND, free_port
+
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("HOME_AGENT_CACHE", ROOT / ".cache"))
 DEMO = ROOT / "demo"
@@ -32,12 +34,6 @@ ONBOARDING_STORE = {
 
 class StartError(RuntimeError):
     """A process did not come up; the message says why and what to do."""
-
-
-def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server((host, 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def port_taken(port: int, host: str = "127.0.0.1") -> bool:
@@ -105,6 +101,7 @@ class HomeAssistant:
                 stderr=log,
                 start_new_session=True,
                 env={k: v for k, v in os.environ.items() if k not in UNWANTED},
+                **BOUND,
             )  # fmt: skip
         try:
             await self._wait_for_web()

@@ -5,7 +5,8 @@ import os
 import sys
 
 from .models import start_built_in
-from .running import StartError, free_port
+from .processes import BOUND, free_port
+from .running import StartError
 
 
 async def main(command: list[str]) -> int:
@@ -16,7 +17,8 @@ async def main(command: list[str]) -> int:
         print(f"error: {problem}", file=sys.stderr)
         return 1
     try:
-        process = await asyncio.create_subprocess_exec(*command, env=os.environ | {"LLAMA_URL": model.url})
+        environment = os.environ | {"LLAMA_URL": model.url}
+        process = await asyncio.create_subprocess_exec(*command, env=environment, **BOUND)
         return await process.wait()
     finally:
         await model.stop()

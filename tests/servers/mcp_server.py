@@ -8,13 +8,14 @@ import asyncio
 import json
 import os
 from pathlib import Path
-import socket
-import subprocess
 import sys
-import time
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
+
+from scripts.lib.processes import free_port
+
+from .process import ServerProcess
 
 PYTHON_VARIABLE = "HOME_AGENT_MCP_PYTHON"
 """Names the Python of an environment with another version of the SDK."""
@@ -29,12 +30,15 @@ class McpServer:
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         """Choose a free port; nothing is started yet."""
-        self._log = folder / "mcp.log"
-        self._arguments = arguments
-        self._process: subprocess.Popen[bytes] | None = None
+        self.port = free_port()
         self._forgotten = 0
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = int(free.getsockname()[1])
+        python = os.environ.get(PYTHON_VARIABLE) or sys.executable
+        self._process = ServerProcess(
+            [python, "-m", "tests.servers.mcp_server", "--port", str(self.port), *arguments],
+            log=folder / "mcp.log",
+            answers=self._answers,
+            folder=Path(__file__).parents[2],
+        )
 
     @property
     def url(self) -> str:
@@ -44,29 +48,11 @@ class McpServer:
     def start(self) -> None:
         """Start, on the same port again where it was stopped."""
         self._forgotten = 0
-        command = [
-            os.environ.get(PYTHON_VARIABLE) or sys.executable,
-            "-m",
-            "tests.servers.mcp_server",
-            "--port",
-            str(self.port),
-        ]
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - this file
-                [*command, *self._arguments], stdout=log, stderr=log, cwd=Path(__file__).parents[2]
-            )
-        deadline = time.monotonic() + START_SECONDS
-        while not self._answers():
-            if self._process.poll() is not None or time.monotonic() > deadline:
-                raise AssertionError(self._log.read_text(errors="replace")[-2000:])
-            time.sleep(0.05)
+        self._process.start()
 
     def stop(self) -> None:
         """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait(STOP_SECONDS)
-            self._process = None
+        self._process.stop()
 
     def calls(self) -> list[dict[str, Any]]:
         """Return what the tools were called with, since they were forgotten."""
