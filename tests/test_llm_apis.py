@@ -6,13 +6,10 @@ from typing import Any, override
 
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.pipelines import async_check_pipelines
 from custom_components.home_agent.tools.other_apis import named_tools, wire_name
-from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
@@ -250,32 +247,6 @@ async def test_what_others_say_of_their_tools(hass: HomeAssistant, model_server:
     assert issue is not None
     assert issue.translation_placeholders is not None
     assert odd.name in issue.translation_placeholders["tools"]
-
-
-async def test_prefer_local_is_told(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A pipeline that answers before the agent is a repair issue while something is restricted."""
-    agent = await locked(hass, model_server)
-    assert await async_setup_component(hass, "assist_pipeline", {})
-    issues = ir.async_get(hass)
-    issue = (DOMAIN, f"prefer_local_bypass_{agent.entry.entry_id}")
-    (pipeline,) = async_get_pipelines(hass)
-
-    def told(entry: MockConfigEntry = agent.entry) -> bool:
-        async_check_pipelines(hass, entry)
-        return issues.async_get_issue(*issue) is not None
-
-    assert told() is False
-    await async_update_pipeline(
-        hass, pipeline, conversation_engine=agent.entity_id, prefer_local_intents=True
-    )
-    assert told() is True
-    async_expose_entity(hass, "conversation", DOOR, False)
-    assert told() is False
-    async_expose_entity(hass, "conversation", DOOR, True)
-    assert told() is True
-    (pipeline,) = async_get_pipelines(hass)
-    await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
-    assert told() is False
 
 
 async def test_other_tools_are_read_ahead(hass: HomeAssistant, model_server: ModelServer) -> None:

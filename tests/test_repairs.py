@@ -15,10 +15,8 @@ import yaml
 from custom_components.home_agent import const
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.knowledge.stores import async_open_store, folder_of
-from custom_components.home_agent.pipelines import async_check_pipelines
 from custom_components.home_agent.repairs import FIXES
 from custom_components.home_agent.store import KeptStore
-from homeassistant.components.assist_pipeline import async_get_pipelines, async_update_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError
@@ -280,28 +278,6 @@ async def test_a_template_that_fails(hass: HomeAssistant, model_server: ModelSer
         assert begun["step_id"] == step
         assert [flow["flow_id"] for flow in flows.async_progress()] == [begun["flow_id"]]
         flows.async_abort(begun["flow_id"])
-
-
-async def test_assistants_that_pass_the_policy(
-    hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs
-) -> None:
-    """The click has them ask the agent first; assistants with other agents stay as they are."""
-    agent = await async_agent(hass, model_server)
-    hass.states.async_set("lock.door", "locked", {"friendly_name": "Door"})
-    async_expose_entity(hass, "conversation", "lock.door", True)
-    assert await async_setup_component(hass, "assist_pipeline", {})
-    (pipeline,) = async_get_pipelines(hass)
-    await async_update_pipeline(
-        hass, pipeline, conversation_engine=agent.entity_id, prefer_local_intents=True
-    )
-    async_check_pipelines(hass, agent.entry)
-    screen = await dialog()
-    shown = await screen.open(only(hass, "prefer_local_bypass"))
-    assert shown["description_placeholders"]["pipelines"] == pipeline.name
-    assert (await screen.go_on(shown))["type"] == "create_entry"
-    assert [found.prefer_local_intents for found in async_get_pipelines(hass)] == [False]
-    async_check_pipelines(hass, agent.entry)
-    assert issues(hass, "prefer_local_bypass") == []
 
 
 async def test_a_model_that_is_off(hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs) -> None:

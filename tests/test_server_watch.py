@@ -2,11 +2,11 @@
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_REAUTH, ConfigEntryState
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 
 from .agent import Agent, async_agent, speech
@@ -65,7 +65,9 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-async def test_a_start_without_the_server(hass: HomeAssistant, model_server: ModelServer, fault: str) -> None:
+async def test_a_start_without_the_server(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, fault: str
+) -> None:
     """The agent is there: it carries simple commands out, asks before it unlocks, and says what is wrong."""
     agent = await async_agent(hass, model_server)
     reply, words = FAULTS[fault]
@@ -82,11 +84,12 @@ async def test_a_start_without_the_server(hass: HomeAssistant, model_server: Mod
     assert lamp(hass) == "on"
     assert model_server.chats == []
     await hass.services.async_call("lock", "lock", {"entity_id": DOOR}, blocking=True)
-    question = await agent.say("unlock the front door", conversation_id="door")
+    person = Context(user_id=hass_admin_user.id)
+    question = await agent.say("unlock the front door", conversation_id="door", context=person)
     assert speech(question) == "Shall I unlock Front Door?"
     assert question.continue_conversation
     assert hass.states.get(DOOR).state == "locked"
-    await agent.say("yes", conversation_id="door")
+    await agent.say("yes", conversation_id="door", context=person)
     assert hass.states.get(DOOR).state == "unlocked"
     assert hass.config_entries.flow.async_progress() == []
 

@@ -45,7 +45,7 @@ from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .parts import async_load_parts, async_part, shows_panel, speaks_up
-from .pipelines import async_watch_pipelines
+from .pipelines import PipelineWatch
 from .proactive.book import ProactiveStore
 from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
@@ -146,7 +146,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     _end_with_home_assistant(hass, entry)
     entry.async_on_unload(data.extractor.stop)
     entry.async_on_unload(data.summarizer.queue.stop)
-    entry.async_on_unload(async_watch_pipelines(hass, entry))
+    entry.async_on_unload(PipelineWatch(hass, entry).async_start())
     return True
 
 

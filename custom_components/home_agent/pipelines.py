@@ -1,16 +1,21 @@
 """Assist pipelines that answer before the agent does: what the policy restricts passes it there."""
 
-from collections.abc import Callable
-from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Final
 
-from homeassistant.const import Platform
-from homeassistant.core import Context, HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.event import async_track_time_interval
+from homeassistant.const import EVENT_COMPONENT_LOADED, Platform
+from homeassistant.core import CALLBACK_TYPE, Context, Event, HassJob, HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er, issue_registry as ir
+from homeassistant.helpers.event import async_call_later
 from homeassistant.helpers.start import async_at_started
 
-from .const import DOMAIN
+from .const import (
+    CONF_LOCAL_FIRST,
+    CONF_POLICY_BLOCKED,
+    CONF_POLICY_PROFILES,
+    CONF_POLICY_RESTRICTED,
+    DOMAIN,
+)
 from .issues import report, withdraw
 from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
@@ -21,27 +26,77 @@ from .tools.control.actions import ACTIONS
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline
 
-INTERVAL = timedelta(minutes=15)
-MAX_NAMED = 5
+ASSIST: Final = "assist_pipeline"
+CALM_SECONDS: Final = 0.5
+"""Changes of the house within this time are looked at together."""
+MAX_NAMED: Final = 5
 
 
-@callback
-def async_watch_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> Callable[[], None]:
-    """Look at the pipelines when Home Assistant has started, and from time to time; return how to stop."""
+class PipelineWatch:
+    """Looks at the pipelines the moment one of them, the house or what is exposed changes."""
+
+    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+        """Take the agent."""
+        self._hass = hass
+        self._entry = entry
+        self._stops: list[CALLBACK_TYPE] = []
+        self._attached = False
+        self._timer: CALLBACK_TYPE | None = None
 
     @callback
-    def look(*_: HomeAssistant | datetime) -> None:
-        async_check_pipelines(hass, entry)
-
-    stops = [async_at_started(hass, look), async_track_time_interval(hass, look, INTERVAL)]
+    def async_start(self) -> CALLBACK_TYPE:
+        """Look when Home Assistant has started, and at each change; return how to stop."""
+        self._attach()
+        self._stops += [
+            self._hass.bus.async_listen(EVENT_COMPONENT_LOADED, self._attach),
+            self._entry.runtime_data.shared.house.async_listen(self._look_soon),
+            async_at_started(self._hass, self._look),
+        ]
+        return self._stop
 
     @callback
-    def stop() -> None:
-        for unsubscribe in stops:
-            unsubscribe()
-        withdraw(hass, _issue_id(entry))
+    def _attach(self, _event: Event[Any] | None = None) -> None:
+        """Listen to the store of the pipelines as soon as there is one."""
+        if self._attached or ASSIST not in self._hass.config.components:
+            return
+        from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE  # noqa: PLC0415
 
-    return stop
+        self._attached = True
+        store = self._hass.data[KEY_ASSIST_PIPELINE].pipeline_store
+        self._stops.append(store.async_add_change_set_listener(self._async_changed))
+        self._look()
+
+    async def _async_changed(self, _changes: object) -> None:
+        """Look at pipelines that were just saved."""
+        self._look()
+
+    @callback
+    def _look_soon(self) -> None:
+        """Look when the house has changed, if that makes a difference."""
+        if self._timer is None and _bypassing(self._hass, self._entry):
+            job = HassJob(self._look, "home_agent pipelines", cancel_on_shutdown=True)
+            self._timer = async_call_later(self._hass, CALM_SECONDS, job)
+
+    @callback
+    def _look(self, _when: HomeAssistant | datetime | None = None) -> None:
+        """Report pipelines that pass the policy, or take the issue back."""
+        self._end_timer()
+        async_check_pipelines(self._hass, self._entry)
+
+    @callback
+    def _end_timer(self) -> None:
+        """Forget that the house has changed."""
+        if self._timer is not None:
+            self._timer()
+            self._timer = None
+
+    @callback
+    def _stop(self) -> None:
+        """Look no more."""
+        self._end_timer()
+        for stop in self._stops:
+            stop()
+        withdraw(self._hass, _issue_id(self._entry))
 
 
 @callback
@@ -55,6 +110,7 @@ def async_check_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> N
         hass,
         _issue_id(entry),
         "prefer_local_bypass",
+        severity=ir.IssueSeverity.ERROR,
         fix={"entry_id": entry.entry_id},
         title=entry.title,
         pipelines=", ".join(pipeline.name for pipeline in found[:MAX_NAMED]),
@@ -62,12 +118,13 @@ def async_check_pipelines(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> N
 
 
 async def async_end_bypass(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Have the agent asked first by all assistants that are its own."""
+    """Have all assistants of an agent ask it first, which then tries the built-in sentences itself."""
     from homeassistant.components.assist_pipeline import async_update_pipeline  # noqa: PLC0415
 
     for pipeline in _bypassing(hass, entry):
         await async_update_pipeline(hass, pipeline, prefer_local_intents=False)
-    async_check_pipelines(hass, entry)
+    withdraw(hass, _issue_id(entry))
+    hass.config_entries.async_update_entry(entry, options={**entry.options, CONF_LOCAL_FIRST: True})
 
 
 def _issue_id(entry: HomeAgentConfigEntry) -> str:
@@ -77,7 +134,7 @@ def _issue_id(entry: HomeAgentConfigEntry) -> str:
 
 def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipeline]:
     """Return the pipelines with this agent that ask Home Assistant's own sentences first."""
-    if "assist_pipeline" not in hass.config.components:
+    if ASSIST not in hass.config.components:
         return []
     from homeassistant.components.assist_pipeline import async_get_pipelines  # noqa: PLC0415
 
@@ -90,7 +147,10 @@ def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipelin
 
 
 def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Return whether anything that Home Assistant's own sentences reach is not free."""
+    """Return whether anything that Home Assistant's own sentences reach is not free for everybody."""
+    settings = entry.runtime_data.settings
+    if any(settings[key] for key in (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_PROFILES)):
+        return True
     anybody = Speaker(context=Context(), language=hass.config.language)
     policy = entry.runtime_data.policy
     for state in hass.states.async_all():
