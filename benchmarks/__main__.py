@@ -7,7 +7,7 @@ import logging
 import os
 from pathlib import Path
 
-from . import cache, injection, memory, replay, requests, retrieval, soak, start, stores, turns
+from . import cache, injection, memory, replay, requests, retrieval, soak, start, stores, structure, turns
 from .report import Table, write_json
 
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
@@ -21,6 +21,7 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "injection": injection.run,
     "memory": memory.run,
     "soak": soak.run,
+    "structure": structure.run,
 }
 
 

@@ -1,0 +1,149 @@
+"""S1: how much of the code one turn needs, and how often one fact is written down."""
+
+import ast
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+import sys
+from types import CodeType, FrameType
+import unicodedata
+
+import aiohttp
+
+from custom_components import home_agent
+from homeassistant.components import conversation
+from homeassistant.core import Context
+
+from .harness import ServerProcess, add_ours, running_home
+from .report import Table
+from .start import import_seconds
+
+PACKAGE = Path(home_agent.__file__).parent
+ENTITIES = 50
+WARM_UP = 5
+SENTENCE = "Turn on the kitchen light"
+LIGHT = "light.kitchen_light"
+LEAST_LANGUAGES = 3
+"""Languages that a dictionary has to name in its keys to count as a table of languages."""
+LANGUAGES = frozenset(
+    {"cs", "da", "de", "en", "es", "fi", "fr", "hu", "it", "ja", "ko", "nb", "nl", "no", "pl", "pt", "ru"}
+    | {"sv", "tr", "uk", "zh"}
+)
+OWN_FILES = ("languages", "translations")
+"""Folders that hold one file for each language."""
+
+
+async def run() -> list[Table]:
+    """Measure and return the table."""
+    table = Table("S1", "structure of the integration", ("what", "now", "target"))
+    walk = await _walk()
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+    table.add("files entered by a plain command, after warming up", len(walk.files), 70)
+    table.add("crossings between files in it", walk.crossings, 450)
+    table.add("functions entered in it", len(walk.functions), "")
+    lines = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in trees)
+    table.add("Python lines of the integration", lines, "50,000")
+    table.add("Python files", len(trees), 340)
+    spread = sorted(set(_language_files(trees)))
+    table.add("files with words of several languages, beside languages/ and translations/", len(spread), 0)
+    table.add("lines with accents or other alphabets in string literals", _foreign_lines(trees), 60)
+    shared = _shared_class_names(trees)
+    table.add("class names used for several classes", len(shared), 3)
+    table.add("import of the integration with the defaults, s", import_seconds(), "0.15")
+    table.notes.append(f"a plain command: “{SENTENCE}”, {ENTITIES} entities, turn {WARM_UP + 1}")
+    table.notes.append(f"several languages: {', '.join(spread) or 'none'}")
+    table.notes.append(f"shared names: {', '.join(sorted(shared)) or 'none'}")
+    return [table]
+
+
+@dataclass(slots=True)
+class Walk:
+    """What of the package was entered, and how often a function of one file called one of another."""
+
+    files: set[str] = field(default_factory=set)
+    functions: set[CodeType] = field(default_factory=set)
+    crossings: int = 0
+
+    def note(self, code: CodeType, _offset: int) -> None:
+        """Note a function that begins; one that only goes on is not told."""
+        if not code.co_filename.startswith(str(PACKAGE)):
+            return
+        self.files.add(code.co_filename)
+        self.functions.add(code)
+        caller: FrameType | None = sys._getframe(1).f_back  # noqa: SLF001 - the way to a caller
+        if caller is not None and caller.f_code.co_filename != code.co_filename:
+            self.crossings += caller.f_code.co_filename.startswith(str(PACKAGE))
+
+
+async def _walk() -> Walk:
+    """Return the walk of a plain command through the package."""
+    server = ServerProcess()
+    found = Walk()
+    monitoring, tool = sys.monitoring, sys.monitoring.PROFILER_ID
+    try:
+        async with aiohttp.ClientSession() as session, running_home(ENTITIES) as (hass, _home):
+            agent = await add_ours(hass, server.url, {})
+            reply = {"calls": [["ha_control", {"action": "turn_on", "entity_id": LIGHT}]]}
+            rules = [{"reply": reply, "last_role": "user"}]
+            await server.script(session, default={"chunks": ["It ", "is ", "on."]}, rules=rules)
+            for turn in range(WARM_UP + 1):
+                hass.states.async_set(LIGHT, "off", {"friendly_name": "Kitchen Light"})
+                await hass.async_block_till_done()
+                if turn == WARM_UP:
+                    monitoring.use_tool_id(tool, "walk")
+                    monitoring.register_callback(tool, monitoring.events.PY_START, found.note)
+                    monitoring.set_events(tool, monitoring.events.PY_START)
+                await conversation.async_converse(hass, SENTENCE, None, Context(), "en", agent)
+            assert hass.states.is_state(LIGHT, "on")
+    finally:
+        if monitoring.get_tool(tool) is not None:
+            monitoring.set_events(tool, 0)
+            monitoring.free_tool_id(tool)
+        server.stop()
+    return found
+
+
+def _language_files(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    """Yield the files that somebody who adds a language has to edit, outside of its own two."""
+    for path, tree in trees.items():
+        tables = (
+            {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Dict)
+        )
+        if any(len(LANGUAGES & keys) >= LEAST_LANGUAGES for keys in tables):
+            yield str(path.relative_to(PACKAGE))
+    for path in PACKAGE.rglob("*.json"):
+        own, *rest = path.relative_to(PACKAGE).parts
+        if rest and own in OWN_FILES:
+            continue
+        if path.stem in LANGUAGES:
+            yield f"{path.parent.relative_to(PACKAGE)}/<language>.json"
+        elif sum(f'"{language}":' in path.read_text(encoding="utf-8") for language in LANGUAGES) >= 3:
+            yield str(path.relative_to(PACKAGE))
+
+
+def _foreign_lines(trees: dict[Path, ast.Module]) -> int:
+    """Return how many lines hold a string literal with letters that English does without."""
+    found = set()
+    for path, tree in trees.items():
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                found.update((path, number) for number in range(node.lineno, (node.end_lineno or 0) + 1))
+        found -= {(path, number) for number in range(1, len(lines) + 1) if not _is_foreign(lines[number - 1])}
+    return len(found)
+
+
+def _is_foreign(line: str) -> bool:
+    """Return whether a line has accents or letters of another alphabet."""
+    return any(not char.isascii() and unicodedata.category(char)[0] == "L" for char in line)
+
+
+def _shared_class_names(trees: dict[Path, ast.Module]) -> set[str]:
+    """Return the names that several classes of the package have."""
+    names = Counter(
+        node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)
+    )
+    return {name for name, count in names.items() if count > 1}
