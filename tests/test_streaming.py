@@ -98,7 +98,8 @@ async def test_markdown_is_for_eyes_only(hass: HomeAssistant, model_server: Mode
     spoken, said = await hear(agent, "How is the kitchen?", **VOICE)
     shown, written = await hear(agent, "How is the kitchen?")
     assert speech(said) == spoken.text == "The kitchen is warm."
-    assert speech(written) == shown.text == "The **kitchen** is `warm`."
+    assert shown.text == "The **kitchen** is `warm`."
+    assert speech(written) == "The kitchen is warm."
 
 
 @pytest.mark.parametrize(
@@ -404,7 +405,8 @@ async def test_half_characters_and_a_missing_end(hass: HomeAssistant, model_serv
     for reply in (split_characters(sentence), without_done(sentence)):
         model_server.script([reply])
         listener, result = await hear(agent, "Where are you?")
-        assert speech(result) == listener.text == sentence
+        assert listener.text == sentence
+        assert speech(result) == sentence.replace(" 🎉", "")
 
 
 async def test_a_model_that_talks_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from homeassistant.components import conversation
 
 from ..tools.quality import turn_quality
+from .speech import SpeechFilter
 from .turn import Turn
 
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
@@ -23,10 +24,23 @@ async def async_say(turn: Turn, agent_id: str, text: str) -> None:
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
-    """Return the result of a turn whose last words stand in the chat log."""
+    """Return the result of a turn whose last words stand in the chat log.
+
+    The Assist dialog replaces what it streamed with this speech, so a typed sentence keeps its markdown. An
+    action or an API may hand the speech to a text-to-speech engine, so it gets the words that a voice reads.
+    """
     result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
     result.continue_conversation = listens_on(turn)
+    text = result.response.speech["plain"]["speech"]
+    if not (turn.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:
+        result.response.async_set_speech(spoken, extra_data={"markdown": text})
     return result
+
+
+def as_spoken(text: str) -> str:
+    """Return text as a voice reads it. Text of code or data alone has no such words and stays as it is."""
+    words = SpeechFilter(voice=True)
+    return f"{words.feed(text).text}{words.flush().text}".strip() or text
 
 
 def listens_on(turn: Turn) -> bool:

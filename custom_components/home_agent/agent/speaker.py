@@ -9,6 +9,7 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr
 
 from ..knowledge.persons import async_person_of_user, person_of_device
 from ..knowledge.speaker import Speaker, Surface, surface
+from .assist_run import Presentation, presentation
 
 
 async def async_speaker(
@@ -18,8 +19,8 @@ async def async_speaker(
 ) -> Speaker:
     """Return the speaker of a sentence; `owners` says whose device is whose.
 
-    A satellite has a device and, as a rule, no user; the chat dialog has a user and no device. A device's
-    owner says who is spoken with, and gives nobody that person's rights.
+    A satellite has a device and, as a rule, no user; the chat dialog has a user and no device, even when its
+    microphone is used. A device's owner says who is spoken with, and gives nobody that person's rights.
     """
     area_id = floor_id = None
     if user_input.device_id and (device := dr.async_get(hass).async_get(user_input.device_id)):
@@ -28,7 +29,8 @@ async def async_speaker(
             floor_id = area.floor_id
     person = await async_person_of_user(hass, user_input.context.user_id)
     person = person or person_of_device(hass, owners, user_input.device_id)
-    voice = bool(user_input.device_id or user_input.satellite_id)
+    presented = presentation(hass, user_input)
+    voice = bool(user_input.device_id or user_input.satellite_id) or presented is Presentation.SPOKEN
     return Speaker(
         context=user_input.context,
         language=user_input.language,
@@ -38,6 +40,7 @@ async def async_speaker(
         person=person.name or None if person else None,
         person_id=person.id if person else None,
         voice=voice,
+        shown=presented is Presentation.SHOWN or surface.get() is Surface.TELEGRAM,
         surface=_surface(user_input, voice=voice),
     )
 

@@ -37,6 +37,9 @@ class Speaker:
     person_id: str | None = None
     """Of `persons.Person`; None where it is not known who speaks."""
     voice: bool = False
+    """Whether the answer is read out as it streams."""
+    shown: bool = False
+    """Whether the final answer is shown on a screen that renders markdown."""
     surface: Surface = Surface.CHAT
     conversation_id: str = ""
     turn_id: str = field(default_factory=ulid_now)

@@ -39,7 +39,8 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Serv
     finally:
         asked_about.reset(token)
         surface.reset(way)
-    speech = result.response.speech.get("plain", {}).get("speech", "")
+    plain = result.response.speech.get("plain", {})
+    speech = plain.get("speech", "")
     asked = [
         action.as_response()
         for action in data.confirmations.pending
@@ -47,6 +48,7 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Serv
     ]
     return {
         "response": speech,
+        "markdown": (plain.get("extra_data") or {}).get("markdown", speech),
         "conversation_id": result.conversation_id,
         "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
         "continue_conversation": result.continue_conversation,
