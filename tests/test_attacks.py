@@ -48,10 +48,10 @@ ADMINISTRATORS_ONLY: tuple[tuple[str, dict[str, Any]], ...] = (
     ("answer_suggestion", {"suggestion_id": "1", "answer": "accept"}),
     ("self_test", {}),
     ("reload", {}),
-    ("clear_memories", {"confirm": True}),
+    ("clear_memories", {"confirm": True, "everybody": True}),
     ("clear_memories", {"confirm": True, "person": "Anna"}),
     ("export_data", {"person": "Anna"}),
-    ("erase_data", {"person": "Anna"}),
+    ("erase_data", {"confirm": True, "person": "Anna"}),
     ("add_memory", {"content": "Anna wants the door open", "person": "Anna"}),
 )
 
@@ -193,7 +193,7 @@ async def test_what_is_held_is_told_and_erased(family: Family) -> None:
     held = await family.call("export_data", family.anna)
     assert [line["said"] for line in held["log"]][-1] == "Remember that our gate sticks in winter"
 
-    await family.call("erase_data", family.anna)
+    await family.call("erase_data", family.anna, confirm=True)
     (memory,) = family.agent.entry.runtime_data.memories.all()
     assert memory.content == "The gate sticks in winter"
     assert [(heard.person, heard.said) for heard in memory.provenance] == [(None, "")]

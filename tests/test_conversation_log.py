@@ -143,7 +143,7 @@ async def test_a_person_who_is_erased_goes(hass: HomeAssistant, agent: Agent, ha
     assert [line.get("person") for line in await said(hass)] == ["anna", None]
 
     await hass.services.async_call(
-        DOMAIN, "erase_data", {"person": "person.anna"}, blocking=True, return_response=True
+        DOMAIN, "erase_data", {"confirm": True, "person": "person.anna"}, blocking=True, return_response=True
     )
 
     assert [line["said"] for line in await said(hass)] == ["Two"]

@@ -228,7 +228,7 @@ async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: Moc
         "add_memory": {"content": "Anna likes tea"},
         "clear_memories": {"confirm": True},
         "export_data": {},
-        "erase_data": {},
+        "erase_data": {"confirm": True},
         "answer_suggestion": {"suggestion_id": await async_suggested(agent), "answer": "preview"},
     }
     added = await hass.services.async_call(

@@ -125,7 +125,7 @@ async def test_everything_about_a_person_is_shown_and_erased(
     assert "pretzel" not in str(held)
     assert SECRET_WORD in str(held["conversations"])
     erased = await hass.services.async_call(
-        DOMAIN, "erase_data", {}, blocking=True, return_response=True, context=anna
+        DOMAIN, "erase_data", {"confirm": True}, blocking=True, return_response=True, context=anna
     )
     assert isinstance(erased, dict)
     counts = erased["erased"]
@@ -136,6 +136,19 @@ async def test_everything_about_a_person_is_shown_and_erased(
     assert left == []
     assert await hass.async_add_executor_job(list, files_with(hass.config.config_dir, "cold is it")) == []
     assert await hass.async_add_executor_job(list, files_with(hass.config.config_dir, "pretzel")) != []
+
+
+@pytest.mark.parametrize("data", [{}, {"confirm": False}])
+async def test_erasing_is_confirmed(
+    hass: HomeAssistant, agent: Agent, anna: Context, data: dict[str, bool]
+) -> None:
+    """Without it nothing goes, and the caller is told what is missing."""
+    await tell(agent, anna)
+    kept = len(agent.entry.runtime_data.memories)
+    with pytest.raises(ServiceValidationError, match="confirm") as refused:
+        await hass.services.async_call(DOMAIN, "erase_data", data, blocking=True, context=anna)
+    assert refused.value.translation_key == "erase_unconfirmed"
+    assert len(agent.entry.runtime_data.memories) == kept > 0
 
 
 async def test_others_data_needs_an_administrator(hass: HomeAssistant, agent: Agent, anna: Context) -> None:
@@ -151,7 +164,7 @@ async def test_others_data_needs_an_administrator(hass: HomeAssistant, agent: Ag
         await hass.services.async_call(
             DOMAIN,
             service,
-            {"person": anna.user_id},
+            {"person": anna.user_id, **({"confirm": True} if service == "erase_data" else {})},
             blocking=True,
             return_response=True,
             context=Context(user_id=ben.id),
@@ -167,7 +180,7 @@ async def test_somebody_who_is_gone_can_still_be_erased(
     assert user is not None
     del hass.auth._store._users[user.id]
     (memory,) = agent.entry.runtime_data.memories.all()
-    data = {"person": memory.person}
+    data = {"confirm": True, "person": memory.person}
     erased = await hass.services.async_call(DOMAIN, "erase_data", data, blocking=True, return_response=True)
     assert isinstance(erased, dict)
     assert erased["erased"]["memories"] == 1  # type: ignore[index, call-overload]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
@@ -77,7 +78,7 @@ async def test_everybody_reaches_their_own(hass: HomeAssistant, users: dict[str,
     with pytest.raises(Unauthorized):
         await run(hass, "add_memory", users["ben"], content="Anna shouts", person="anna")
     with pytest.raises(Unauthorized):
-        await run(hass, "clear_memories", users["ben"], confirm=True)
+        await run(hass, "clear_memories", users["ben"], confirm=True, everybody=True)
     with pytest.raises(Unauthorized):
         await run(hass, "clear_memories", users["ben"], confirm=True, person="anna")
     await run(hass, "delete_memory", users["ben"], memory_id=of_all)
@@ -93,6 +94,10 @@ async def test_clear(hass: HomeAssistant, users: dict[str, Context]) -> None:
         await run(hass, "clear_memories", confirm=False)
     cleared = await run(hass, "clear_memories", users["anna"], confirm=True, person="person.anna")
     assert cleared == {"deleted_count": 1}
+    await run(hass, "add_memory", content="Trains interest Ben", person="ben")
+    assert await run(hass, "clear_memories", users["ben"], confirm=True) == {"deleted_count": 2}
+    assert await contents(hass) == ["Something of all"]
+    await run(hass, "add_memory", content="Sailing interests Ben", person="ben")
     assert await run(hass, "clear_memories", confirm=True) == {"deleted_count": 2}
     assert await contents(hass) == []
 
@@ -111,3 +116,50 @@ async def test_what_is_wrong_is_said(
     """In a sentence that says what to change."""
     with pytest.raises(HomeAssistantError, match=error):
         await run(hass, service, **data)
+
+
+async def test_an_administrator_says_that_all_are_meant(
+    hass: HomeAssistant, users: dict[str, Context], hass_admin_user: MockUser
+) -> None:
+    """An administrator without memories of their own deletes nothing, unless everybody is meant."""
+    await run(hass, "add_memory", content="Something of all")
+    admin = Context(user_id=hass_admin_user.id)
+    assert await run(hass, "clear_memories", admin, confirm=True) == {"deleted_count": 0}
+    assert await contents(hass) == ["Something of all"]
+    assert await run(hass, "clear_memories", admin, confirm=True, everybody=True) == {"deleted_count": 1}
+
+
+async def test_the_most_relevant_first(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    """The order is that of the score in the response."""
+    for content in (
+        "The garden has a pond",
+        "The pond in the garden freezes in winter",
+        "Winter tyres are in the garage",
+        "In winter the garden pond is covered with a net",
+    ):
+        await run(hass, "add_memory", content=content)
+    found = (await run(hass, "search_memories", query="garden pond in winter"))["memories"]
+    scores = [item["relevance_score"] for item in found]
+    assert len(scores) >= 3
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("field", ["type", "memory_type"])
+async def test_both_names_of_the_type(hass: HomeAssistant, users: dict[str, Context], field: str) -> None:
+    await run(hass, "add_memory", content="Anna likes jazz", **{field: "preference"})
+    await run(hass, "add_memory", content="The pond is deep")
+    found = await run(hass, "list_memories", **{field: "preference"})
+    assert [(item["content"], item["type"]) for item in found["memories"]] == [
+        ("Anna likes jazz", "preference")
+    ]
+
+
+async def test_one_name_at_a_time(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    with pytest.raises(probatio.Invalid, match="another name"):
+        await run(hass, "add_memory", content="Anna likes jazz", type="fact", memory_type="event")
+
+
+async def test_nothing_to_remember(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    with pytest.raises(ServiceValidationError, match="nothing to remember") as refused:
+        await run(hass, "add_memory", content="  \n ")
+    assert refused.value.translation_key == "memory_not_added"

@@ -137,7 +137,7 @@ class Home:
             ("delete_memory", {"memory_id": one.id}),
             ("clear_memories", {"confirm": True, "person": other}),
             ("export_data", {"person": other}),
-            ("erase_data", {"person": other}),
+            ("erase_data", {"confirm": True, "person": other}),
         ]
         # What has no user comes from an automation of the household's, and may see all.
         ways = [*calls, *(services if viewer else services[:3])]

@@ -325,7 +325,7 @@ async def test_forgetting_reaches_the_turns(
     else:
         data = {
             "delete_memory": added,
-            "erase_data": {},
+            "erase_data": {"confirm": True},
             "clear_history": {},
             "conversation": {"conversation_id": result.conversation_id},
         }

@@ -441,7 +441,7 @@ async def test_forgotten(hass: HomeAssistant, model_server: ModelServer, home: H
     await home.morning()
     held = await home.call("export_data", {"person": "anna"}, home.admin)
     assert [item["text"] for item in held["suggestions"]] == [SENTENCE]
-    gone = await home.call("erase_data", {"person": "anna"}, home.admin)
+    gone = await home.call("erase_data", {"confirm": True, "person": "anna"}, home.admin)
     assert gone["erased"]["suggestions"] == 1
     assert await home.suggested(None) == []
     assert home.notes() == []

@@ -114,6 +114,7 @@ async def test_it_can_be_shown_and_erased(hass: HomeAssistant, agent: Agent) -> 
     (held_item,) = held["profile"]  # type: ignore[misc]
     assert isinstance(held_item, dict)
     assert (held_item["value"], held_item["source"]) == ("vegetarian", "told")
-    await calls("home_agent", "erase_data", {}, blocking=True, return_response=True, context=anna)
+    erase = {"confirm": True}
+    await calls("home_agent", "erase_data", erase, blocking=True, return_response=True, context=anna)
     assert "vegetarian" not in await told(agent, "food diet", anna)
     assert "omnivore" in await told(agent, "food diet", ben)

@@ -14,7 +14,7 @@ from custom_components.home_agent.tools.control.restoring import RULES, CannotRe
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, ServiceCall, State
-from homeassistant.exceptions import HomeAssistantError
+from homeassistant.exceptions import ServiceValidationError
 
 from .agent import Agent, async_agent, speech
 from .servers.model_server import ModelServer
@@ -108,6 +108,53 @@ async def test_twice_goes_further_back(hass: HomeAssistant, model_server: ModelS
     assert "nothing to put back" in third["error"]
 
 
+@pytest.mark.parametrize("local", [False, True])
+async def test_what_was_so_already_is_no_request(
+    hass: HomeAssistant, model_server: ModelServer, *, local: bool
+) -> None:
+    """A call that changed nothing is neither put back nor told of: the request before it is the last one."""
+    agent = await async_agent(hass, model_server, {"local_first_enabled": local})
+
+    async def turn_on() -> None:
+        if local:
+            await agent.say("turn on kitchen ceiling")
+        else:
+            await act(agent, control("turn_on"))
+
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
+    await hass.async_block_till_done()
+    await turn_on()
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    await act(agent, control("turn_off"))
+    await act(agent, control("turn_off"))
+    await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    assert hass.states.get(LIGHT).state == "on"
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_what_was_so_already_is_no_action(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither in the audit log nor in what is told of; of several targets those that changed are."""
+    agent = await async_agent(hass, model_server)
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
+    await hass.async_block_till_done()
+    await act(agent, control("turn_on"))
+    await act(agent, control("turn_on", brightness_pct=40))
+    response = await hass.services.async_call(
+        "home_agent", "audit_log", {"kind": "action"}, blocking=True, return_response=True
+    )
+    assert response == {"entries": []}
+    await act(agent, control("turn_on", [LIGHT, BED]))
+    response = await hass.services.async_call(
+        "home_agent", "audit_log", {"kind": "action"}, blocking=True, return_response=True
+    )
+    assert [entry["targets"] for entry in response["entries"]] == [[BED]]
+    assert set((await undo_service(hass))["restored"]) == {BED}
+    assert hass.states.get(LIGHT).state == "on"
+
+
 async def test_the_world_has_moved_on(hass: HomeAssistant, model_server: ModelServer) -> None:
     """What somebody changed since stays, and is named; the rest is put back."""
     agent = await async_agent(hass, model_server)
@@ -190,8 +237,9 @@ async def test_the_service(hass: HomeAssistant, model_server: ModelServer) -> No
     assert set(response["restored"]) == {LIGHT}
     assert response["error"] is None
     assert set((await undo_service(hass))["restored"]) == {BED}
-    with pytest.raises(HomeAssistantError):
+    with pytest.raises(ServiceValidationError) as refused:
         await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    assert refused.value.translation_key == "nothing_to_undo"
 
 
 async def test_the_service_for_others(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from homeassistant.core import HomeAssistant
 
 from ..safety.frozen import Frozen, FrozenCall, FrozenLook
-from ..tools.control.actions import ACTIONS
+from ..tools.control.planning import expectation_of
 from ..tools.control.readback import Expectation, Settling
 from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
@@ -95,8 +95,5 @@ def _expectations(calls: Iterable[Frozen]) -> Iterable[tuple[str, Expectation]]:
     for call in calls:
         if not isinstance(call, FrozenCall):
             continue
-        for action in ACTIONS.get(call.domain, {}).values():
-            if action.service == call.service and (action.expected or action.unexpected):
-                expected = Expectation(action.expected, action.unexpected, action.passing)
-                yield from ((entity_id, expected) for entity_id in call.entity_ids)
-                break
+        if expected := expectation_of(call.domain, call.service):
+            yield from ((entity_id, expected) for entity_id in call.entity_ids)

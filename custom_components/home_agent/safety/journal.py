@@ -57,13 +57,19 @@ class Journal:
             raise
 
     @contextmanager
-    def acting(self, call: Call, speaker: Speaker) -> Iterator[None]:
+    def acting(self, call: Call, speaker: Speaker, already: frozenset[str] = frozenset()) -> Iterator[None]:
         """Keep a call that is made meanwhile, whether it works, fails or is cut off."""
-        with self.acting_all((call,), speaker, call.data):
+        with self.acting_all((call,), speaker, call.data, already):
             yield
 
     @contextmanager
-    def acting_all(self, calls: Iterable[Call], speaker: Speaker, args: Mapping[str, Any]) -> Iterator[None]:
+    def acting_all(
+        self,
+        calls: Iterable[Call],
+        speaker: Speaker,
+        args: Mapping[str, Any],
+        already: frozenset[str] = frozenset(),
+    ) -> Iterator[None]:
         """Keep several calls that are made meanwhile; codes among `args` are kept out of what fails."""
         deeds = [self.begin(call, speaker) for call in calls]
         error: str | None = "interrupted"
@@ -75,7 +81,7 @@ class Journal:
             raise
         finally:
             for deed in deeds:
-                self.end(deed, error)
+                self.end(deed, error, already)
 
     @callback
     def begin(self, call: Call, speaker: Speaker) -> Deed:
@@ -96,11 +102,20 @@ class Journal:
         )
 
     @callback
-    def end(self, deed: Deed, error: str | None = None) -> None:
-        """Keep a call that has ended."""
+    def end(self, deed: Deed, error: str | None = None, already: frozenset[str] = frozenset()) -> None:
+        """Keep a call that has ended.
+
+        `already` names targets that showed what was asked for before the call. Where they show the same
+        afterwards, nothing was done to them: there is nothing to tell of and nothing to put back.
+        """
         deed.error = error
         deed.success = error is None
         deed.after = self.ledger.show(deed.entity_ids)
+        if deed.success and already:
+            same = {one for one in already if deed.before.get(one) == deed.after.get(one)}
+            deed.entity_ids = tuple(one for one in deed.entity_ids if one not in same)
+            if not deed.entity_ids:
+                return
         self.ledger.add(deed)
         self.audit.note(
             AuditKind.ACTION,

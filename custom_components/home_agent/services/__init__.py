@@ -10,7 +10,15 @@ from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
 from . import confirmations, conversations, index, memories, privacy, self_test, suggestions, tools
-from .base import ATTR_CONFIG_ENTRY_ID, ATTR_ENTRY_ID, CommonService, Service, async_require_admin, entry_of
+from .base import (
+    ATTR_CONFIG_ENTRY_ID,
+    ATTR_ENTRY_ID,
+    AliasedSchema,
+    CommonService,
+    Service,
+    async_require_admin,
+    entry_of,
+)
 from .reload import COMMON
 
 ENTRY_FIELDS: Final = {
@@ -37,7 +45,7 @@ def async_setup_services(hass: HomeAssistant) -> None:
             DOMAIN,
             name,
             _bound(service),
-            schema=probatio.Schema({**service.fields, **ENTRY_FIELDS}),
+            schema=AliasedSchema({**service.fields, **ENTRY_FIELDS}, service.aliases),
             supports_response=service.response,
         )
     for name, common in COMMON.items():

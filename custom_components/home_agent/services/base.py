@@ -1,8 +1,10 @@
 """What the services share: whose agent is meant, who calls."""
 
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, override
+
+import probatio
 
 from homeassistant.auth.models import User
 from homeassistant.config_entries import ConfigEntryState
@@ -29,6 +31,27 @@ class Service:
     fields: dict[Any, Any]
     response: SupportsResponse = SupportsResponse.OPTIONAL
     admin: bool = False
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Other names that fields are known by."""
+
+
+class AliasedSchema(probatio.Schema):
+    """A schema of a service that takes fields by other names too. Only the own names are described."""
+
+    def __init__(self, fields: dict[Any, Any], aliases: Mapping[str, str]) -> None:
+        """Take the fields, and for each other name the field that it stands for."""
+        super().__init__(fields)
+        self._aliases = aliases
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Validate data. Raises probatio.Invalid, also where a field is given twice."""
+        if isinstance(data, Mapping):
+            twice = [alias for alias, name in self._aliases.items() if alias in data and name in data]
+            if twice:
+                raise probatio.Invalid(f"{twice[0]} is another name for {self._aliases[twice[0]]}: use one")
+            data = {self._aliases.get(key, key): value for key, value in data.items()}
+        return super().__call__(data, **options)
 
 
 @dataclass(frozen=True, slots=True)

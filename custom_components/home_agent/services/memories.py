@@ -7,7 +7,7 @@ from typing import Final
 import probatio
 
 from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
-from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
+from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -40,7 +40,7 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
 
 async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Return what fits a query, best first."""
+    """Return what fits a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
         call.data["limit"],
@@ -48,7 +48,8 @@ async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
         min_importance=call.data["min_importance"],
     )
     listed: list[JsonValueType] = [
-        {**shown(item.memory), "relevance_score": round(item.relevance, 3)} for item in found
+        {**shown(item.memory), "relevance_score": round(item.relevance, 3)}
+        for item in sorted(found, key=lambda item: item.relevance, reverse=True)
     ]
     return {"memories": listed, "total": len(found)}
 
@@ -72,7 +73,11 @@ async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceR
             )
         )
     except ValidationError as err:
-        raise HomeAssistantError(str(err)) from err
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key="memory_not_added",
+            translation_placeholders={"reason": str(err)},
+        ) from err
     return {"memory_id": memory.id}
 
 
@@ -92,14 +97,25 @@ async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
 
 
 async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Forget all memories of a person, or all there are."""
+    """Forget the memories of the caller or of another person, or all there are.
+
+    Without a person a user means their own, as in `erase_data`. An automation has none of its own.
+    """
     if not call.data["confirm"]:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="clear_unconfirmed")
-    person = await async_person(call)
-    if person is None or person.user_id is None or person.user_id != call.context.user_id:
+    caller = await async_person_of_user(call.hass, call.context.user_id)
+    person = await async_person(call) or caller
+    everybody = call.data["everybody"] or (call.context.user_id is None and person is None)
+    if person is None and not everybody:
+        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="person_missing")
+    if everybody or person != caller:
         await async_require_admin(call)
     memories = entry.runtime_data.memories
-    whose = [memory.id for memory in memories.records() if person is None or memory.person == person.id]
+    whose = [
+        memory.id
+        for memory in memories.records()
+        if everybody or (person is not None and memory.person == person.id)
+    ]
     gone = await async_forget(entry.runtime_data, whose)
     return {"deleted_count": len(gone)}
 
@@ -177,6 +193,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             probatio.Optional("limit", default=100): _COUNT,
         },
         SupportsResponse.ONLY,
+        aliases={"type": "memory_type"},
     ),
     "search_memories": Service(
         _async_search,
@@ -197,10 +214,15 @@ SERVICES: Final[Mapping[str, Service]] = {
             probatio.Optional("person"): cv.string,
             probatio.Optional("private", default=False): cv.boolean,
         },
+        aliases={"memory_type": "type"},
     ),
     "delete_memory": Service(_async_delete, {probatio.Required("memory_id"): cv.string}),
     "clear_memories": Service(
         _async_clear,
-        {probatio.Required("confirm"): cv.boolean, probatio.Optional("person"): cv.string},
+        {
+            probatio.Required("confirm"): cv.boolean,
+            probatio.Optional("person"): cv.string,
+            probatio.Optional("everybody", default=False): cv.boolean,
+        },
     ),
 }

@@ -27,7 +27,10 @@ async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
 
 async def _async_erase(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Erase everything that is held about a person."""
-    counts: dict[str, JsonValueType] = {**await async_erase(entry.runtime_data, await _async_whose(call))}
+    person = await _async_whose(call)
+    if not call.data["confirm"]:
+        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="erase_unconfirmed")
+    counts: dict[str, JsonValueType] = {**await async_erase(entry.runtime_data, person)}
     return {"erased": counts}
 
 
@@ -44,5 +47,9 @@ async def _async_whose(call: ServiceCall) -> Person:
 
 SERVICES: Final[Mapping[str, Service]] = {
     "export_data": Service(_async_export, {probatio.Optional("person"): cv.string}, SupportsResponse.ONLY),
-    "erase_data": Service(_async_erase, {probatio.Optional("person"): cv.string}),
+    # Not required: without it the action itself says what is missing, in the user's language.
+    "erase_data": Service(
+        _async_erase,
+        {probatio.Optional("confirm", default=False): cv.boolean, probatio.Optional("person"): cv.string},
+    ),
 }

@@ -16,7 +16,7 @@ from ..llm_api import async_one_call
 from ..runtime import HomeAgentConfigEntry
 from ..safety.audit import MAX_ENTRIES, AuditKind
 from ..safety.ledger import Deed, Ledger
-from ..tools.activity import ActivityTool
+from ..tools.activity import ActivityTool, last_change
 from .base import Service, async_caller, llm_context
 
 
@@ -51,6 +51,8 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
     handler = entry.runtime_data.handler
     turn = await async_one_call(call.hass, handler, llm_context(call))
+    if not call.return_response and not last_change(deeds(handler.journal.ledger, turn.speaker), call.hass):
+        raise ServiceValidationError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
     tool = ActivityTool(deeds)
     turn.tools = {tool.name: tool}
     result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data

@@ -8,7 +8,7 @@ from typing import Any, Final, override
 import probatio
 
 from homeassistant.const import STATE_UNAVAILABLE
-from homeassistant.core import State
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -17,7 +17,7 @@ from ..errors import ValidationError
 from ..safety.firewall.taint import OWN_DOMAINS
 from ..safety.ledger import Deed, Ledger, Shown
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
-from .control.planning import Plan
+from .control.planning import Plan, expectation_of
 from .control.restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
 from .ha_control import Outcome, async_carry_out, entity_locks
 
@@ -136,7 +136,7 @@ async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
 
     Raises ValidationError if there is nothing, PartlyFailed or ToolExecutionError for what stays.
     """
-    turn_id = next((deed.turn_id for deed in deeds if _counts(deed)), None)
+    turn_id = last_change(deeds, run.hass)
     if turn_id is None:
         raise ValidationError("There is nothing to put back: nothing was changed here lately")
     changes = _changes([deed for deed in deeds if deed.turn_id == turn_id and _counts(deed)])
@@ -153,6 +153,22 @@ async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
         raise PartlyFailed(detail[:500], {"restored": outcome.done})
     outcome.result()
     return {"restored": outcome.done}
+
+
+def last_change(deeds: Iterable[Deed], hass: HomeAssistant) -> str | None:
+    """Return the last turn that changed something and has not been put back; None if there is none."""
+    return next((deed.turn_id for deed in deeds if _counts(deed) and _did_something(deed, hass)), None)
+
+
+def _did_something(deed: Deed, hass: HomeAssistant) -> bool:
+    """Return whether a call changed anything: one that found all of its targets as it asked did not."""
+    if not deed.entity_ids or expectation_of(deed.domain, deed.service) is None:
+        return True
+    return any(
+        deed.before.get(entity_id) != deed.after.get(entity_id)
+        or ((now := hass.states.get(entity_id)) and deed.before.get(entity_id) != Shown.of(now))
+        for entity_id in deed.entity_ids
+    )
 
 
 def _counts(deed: Deed) -> bool:

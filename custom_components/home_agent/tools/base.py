@@ -36,6 +36,8 @@ class ServiceCall:
     data: Mapping[str, Any] = field(default_factory=dict)
     tool: str = ""
     """The custom tool that makes the call: the guard knows which one service the household wrote for it."""
+    already: frozenset[str] = frozenset()
+    """Targets that show what the call asks for before it is made."""
 
 
 class Gate(Protocol):

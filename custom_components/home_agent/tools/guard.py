@@ -89,7 +89,7 @@ class Guard(Looking):
     async def _async_make(self, call: ServiceCall, speaker: Speaker) -> None:
         """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
         targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
-        with self.journal.acting(call, speaker), _in_words(call):
+        with self.journal.acting(call, speaker, call.already), _in_words(call):
             await self._hass.services.async_call(
                 call.domain,
                 call.service,

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 import json
 from typing import Any, override
 from weakref import WeakValueDictionary
@@ -152,7 +152,7 @@ async def async_carry_out(
     """Make the calls of plans, wait for what they should show, and report it in the outcome."""
     settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
     try:
-        errors = await _async_call_all(plans, run)
+        errors = await _async_call_all(plans, _already(plans, before, verb, run), run)
         if len(errors) < len(plans):
             await settling.async_wait()
     finally:
@@ -205,7 +205,20 @@ async def entity_locks(hass: HomeAssistant, entity_ids: Sequence[str]) -> AsyncI
         yield
 
 
-async def _async_call_all(plans: Mapping[str, Plan], run: ToolRun) -> dict[str, str]:
+def _already(
+    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun
+) -> frozenset[str]:
+    """Return the entities that show what their plan asks for before anything is called."""
+    return frozenset(
+        entity_id
+        for entity_id, made in plans.items()
+        if run.meanings.get(made.domain, verb) != "toggle"
+        and not made.expectation.is_empty
+        and made.expectation.is_met(before[entity_id])
+    )
+
+
+async def _async_call_all(plans: Mapping[str, Plan], already: frozenset[str], run: ToolRun) -> dict[str, str]:
     """Make all calls, several entities in one where they are alike, and return what failed by entity."""
     errors: dict[str, str] = {}
     for index in range(max(len(made.calls) for made in plans.values())):
@@ -216,7 +229,13 @@ async def _async_call_all(plans: Mapping[str, Plan], run: ToolRun) -> dict[str, 
             call = made.calls[index]
             key = (made.domain, call.service, json.dumps(call.data, sort_keys=True, default=str))
             ids = (*alike[key].entity_ids, entity_id) if key in alike else (entity_id,)
-            alike[key] = ServiceCall(domain=made.domain, service=call.service, entity_ids=ids, data=call.data)
+            alike[key] = ServiceCall(
+                domain=made.domain,
+                service=call.service,
+                entity_ids=ids,
+                data=call.data,
+                already=already.intersection(ids),
+            )
         for failed in await asyncio.gather(*(_async_call(call, run) for call in alike.values())):
             errors.update(failed)
     return errors
@@ -233,7 +252,7 @@ async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
         if len(call.entity_ids) == 1:
             return {call.entity_ids[0]: f"was refused: {err}"}
         single = (
-            ServiceCall(domain=call.domain, service=call.service, entity_ids=(entity_id,), data=call.data)
+            replace(call, entity_ids=(entity_id,), already=call.already & {entity_id})
             for entity_id in call.entity_ids
         )
         return {key: text for one in single for key, text in (await _async_call(one, run)).items()}

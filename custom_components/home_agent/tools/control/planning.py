@@ -43,6 +43,14 @@ class Plan:
     expectation: Expectation
 
 
+def expectation_of(domain: str, service: str) -> Expectation | None:
+    """Return what entities show after a service, whatever its parameters; None where no state tells."""
+    for action in ACTIONS.get(domain, {}).values():
+        if action.service == service and (action.expected or action.unexpected):
+            return Expectation(action.expected, action.unexpected, action.passing)
+    return None
+
+
 def action_of(domain: str, verb: str, *, gated: bool) -> Action:
     """Return the action of a domain.
 
