@@ -6,6 +6,7 @@ from freezegun.api import FrozenDateTimeFactory
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from homeassistant.components import conversation
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import (
     area_registry as ar,
@@ -14,10 +15,14 @@ from homeassistant.helpers import (
     entity_registry as er,
     issue_registry as ir,
 )
+from homeassistant.setup import async_setup_component
 
-from .agent import async_agent
+from .agent import async_add_agent, async_agent
+from .household import async_furnish
 from .servers.model_server import ModelServer
 from .servers.replies import text
+
+LIGHT = "light.kitchen_ceiling"
 
 
 async def test_the_stable_part_stays_the_same(
@@ -166,6 +171,50 @@ async def test_chosen_entities(hass: HomeAssistant, model_server: ModelServer) -
     sent = str(model_server.chats[0].messages)
     assert "kitchen_temperature" in sent
     assert "kitchen_ceiling" not in sent
+
+
+async def test_chosen_entities_are_always_told(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Their states stand beside every sentence, with the attributes chosen for them, whatever it is about."""
+    options = {
+        "direct_entities": ["light.kitchen_*", "sensor.*"],
+        "direct_attributes": ["light.*:effect", "sensor.*:unit_of_measurement"],
+    }
+    agent = await async_agent(hass, model_server, options)
+    hass.states.async_set(LIGHT, "on", {"brightness": 128, "effect": "rainbow"})
+    await agent.say("Good morning")
+    told = model_server.chats[0].messages[-1]["content"]
+    assert f"{LIGHT}: on, 50%" in told
+    assert "rainbow" in told
+    assert "sensor.kitchen_temperature: 21" in told
+    assert "bed_light" not in str(model_server.chats[0].messages)
+    async_expose_entity(hass, "conversation", LIGHT, False)
+    await agent.say("Good night")
+    assert LIGHT not in model_server.chats[-1].messages[-1]["content"]
+
+
+async def test_chosen_entities_keep_to_their_share(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Those that the sentence is about come first where not all of them fit."""
+    await async_furnish(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    for number in range(60):
+        hass.states.async_set(f"sensor.meter_{number:02}", str(number), {"friendly_name": f"Meter {number}"})
+        async_expose_entity(hass, "conversation", f"sensor.meter_{number:02}", True)
+    options = {"direct_entities": ["sensor.meter_*"], "budget_retrieved": 100}
+    agent = await async_add_agent(hass, model_server, options)
+    await agent.say("What does meter 47 show?")
+    told = model_server.chats[0].messages[-1]["content"]
+    lines = [line for line in told.splitlines() if line.startswith("sensor.meter_")]
+    assert lines[0].startswith("sensor.meter_47")
+    assert 1 < len(lines) < 30
+
+
+async def test_nothing_of_the_house_is_told(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """With both shares at nothing, neither the list nor any state is in the request."""
+    agent = await async_agent(hass, model_server, {"budget_home": 0, "budget_retrieved": 0})
+    await agent.say("Is the kitchen ceiling light on?")
+    sent = str(model_server.chats[0].messages)
+    assert "kitchen_ceiling" not in sent
+    assert "kitchen_temperature" not in sent
 
 
 async def test_the_prompt_is_read_ahead(

@@ -32,7 +32,7 @@ _KNOWN_ENDINGS = lazy(
 _DURATION = lazy(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
 _TARGET = lazy(r"^notify\.[a-z0-9_]+$")
 _ALLOWED_HOST = lazy(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
-_ATTRIBUTE = lazy(r"^[a-z0-9_*?]+$")
+_ATTRIBUTE = lazy(r"^(?:[a-z0-9_*?]+\.[a-z0-9_*?]+:)?[a-z0-9_*?]+$")
 _PATTERN = lazy(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
 _COLLECTION = lazy(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
 """What Chroma takes, in each of its versions, as a name."""
@@ -133,8 +133,11 @@ def clean_collections(values: Iterable[str]) -> list[str]:
 
 
 def clean_attributes(values: Iterable[str]) -> list[str]:
-    """Return names and patterns of attributes, in lower case. Raises InvalidInput for anything else."""
-    names = clean_names(value.lower() for value in values)
+    """Return names and patterns of attributes, for all entities or, behind a pattern and a colon, for some.
+
+    Raises InvalidInput for anything else.
+    """
+    names = clean_names("".join(value.lower().split()) for value in values)
     if len(names) > MAX_PATTERNS:
         raise InvalidInput("too_many_patterns", limit=str(MAX_PATTERNS))
     for name in names:

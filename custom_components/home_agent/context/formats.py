@@ -105,9 +105,9 @@ class StateWriter:
     """Writes entities in the format and with the attributes that the options choose."""
 
     def __init__(self, name: str, attributes: Sequence[str]) -> None:
-        """Take the format's name, and names or patterns of attributes."""
+        """Take the format's name, and names or patterns of attributes, each for all or for some entities."""
         self.heading, self._write = FORMATS.get(name, FORMATS["compact"])
-        self._attributes = tuple(attributes)
+        self._attributes = [read_chosen(attribute) for attribute in attributes]
         self.brief = self._write is compact and not attributes
         """Whether a line is as short as it can be."""
 
@@ -121,10 +121,11 @@ class StateWriter:
     def _chosen(self, state: State) -> dict[str, Any]:
         """Return the chosen attributes that an entity has, as plain JSON."""
         found: dict[str, Any] = {}
-        for name in state.attributes if self._attributes else ():
+        patterns = [name for entity, name in self._attributes if fnmatchcase(state.entity_id, entity)]
+        for name in state.attributes if patterns else ():
             if len(found) >= MAX_ATTRIBUTES:
                 break
-            if name in HIDDEN or not any(fnmatchcase(name, pattern) for pattern in self._attributes):
+            if name in HIDDEN or not any(fnmatchcase(name, pattern) for pattern in patterns):
                 continue
             value = plain(state.attributes[name])
             if isinstance(value, str):
@@ -132,6 +133,12 @@ class StateWriter:
             elif value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
                 found[name] = value
         return found
+
+
+def read_chosen(attribute: str) -> tuple[str, str]:
+    """Return the pattern of the entities and that of the attribute: `climate.*: temperature`, or for all."""
+    entity, colon, name = attribute.rpartition(":")
+    return (entity.strip() if colon else "*", name.strip())
 
 
 def introduced(record: EntityRecord, house: HouseSnapshot) -> str:

@@ -1,6 +1,7 @@
 """DirectContextProvider: the states that matter for a sentence.
 
-Entities that the sentence names come first, then what is on in the speaker's room. Where the catalogue
+Entities that the sentence names come first, then what is on in the speaker's room, then all entities that
+the options choose. Where the catalogue
 could not list every entity, the found ones carry their names and abilities as well.
 """
 
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import override
 
-from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES
-from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES, CONF_DIRECT_ENTITIES
+from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..formats import StateWriter, introduced
 from ..retrieval import async_retrieve
 from ..tokens import estimate_tokens
@@ -43,6 +44,8 @@ class DirectContextProvider(ContextProvider):
     """Looks the sentence up by words; needs neither an index server nor an embedding model."""
 
     name = "direct"
+    shows_chosen = True
+    """Whether entities that the options choose are shown whatever the sentence is about."""
 
     def __init__(self, setup: ProviderSetup) -> None:
         """Remember where the states are and how they are written."""
@@ -51,6 +54,7 @@ class DirectContextProvider(ContextProvider):
         self._writer = StateWriter(
             setup.settings[CONF_CONTEXT_FORMAT], setup.settings[CONF_DIRECT_ATTRIBUTES]
         )
+        self._chosen = bool(setup.settings[CONF_DIRECT_ENTITIES]) and self.shows_chosen
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
@@ -80,6 +84,12 @@ class DirectContextProvider(ContextProvider):
             if len(records) >= limit:
                 break
             records.setdefault(record.entity_id, record)
+        if self._chosen:
+            records |= {
+                entity_id: record
+                for entity_id, record in sorted(request.house.entities.items())
+                if entity_id not in records and is_exposed(self._hass, entity_id)
+            }
         lines, entity_ids = self._lines(records.values(), request)
         by_meaning = dict(meant.hits)
         outside = None
@@ -115,7 +125,7 @@ class DirectContextProvider(ContextProvider):
         """
         introduced = not request.catalogue.complete
         left = request.budget.retrieved
-        if request.catalogue.complete and self._writer.brief:
+        if request.catalogue.complete and self._writer.brief and not self._chosen:
             left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
         shown = [(record, state) for record in records if (state := self._hass.states.get(record.entity_id))]
         write = partial(self._writer.line, house=request.house)

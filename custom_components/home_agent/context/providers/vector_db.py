@@ -21,6 +21,7 @@ class VectorDbContextProvider(DirectContextProvider):
     """Adds the entities that are closest in meaning; what is said of them stays the same."""
 
     name = "vector_db"
+    shows_chosen = False
 
     def __init__(self, setup: ProviderSetup) -> None:
         """Read the options once; an entry is set up anew when they change."""
