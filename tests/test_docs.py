@@ -289,6 +289,24 @@ def test_every_message_is_explained() -> None:
     assert [sentence for sentence in sentences if f"| {sentence} |" not in written] == []
 
 
+def test_tables_are_whole() -> None:
+    """Each row of a table has as many cells as its head."""
+    broken, seen = [], 0
+    for name, page in PAGES.items():
+        width = 0
+        for line in re.sub(r"```.*?```", "", page, flags=re.DOTALL).splitlines():
+            if not line.startswith("|"):
+                width = 0
+                continue
+            cells = len(re.split(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line)))
+            width = width or cells
+            seen += 1
+            if cells != width:
+                broken.append(f"{name}: {line[:60]}")
+    assert seen
+    assert broken == []
+
+
 def test_model_servers() -> None:
     """The addresses are taken as they are written, and lead to the API that the table names."""
     table = [
