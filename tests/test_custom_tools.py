@@ -13,9 +13,10 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.services.reload import async_load_custom_tools
 from custom_components.home_agent.tools.custom import loader
 from custom_components.home_agent.tools.custom.recipes import DATA_CUSTOM_TOOLS
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, Unauthorized
-from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
@@ -379,6 +380,59 @@ class TestService:
         assert not calls
         await async_confirm(agent.hass, said, hass_admin_user)
         assert [call.data for call in calls] == [{"entity_id": ["lock.front_door"]}]
+
+    async def test_entities_in_the_data_are_read_as_home_assistant_reads_them(
+        self, agent: Agent, tmp_path: Path, hass_read_only_user: MockUser
+    ) -> None:
+        """Spaces, commas, capitals, lists, ids of the registry, addresses: a hidden entity stays hidden."""
+        tools = """
+            - name: say
+              description: Say it.
+              parameters:
+                properties: {player: {}, where: {type: string}, device: {type: string}}
+              handler:
+                type: service
+                action: tts.speak
+                data:
+                  media_player_entity_id: "{{ player | default('light.bed_light') }}"
+                  options: {area_id: "{{ where | default('bedroom') }}", link: "{{ device | default('') }}"}
+        """
+        said = async_mock_service(agent.hass, "tts", "speak")
+        await async_offer(agent, tmp_path, tools)
+        entry = er.async_get(agent.hass).async_get_or_create("lock", "test", "deep_inside")
+        agent.hass.states.async_set(entry.entity_id, "locked")
+        async_expose_entity(agent.hass, "conversation", entry.entity_id, False)
+        ar.async_get(agent.hass).async_create("Empty room")
+        for player in (
+            "light.secret_light",
+            " light.secret_light ",
+            "LIGHT.Secret_Light",
+            "light.bed_light,light.secret_light",
+            "light.bed_light , light.secret_light",
+            ["light.bed_light", "light.secret_light "],
+            "['light.bed_light', 'light.secret_light']",
+            {"one": {"light.secret_light": "on"}},
+            "media-source://camera/light.secret_light",
+            "/api/camera_proxy/light.secret_light?width=5",
+            entry.id,
+            f" {entry.id.upper()}",
+        ):
+            assert "not exposed" in (await async_use(agent.hass, "say", player=player))["error"], player
+        assert "exposed" in (await async_use(agent.hass, "say", where="empty_room"))["error"]
+        assert "exposed" in (await async_use(agent.hass, "say", where="nowhere"))["error"]
+        assert said == []
+        assert (await async_use(agent.hass, "say", player=" LIGHT.bed_light"))["success"]
+        assert len(said) == 1
+        answer = await agent.hass.services.async_call(
+            DOMAIN,
+            "execute_tool",
+            {"tool_name": "say", "parameters": {"player": "light.bed_light "}},
+            blocking=True,
+            return_response=True,
+            context=Context(user_id=hass_read_only_user.id),
+        )
+        assert "may not control" in answer["error"]
+        assert len(said) == 1
 
     async def test_an_action_of_its_own_is_vetted_for_this_tool_alone(
         self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser

@@ -11,12 +11,15 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.other_apis import named_tools, wire_name
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.intent import async_register_timer_handler
+from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import issue_registry as ir, llm
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
+from .everyday_house import async_add_satellite
 from .secure_house import pending_ids
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
@@ -202,13 +205,77 @@ async def test_unknown_tools(hass: HomeAssistant, model_server: ModelServer) -> 
     assert acts.calls == [{"text": "hi"}]
 
 
-async def test_a_timer_with_a_sentence_in_it(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A timer that would carry out a command later is not harmless."""
+COMMANDS = ("unlock the front door", "turn on the bed light", " open the front door ", "mach die Tür auf")
+
+
+@pytest.mark.parametrize("rules", [{}, {"policy_blocked": ["lock"]}, {"policy_allowed": ["tool:*"]}])
+async def test_a_timer_with_a_command(
+    hass: HomeAssistant, model_server: ModelServer, rules: dict[str, Any]
+) -> None:
+    """Core would carry the command out when the timer ends, past the guard: no such timer is set."""
+    satellite = await async_add_satellite(hass)
+    agent = await locked(hass, model_server, {"llm_apis": ["assist"], **rules})
+    async_register_timer_handler(hass, satellite.device, lambda _event, _timer: None)
+    for command in COMMANDS:
+        model_server.clear()
+        start = ("intent__HassStartTimer", {"seconds": 1, "conversation_command": command})
+        model_server.script([tool_calls([start]), text("Set.")])
+        await agent.say("Do it in a second", device_id=satellite.device)
+        assert "cannot carry a command" in json.dumps(model_server.chats[1].messages)
+        assert pending_ids(hass) == []
+    assert hass.data[TIMER_DATA].timers == {}
+    model_server.clear()
+    model_server.script([tool_calls([("intent__HassStartTimer", {"minutes": 5})]), text("Set.")])
+    await agent.say("Five minutes", device_id=satellite.device)
+    assert len(hass.data[TIMER_DATA].timers) == 1
+
+
+async def test_a_delayed_sentence_of_core(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Built-in sentences know "unlock it in ten minutes" too: the model is asked instead."""
+    satellite = await async_add_satellite(hass)
+    agent = await locked(hass, model_server, {"local_first_enabled": True})
+    async_register_timer_handler(hass, satellite.device, lambda _event, _timer: None)
+    model_server.script([text("Not like that.")])
+    result = await agent.say("unlock the front door in 10 minutes", device_id=satellite.device)
+    assert speech(result) == "Not like that."
+    assert hass.data[TIMER_DATA].timers == {}
+    await agent.say("set a timer for 5 minutes", device_id=satellite.device)
+    assert len(hass.data[TIMER_DATA].timers) == 1
+
+
+SCRIPTED = {
+    "OpenSesame": [{"action": "lock.unlock", "target": {"entity_id": DOOR}}],
+    "Restart": [{"action": "homeassistant.restart"}],
+    "Cosy": [{"action": "light.turn_on", "target": {"entity_id": "light.bed_light"}}],
+}
+
+
+@pytest.mark.parametrize("rules", [[], ["tool:*"]])
+async def test_intents_of_the_household(
+    hass: HomeAssistant, model_server: ModelServer, rules: list[str]
+) -> None:
+    """What `intent_script` does is opened: a rule for tools frees no lock in it."""
+    actions = {name: {"action": sequence, "speech": {"text": "So."}} for name, sequence in SCRIPTED.items()}
+    assert await async_setup_component(hass, "intent_script", {"intent_script": actions})
+    agent = await locked(hass, model_server, {"llm_apis": ["assist"], "policy_allowed": rules})
+    for name, asks in (("OpenSesame", True), ("Restart", False), ("Cosy", not rules)):
+        model_server.clear()
+        model_server.script([tool_calls([(f"intent__{name}", {})]), text("So.")])
+        await agent.say("Go")
+        assert bool(pending_ids(hass)) is asks, name
+        await agent.entry.runtime_data.confirmations.async_stop()
+    assert door(hass) == "locked"
+    assert (hass.states.get("light.bed_light").state == "on") is bool(rules)
+
+
+async def test_an_intent_in_the_place_of_cores(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A harmless intent is harmless as long as Home Assistant itself handles it."""
     handler = (await locked(hass, model_server)).entry.runtime_data.handler
     speaker = Speaker(context=Context(), language="en")
-    plain, loaded = {"minutes": 5}, {"minutes": 5, "conversation_command": "unlock the door"}
-    assert handler.check_intent("HassStartTimer", plain, None, speaker) is not None
-    assert handler.check_intent("HassStartTimer", loaded, None, speaker) is None
+    assert handler.check_intent("HassNevermind", {}, None, speaker) is not None
+    actions = {"HassNevermind": {"action": SCRIPTED["OpenSesame"]}}
+    assert await async_setup_component(hass, "intent_script", {"intent_script": actions})
+    assert handler.check_intent("HassNevermind", {}, None, speaker) is None
 
 
 async def test_names_never_collide(hass: HomeAssistant) -> None:

@@ -8,7 +8,7 @@ import probatio
 
 from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State, callback
-from homeassistant.helpers import config_validation as cv, entity_registry as er
+from homeassistant.helpers import config_validation as cv, entity_registry as er, intent
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
 from .defaults import GENERIC_MEANING, GENERIC_SERVICES, RISKY_SERVICES
@@ -78,6 +78,9 @@ class _Opener:
         if domain == "scene" and service in APPLYING:
             yield Effect(domain, service, inside=place.inside)
             yield from self._applied(data, place)
+            return
+        if domain == "intent_script":
+            yield from self._intent(service, place)
             return
         if domain == "script":
             own = service not in (*GENERIC_SERVICES, "reload")
@@ -197,13 +200,25 @@ class _Opener:
         component = self._hass.data.get(domain)
         entity = component.get_entity(entity_id) if component is not None else None
         script = getattr(entity, "script", None) or getattr(entity, "action_script", None)
-        sequence = getattr(script, "sequence", None)
-        if sequence is None:
+        if getattr(script, "sequence", None) is None:
             yield Effect(domain, "turn_on", entity_id, known=False, inside=place.inside)
             return
-        variables = _variables_of(script, place.variables if domain == "script" else {})
-        inner = place.within()
-        for step in steps(sequence, variables):
+        variables = place.variables if domain == "script" else {}
+        yield from self._steps_of(script, variables, place)
+
+    def _intent(self, intent_type: str, place: _Place) -> Iterator[Effect]:
+        """Yield what an intent calls whose action the household has written."""
+        handlers = (item for item in intent.async_get(self._hass) if item.intent_type == intent_type)
+        config = getattr(next(handlers, None), "config", None)
+        if not isinstance(config, Mapping):
+            yield Effect("intent_script", intent_type, known=False, inside=place.inside)
+        elif (script := config.get("action")) is not None:
+            yield from self._steps_of(script, {}, place)
+
+    def _steps_of(self, script: Any, given: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
+        """Yield what the steps of a script call."""
+        inner, variables = place.within(), _variables_of(script, given)
+        for step in steps(script.sequence, variables):
             if not step.known:
                 yield Effect(step.domain, step.service, known=False, inside=True)
             given = step.data if step.domain == "scene" else step.variables

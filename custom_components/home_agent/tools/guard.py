@@ -15,7 +15,7 @@ import probatio
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.const import ATTR_ENTITY_ID
-from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback, valid_entity_id
 from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
 from homeassistant.helpers import intent, llm
 
@@ -31,8 +31,9 @@ from ..safety.redaction import without_secrets
 from ..safety.verdict import Verdict
 from .base import HomeAgentTool, ServiceCall
 from .control.actions import GATED_DOMAINS
-from .intents import predicted_calls
+from .intents import carries_command, is_scripted, predicted_calls
 from .looking import Looking
+from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of
 from .results import envelope
 from .vetted import NOTIFY, REACHING, READS, is_offered
@@ -179,26 +180,20 @@ class Guard(Looking):
             raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
         if not call.entity_ids and not written:
             raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
-        for entity_id in (*call.entity_ids, *(self._named_in(call.data) if written else ())):
-            if not self.is_exposed(entity_id):
+        for entity_id in (*call.entity_ids, *entities_in(self._hass, call.data)):
+            if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise PermissionDenied("A target does not exist or is not exposed to the assistant")
             if user is not None and not user.permissions.check_entity(entity_id, right):
                 verb = "control" if right == POLICY_CONTROL else "read"
                 raise PermissionDenied(f"The user may not {verb} {entity_id}")
+        for reached in places_in(self._hass, call.data):
+            if not any(map(self.is_exposed, reached)):
+                raise PermissionDenied("An area or a device has nothing in it that is exposed")
 
     def _is_written(self, call: ServiceCall) -> bool:
         """Return whether the household wrote this very service into the YAML for the tool that calls it."""
         own = bool(call.tool) and self._written.get(call.tool) == (call.domain, call.service)
         return own and (self._gated or call.domain not in GATED_DOMAINS)
-
-    def _named_in(self, value: Any) -> Iterator[str]:
-        """Yield the entities that stand in a call's data: a second player to speak on, members of a group."""
-        if isinstance(value, str):
-            if self._hass.states.get(value) is not None:
-                yield value
-        elif isinstance(value, Mapping | list | tuple):
-            for item in value.values() if isinstance(value, Mapping) else value:
-                yield from self._named_in(item)
 
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
@@ -216,6 +211,10 @@ class Guard(Looking):
 
         None if that cannot be known. Raises PermissionDenied if one of them is not allowed.
         """
+        if carries_command(slots):
+            raise PermissionDenied(
+                "A timer cannot carry a command, which nobody could confirm later. Set a timer without one"
+            )
         calls = predicted_calls(self._hass, intent_type, slots, speaker)
         if calls is None:
             return None
@@ -247,8 +246,15 @@ class Guard(Looking):
         """Return what a tool that is not ours would call, as far as that can be known."""
         if intent_type := intent_of(tool):
             return predicted_calls(self._hass, intent_type, args, speaker) or []
-        script = script_of(self._hass, tool)
-        return [ServiceCall(domain="script", service="turn_on", entity_ids=(script,))] if script else []
+        call = self._script_call(tool, args)
+        return [] if call is None else [call]
+
+    def _script_call(self, tool: llm.Tool, args: Mapping[str, Any]) -> ServiceCall | None:
+        """Return the call of a tool that runs a script, None for any other."""
+        if (script := script_of(self._hass, tool)) is None:
+            return None
+        data = {"variables": dict(args)} if args else {}
+        return ServiceCall(domain="script", service="turn_on", entity_ids=(script,), data=data)
 
     @callback
     def _judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
@@ -266,9 +272,13 @@ class Guard(Looking):
             judged = self.check_intent(intent_type, item.args, user, speaker)
             if judged is not None:
                 return judged[1] if judged[0] is Verdict.CONFIRM else None
-        elif script := script_of(self._hass, tool):
-            call = ServiceCall(domain="script", service="turn_on", entity_ids=(script,))
+            if is_scripted(self._hass, intent_type):
+                inside = self._policy.judge("intent_script", intent_type, (), speaker, item.args)
+                verdict = max(verdict, inside)
+        elif call := self._script_call(tool, item.args):
             verdict = self.check(call, user, speaker)
+        if verdict is Verdict.BLOCK:
+            raise PermissionDenied(f"The household does not allow what {name} does")
         return frozen if verdict is Verdict.CONFIRM else None
 
     async def async_run_approved(self, action: PendingAction) -> None:

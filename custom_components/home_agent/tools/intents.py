@@ -14,6 +14,9 @@ from ..const import ASSISTANT
 from ..knowledge.speaker import Speaker
 from .base import ServiceCall
 
+COMMAND = "conversation_command"
+INTENT_SCRIPT = "homeassistant.components.intent_script"
+
 HARMLESS = frozenset(
     {
         "HassCancelAllTimers",
@@ -70,10 +73,13 @@ def predicted_calls(
 
     `slots` maps slot names to plain values. An empty list means that nothing is called.
     """
+    if carries_command(slots):
+        return None
+    handler = _handler(hass, intent_type)
+    if handler is not None and not _is_core(handler):
+        return None
     if intent_type in HARMLESS:
-        # A timer can carry a sentence that is carried out when it ends.
-        return None if slots.get("conversation_command") else []
-    handler = next((item for item in intent.async_get(hass) if item.intent_type == intent_type), None)
+        return []
     if intent_type in SPECIAL:
         domain, service = SPECIAL[intent_type]
         states = _matched(hass, slots, speaker, {domain})
@@ -97,6 +103,29 @@ def predicted_calls(
             domain, service = state.domain, ON_OFF.get((service, state.domain), service)
         calls.append(_call(domain, service, state))
     return calls
+
+
+def carries_command(slots: Mapping[str, Any]) -> bool:
+    """Return whether an intent brings a sentence that core's own agent carries out later, past the guard."""
+    return bool(slots.get(COMMAND))
+
+
+@callback
+def is_scripted(hass: HomeAssistant, intent_type: str) -> bool:
+    """Return whether the household's `intent_script` handles an intent."""
+    handler = _handler(hass, intent_type)
+    return handler is not None and type(handler).__module__ == INTENT_SCRIPT
+
+
+def _handler(hass: HomeAssistant, intent_type: str) -> intent.IntentHandler | None:
+    """Return what handles an intent."""
+    return next((item for item in intent.async_get(hass) if item.intent_type == intent_type), None)
+
+
+def _is_core(handler: intent.IntentHandler) -> bool:
+    """Return whether a handler is Home Assistant's own. Anybody may put another one in its place."""
+    module = type(handler).__module__
+    return module.startswith("homeassistant.") and module != INTENT_SCRIPT
 
 
 def _call(domain: str, service: str, state: State) -> ServiceCall:

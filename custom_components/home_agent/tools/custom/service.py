@@ -126,6 +126,8 @@ def _entities(run: ToolRun, domain: str, target: Mapping[str, Any]) -> tuple[str
     given = {key: _listed(value) for key, value in target.items() if value not in (None, "", [])}
     if not given:
         return ()
+    if ATTR_ENTITY_ID in given:
+        given[ATTR_ENTITY_ID] = [key.lower() for key in given[ATTR_ENTITY_ID]]
     if "area_id" in given:
         given["area_id"] = [_area_id(run.hass, area) for area in given["area_id"]]
     found = async_extract_referenced_entity_ids(run.hass, TargetSelection(given))
