@@ -44,7 +44,7 @@ from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
-from .parts import async_load_parts, async_part, shows_panel, speaks_up
+from .parts import NAMING, async_load_parts, async_part, names_something, shows_panel, speaks_up
 from .pipelines import PipelineWatch
 from .proactive.book import ProactiveStore
 from .regex import compile_all
@@ -147,7 +147,18 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     entry.async_on_unload(data.extractor.stop)
     entry.async_on_unload(data.summarizer.queue.stop)
     entry.async_on_unload(PipelineWatch(hass, entry).async_start())
+    await _async_watch_names(hass, entry)
     return True
+
+
+async def _async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Report names in the options that stop matching; where the options name nothing, nothing is loaded."""
+    if names_something(entry.runtime_data.settings):
+        part = await async_part(hass, "unmatched")
+        entry.async_on_unload(part.async_watch_names(hass, entry))
+    else:
+        for key in NAMING:
+            withdraw(hass, f"{key}_{entry.entry_id}")
 
 
 async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

@@ -180,6 +180,8 @@ CONF_POLICY_TIMEOUT: Final = "policy_confirmation_timeout"
 CONF_POLICY_PIN: Final = "policy_pin"
 """A salted hash, never the PIN itself."""
 CONF_POLICY_PROFILES: Final = "policy_profiles"
+POLICY_RULES: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_ALLOWED)
+"""Options that are lists of rules."""
 CONF_ALLOW_SCRIPTS: Final = "allow_scripts_and_scenes"
 CONF_MCP_WRITES: Final = "mcp_allow_writes"
 CONF_REST_ALLOWED_HOSTS: Final = "rest_allowed_hosts"

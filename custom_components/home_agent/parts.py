@@ -8,12 +8,19 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.importlib import async_import_module
 
 from .const import (
+    CONF_DEVICE_PERSONS,
+    CONF_DIRECT_ENTITIES,
     CONF_EXTERNAL,
     CONF_LEARNING,
     CONF_MEMORY,
+    CONF_NOTIFY_TARGETS,
     CONF_PANEL,
+    CONF_POLICY_PROFILES,
     CONF_PROACTIVE,
+    CONF_PROACTIVE_RULES,
     CONF_SEARCH_PROVIDER,
+    CONF_TELEGRAM_CHATS,
+    POLICY_RULES,
     SEARCH_NONE,
 )
 
@@ -45,11 +52,27 @@ def shows_panel(settings: Settings) -> bool:
     return bool(settings[CONF_PANEL])
 
 
+NAMING: Final = {
+    "rules_unmatched": (*POLICY_RULES, CONF_POLICY_PROFILES),
+    "names_unmatched": (
+        *(CONF_DIRECT_ENTITIES, CONF_DEVICE_PERSONS),
+        *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_PROACTIVE_RULES),
+    ),
+}
+"""Options that name entities, devices, persons or actions, by the repair issue that tells which are gone."""
+
+
+def names_something(settings: Settings) -> bool:
+    """Return whether the options name anything that may stop to exist."""
+    return any(settings[option] for options in NAMING.values() for option in options)
+
+
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.setup": learns,
     "panel.setup": shows_panel,
     "tools.external_llm": asks_external,
     "tools.web_search": searches,
+    "unmatched": names_something,
 }
 """Modules, and which options want them. What they alone import loads with them."""
 

@@ -24,6 +24,7 @@ from .proactive.suggestions import ISSUE as SUGGESTION
 from .runtime import HomeAgentConfigEntry
 from .services.reload import async_reload_custom_tools
 from .store import ASIDE
+from .unmatched import renamed_of, with_renamed
 
 type Data = Mapping[str, str | int | float | None]
 type Fix = Callable[[HomeAssistant, Data], Awaitable[tuple[FlowType, str] | None]]
@@ -201,6 +202,15 @@ async def _async_reload_tools(hass: HomeAssistant, data: Data) -> None:
         raise NotMendedError("still_wrong")
 
 
+async def _async_rename(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
+    """Write the new ids of renamed entities into the options; open the page where others are left."""
+    if (entry := _entry_of(hass, data)) is None:
+        return None
+    options = with_renamed(entry.options, renamed_of(data))
+    hass.config_entries.async_update_entry(entry, options=options)
+    return await _async_open_options(hass, data, page=str(data["page"])) if data["page"] else None
+
+
 _OPEN_VECTOR_STORE: Final[Fix] = partial(_async_open_options, page="vector_store")
 
 FIXES: Final[Mapping[str, Fix]] = {
@@ -211,8 +221,10 @@ FIXES: Final[Mapping[str, Fix]] = {
     "embedder_unavailable": _OPEN_VECTOR_STORE,
     "extraction_llm_off": _async_use_own_model,
     "model_missing": _async_reconfigure,
+    "names_unmatched": _async_rename,
     "prefer_local_bypass": _async_end_bypass,
     "prompt_template_invalid": partial(_async_open_options, page="prompt"),
+    "rules_unmatched": _async_rename,
     "server_unavailable": _async_reconfigure,
     "store_unreadable": _async_delete,
     "vector_store_refused": _OPEN_VECTOR_STORE,

@@ -1,26 +1,22 @@
 """The page Safety: a rule that matches nothing protects nothing, so it is refused where it is typed."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 
 from ..const import (
-    CONF_POLICY_ALLOWED,
-    CONF_POLICY_BLOCKED,
     CONF_POLICY_PIN,
     CONF_POLICY_PROFILES,
-    CONF_POLICY_RESTRICTED,
+    POLICY_RULES,
 )
 from ..errors import InvalidInput
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from .fields import Checked
 from .rule_names import RuleNames, async_rule_names
-
-RULE_OPTIONS: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_ALLOWED)
 
 
 async def async_check_safety(
@@ -68,7 +64,7 @@ async def _async_check_rules(
             for rule in rules_of(option, checked.values.get(option, []))
             if rule not in set(rules_of(option, stored.get(option, [])))
         ]
-        for option in (*RULE_OPTIONS, CONF_POLICY_PROFILES)
+        for option in (*POLICY_RULES, CONF_POLICY_PROFILES)
     }
     typed = [rule for rules in new.values() for rule in rules]
     unreadable = {

@@ -20,6 +20,7 @@ from homeassistant.helpers import (
 from homeassistant.helpers.entity_platform import DATA_ENTITY_PLATFORM
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 from homeassistant.helpers.translation import async_get_translations
+from homeassistant.loader import Integration, async_get_integrations
 
 from ..const import ASSISTANT, DOMAIN
 from ..errors import InvalidInput
@@ -131,7 +132,9 @@ async def async_rule_names(
     domains = {*map(str, Platform), *entities, *services}
     domains |= {rule.partition(":")[0].partition(".")[0] for rule in (*RESTRICTED, *BLOCKED)}
     named = {rule.partition(".")[0].partition(":")[0] for rule in rules if not rule.startswith(TOOL)}
-    asked = {domain for pattern in named for domain in (*matching(domains, pattern), pattern)}
+    asked = await _async_integrations(
+        hass, {each for one in named for each in (*matching(domains, one), one)}
+    )
     classes = _classes(hass)
     for key in await async_get_translations(hass, "en", "services", asked):
         _, domain, _, service, *_ = key.split(".")
@@ -152,6 +155,12 @@ async def async_rule_names(
         spoken={state.name.casefold(): state.entity_id for state in hass.states.async_all()},
         loading=is_loading(hass),
     )
+
+
+async def _async_integrations(hass: HomeAssistant, domains: Iterable[str]) -> list[str]:
+    """Return which of these are integrations; what those offer is known even while they are not loaded."""
+    found = await async_get_integrations(hass, domains)
+    return [domain for domain, integration in found.items() if isinstance(integration, Integration)]
 
 
 @callback
