@@ -6,12 +6,12 @@ import json
 from time import perf_counter
 from typing import Any, Final
 
-from custom_components.home_agent.config.schemas import NATIVE_TOOLS
 from custom_components.home_agent.context.providers.documents import TEXT_CHARS
 from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.profile import MAX_VALUE
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.firewall.tool_names import note_tools
+from custom_components.home_agent.tools.facts import NATIVE
 from custom_components.home_agent.vector.text import quoted
 from tests.injection import harmless, payloads
 
@@ -24,7 +24,7 @@ ENDLESS: Final = 30_000_000
 
 async def run() -> list[Table]:
     """Return the tables."""
-    note_tools(NATIVE_TOOLS)
+    note_tools(NATIVE)
     return [_stopped(), _by_way(), _lost(), _time()]
 
 

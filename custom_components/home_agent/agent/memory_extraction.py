@@ -16,8 +16,6 @@ from .messages import from_contents
 from .summarizer import Spoken
 from .turn import Turn
 
-STORING = "store_memory"
-
 
 class MemoryExtractionMixin(FittingMixin):
     """Hands turns to the extractor, and long conversations to the summarizer."""
@@ -66,6 +64,6 @@ def _may_tell(turn: Turn) -> bool:
     speaker, calls = turn.calls.speaker, turn.calls
     if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):
         return False
-    if any(record.tool_name == STORING and record.success for record in calls.records):
+    if any(record.stored_memory for record in calls.records):
         return False
     return not (calls.acted and kind_of(calls.sentence, turn.language) is Kind.ORDER)

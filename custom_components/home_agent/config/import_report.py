@@ -19,9 +19,9 @@ from ..regex import lazy
 from ..safety.redaction import is_secret
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
+from ..tools.facts import NATIVE
 from .import_functions import Note
 from .importer import Imported
-from .schemas import NATIVE_TOOLS
 
 FILE: Final = "home_agent_import"
 MAX_FILES: Final = 100
@@ -64,7 +64,7 @@ def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
 async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
     """Keep the tools that our own loader takes, and say what is wrong with the others."""
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
-    taken = {*NATIVE_TOOLS, *(recipe.name for recipe in known.known())}
+    taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []
     for tool in made.functions.tools:
         problems = async_problems(hass, yaml.safe_load(as_yaml([tool]))[CONF_CUSTOM_TOOLS][0], taken)

@@ -17,6 +17,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..tools.facts import NATIVE
 from .channels import clean_chats
 from .fields import (
     FIELD_PATTERNS,
@@ -62,12 +63,6 @@ EXAMPLES: Final = {
 }
 """Placeholders of the forms; addresses do not stand in translations."""
 
-NATIVE_TOOLS: Final = (
-    *("ha_control", "ha_query", "activity", "retrieve_knowledge", "get_ha_entities"),
-    *("store_memory", "recall_memory", "forget_memory"),
-    *("get_user_profile", "update_user_profile", "query_external_llm", "search_web"),
-    *("todo_list", "calendar", "weather", "timer", "notify_person", "look_at_camera", "play_media"),
-)
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
 
@@ -278,7 +273,7 @@ TOOLS: Final = (
     switch(const.CONF_TOOLS_NATIVE),
     Field(
         key=const.CONF_TOOLS_DISABLED,
-        selector=choice("tools_disabled", NATIVE_TOOLS, free=True, multiple=True),
+        selector=choice("tools_disabled", tuple(NATIVE), free=True, multiple=True),
         clean=clean_names,
     ),
     whole(const.CONF_TOOLS_MAX_CALLS, 1, 50),

@@ -58,23 +58,3 @@ class DataPolicy:
     def of_address(self, address: str | None) -> Disclosure:
         """Return what a server at an address may be told."""
         return self.away if address and is_cloud(address) else AT_HOME
-
-
-TOLD: Final[Mapping[str, Tells]] = {
-    "store_memory": Tells.PEOPLE,
-    "recall_memory": Tells.PEOPLE,
-    "forget_memory": Tells.PEOPLE,
-    "get_user_profile": Tells.PEOPLE,
-    "update_user_profile": Tells.PEOPLE,
-    "retrieve_knowledge": Tells.PEOPLE | Tells.STATES,
-    "query_external_llm": Tells.PEOPLE | Tells.STATES,
-    "get_ha_entities": Tells.NAMES,
-    "search_web": Tells.NAMES,
-}
-"""What the results of tools tell. Those that tell of people leave out by themselves what the model that
-calls them may not read."""
-
-
-def told_by(tool: str) -> Tells:
-    """Return what the results of a tool tell; of any other one it has to be assumed that it tells states."""
-    return TOLD.get(tool, Tells.STATES)

@@ -16,11 +16,10 @@ from ..tools.control.actions import domains_of
 from ..tools.control.arguments import asks_about_state, read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units
+from ..tools.facts import CONTROL, QUERY
 from ..tools.resolving.resolver import resolve
 from ..tools.resolving.targets import Target
 from .cases import Case
-
-CONTROL, QUERY = "ha_control", "ha_query"
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +65,9 @@ class Checker:
         """Return the services that calls come down to, by entity. Raises HomeAgentError."""
         done: dict[str, list[tuple[str, Any]]] = {}
         for call in calls:
-            if call.tool_name != CONTROL or asks_about_state(case.said):
+            if call.tool_name != CONTROL.name or asks_about_state(case.said):
                 continue
-            fitted = fit(self._tools[CONTROL], call.tool_args, case.said)
+            fitted = fit(self._tools[CONTROL.name], call.tool_args, case.said)
             verb, target, given = read_args(fitted.checked)
             for record in self._meant(case, target, domains_of(verb)):
                 made = plan(self._states[record], verb, given, Units())
@@ -79,8 +78,8 @@ class Checker:
         """Return the entities whose history is read. Raises HomeAgentError."""
         found: set[str] = set()
         for call in calls:
-            if call.tool_name == QUERY and case.reads:
-                args = fit(self._tools[QUERY], call.tool_args, case.said).checked
+            if call.tool_name == QUERY.name and case.reads:
+                args = fit(self._tools[QUERY.name], call.tool_args, case.said).checked
                 if args.get("history"):
                     found.update(self._meant(case, Target.from_args(args), None))
         return found

@@ -12,19 +12,17 @@ from homeassistant.helpers.reload import async_integration_yaml_config
 from homeassistant.helpers.typing import ConfigType
 
 from ..agent.phrases import async_phrase
-from ..config.schemas import NATIVE_TOOLS
 from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, Wrong
+from ..tools.facts import NATIVE
 from .base import CommonService
 
 if TYPE_CHECKING:
     from ..tools.custom.checks import Place
 
-RESERVED: Final = frozenset({*NATIVE_TOOLS, "search_web", "query_external_llm"})
-"""Names of our own tools, whether they are offered or not."""
 RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_PROGRESS})
 ISSUE: Final = "custom_tool_invalid"
 
@@ -37,7 +35,7 @@ async def async_load_custom_tools(hass: HomeAssistant, config: ConfigType) -> Cu
     tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())
     if DOMAIN in config or tools.recipes or tools.imports or tools.wrong:
         loader = await async_part(hass, "tools.custom.loader")
-        loader.async_load(hass, config.get(DOMAIN), RESERVED)
+        loader.async_load(hass, config.get(DOMAIN), NATIVE.keys())
     for issue in list(ir.async_get(hass).issues.values()):
         if issue.translation_key == ISSUE and issue.domain == DOMAIN and issue.issue_id not in tools.wrong:
             withdraw(hass, issue.issue_id)

@@ -16,6 +16,7 @@ from homeassistant.util.json import JsonValueType
 from ..errors import ValidationError
 from ..safety.firewall.taint import OWN_DOMAINS
 from ..safety.ledger import Deed, Ledger, Shown
+from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan, expectation_of
 from .control.restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
@@ -54,7 +55,8 @@ def own_deeds(ledger: Ledger, speaker: Speaker) -> Sequence[Deed]:
 class ActivityTool(HomeAgentTool):
     """Answers from the ledger."""
 
-    name = "activity"
+    facts = known.ACTIVITY
+    name = facts.name
     title = "What was done"
     description = (
         "What you did in this house. list: for 'what did you do?'. "

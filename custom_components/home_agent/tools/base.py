@@ -16,6 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.frozen import Draft, FrozenLook
 from ..safety.journal import Journal
+from .facts import UNKNOWN, ToolFacts
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -117,6 +118,8 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
+    facts: ToolFacts = UNKNOWN
+    """What is known of it by its name, also where it is not loaded."""
     private: bool = False
     """What it is called with and what it gives stands in no event: Home Assistant's recorder keeps those."""
     for_large_houses = False

@@ -26,6 +26,7 @@ from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Completion, Endpoint, Usage
 from ..regex import lazy
 from ..safety.disclosure import DataPolicy, Disclosure
+from . import facts as known
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
@@ -89,7 +90,8 @@ def external_model(
 class ExternalModelTool(HomeAgentTool):
     """Asks the second model. It is not told of the house, of the conversation or of anybody."""
 
-    name = "query_external_llm"
+    facts = known.EXTERNAL_MODEL
+    name = facts.name
     max_text = MAX_CHARS
     title = "Ask another model"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=True)

@@ -36,9 +36,7 @@ from .looking import Looking
 from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of
 from .results import envelope
-from .vetted import NOTIFY, REACHING, READS, is_offered
-
-TARGET_KEYS = frozenset({ATTR_ENTITY_ID, "area_id", "device_id", "floor_id", "label_id", "target"})
+from .vetted import NOTIFY, REACHING, READS, is_offered, target_keys
 
 
 class Guard(Looking):
@@ -176,8 +174,8 @@ class Guard(Looking):
         self, call: ServiceCall, user: User | None, right: str, *, written: bool = False
     ) -> None:
         """Raise PermissionDenied for targets that are not exposed, or that the user has no such right to."""
-        if wrong := TARGET_KEYS & call.data.keys():
-            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(sorted(wrong))}")
+        if wrong := target_keys(call.data):
+            raise PermissionDenied(f"Targets do not belong into the parameters: {', '.join(wrong)}")
         if not call.entity_ids and not written:
             raise PermissionDenied(f"{call.domain}.{call.service} needs a target")
         for entity_id in (*call.entity_ids, *entities_in(self._hass, call.data)):

@@ -18,6 +18,7 @@ from ..const import DOMAIN
 from ..context.states import describe_state
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .control.actions import GATED_DOMAINS, domains_of
 from .control.arguments import ControlSchema, asks_about_state, read_args
@@ -60,7 +61,8 @@ class Outcome:
 class ControlTool(HomeAgentTool):
     """Controls entities by a vetted table of actions."""
 
-    name = "ha_control"
+    facts = known.CONTROL
+    name = facts.name
     title = "Control the home"
     description = (
         "Change devices; returns their new state. Never for questions. Target: entity_id, or name, area, "

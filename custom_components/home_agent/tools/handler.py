@@ -115,13 +115,13 @@ class ToolHandler(Guard):
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
         if turn.gave_up:
-            return failed(turn.surrender())
+            return failed(turn.for_model(turn.surrender()))
         if turn.failed_too_often(key):
             return failed("This call failed before with the same arguments. Change them or ask the person.")
         attempt = Attempt(call.tool_name, [adapted.rule] if adapted.rule else [])
         turn.begin(key)
         started = monotonic()
-        self._report_progress(call, "started")
+        self._report_progress(turn, call)
         result = failed("The call was interrupted.")
         try:
             self._inherit(turn)
@@ -135,8 +135,10 @@ class ToolHandler(Guard):
             self.journal.settle(turn.speaker.turn_id)
             record = self._record(call, turn, result, started, duration_ms)
             turn.end(key, record, result)
-        self._report_progress(call, "failed" if result.error else "completed", result)
+        self._report_progress(turn, call, result, attempt)
         self._report_executed(turn, record)
+        if attempt.refused:
+            result.data["error"] = turn.for_model(str(result.data["error"]))
         return result
 
     async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
@@ -147,20 +149,25 @@ class ToolHandler(Guard):
             async with limit:
                 return await self._async_run(adapted, turn, attempt)
         except HomeAgentError as err:
+            attempt.error_type = type(err).__name__
             misfit = isinstance(err, (ValidationError, ToolNotFound))
             detail = turn.refuse(attempt, err) if misfit else str(err)
             return failed(detail, err.result if isinstance(err, PartlyFailed) else None)
-        except TimeoutError:
+        except TimeoutError as err:
+            attempt.error_type = type(err).__name__
             late = f"{call.tool_name} did not finish within {self._timeout:g} s"
             problem = late if limit.expired() else "A device did not answer in time"
             problem = f"{problem}; whether it acted is unknown."
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as err:
+            attempt.error_type = type(err).__name__
             if (task := asyncio.current_task()) is None or task.cancelling():
                 raise
             problem = f"{call.tool_name} was broken off; whether it acted is unknown."
         except (HomeAssistantError, probatio.Invalid) as err:
+            attempt.error_type = type(err).__name__
             problem = f"{type(err).__name__}: {err}"
         except Exception as err:  # noqa: BLE001 - a tool must never end the turn
+            attempt.error_type = type(err).__name__
             LOGGER.exception("Tool %s failed", call.tool_name)
             problem = f"{call.tool_name} failed unexpectedly ({type(err).__name__})."
         return failed(problem)
@@ -291,6 +298,7 @@ class ToolHandler(Guard):
             tool_name=call.tool_name,
             success=not result.error,
             read_only=read_only,
+            stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.facts.stores_memory,
             done=not read_only and (not result.error or bool(result.data.get("result"))),
             duration_ms=duration_ms,
             args=redacted(call.tool_args),
@@ -301,12 +309,19 @@ class ToolHandler(Guard):
         )
 
     def _report_progress(
-        self, call: llm.ToolInput, status: str, result: llm.ToolResult | None = None
+        self,
+        turn: TurnCalls,
+        call: llm.ToolInput,
+        result: llm.ToolResult | None = None,
+        attempt: Attempt | None = None,
     ) -> None:
-        """Fire the progress event."""
-        error = None
-        if result is not None and result.error:
+        """Fire the progress event: at the start without a result, at the end with one."""
+        status, error, error_type = "started", None, None
+        if result is not None:
+            status = "failed" if result.error else "completed"
+        if result is not None and attempt is not None and result.error:
             error = without_secrets(str(result.data["error"]), call.tool_args)
+            error, error_type = REDACTED if _is_private(turn, call) else error, attempt.error_type
         self._emitter.fire(
             EVENT_TOOL_PROGRESS,
             tool_name=call.tool_name,
@@ -314,13 +329,13 @@ class ToolHandler(Guard):
             status=status,
             success=None if result is None else not result.error,
             error=error,
-            error_type="ToolError" if error else None,
+            error_type=error_type,
         )
 
     def _report_executed(self, turn: TurnCalls, record: CallRecord) -> None:
         """Fire the event of an executed call."""
         parameters, said = record.args, record.said
-        if getattr(turn.tools.get(record.tool_name), "private", False):
+        if _is_private(turn, record):
             parameters, said = dict.fromkeys(parameters, REDACTED), REDACTED
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
@@ -331,3 +346,12 @@ class ToolHandler(Guard):
             duration_ms=round(record.duration_ms, 1),
             conversation_id=turn.conversation_id,
         )
+
+
+def _is_private(turn: TurnCalls, call: llm.ToolInput | CallRecord) -> bool:
+    """Return whether events hold nothing of a call's arguments and results.
+
+    Of a tool that is not there nobody knows: the model may have meant a private one.
+    """
+    tool = turn.tools.get(call.tool_name)
+    return tool is None or bool(getattr(tool, "private", False))

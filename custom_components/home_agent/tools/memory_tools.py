@@ -21,6 +21,7 @@ from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
 from ..memory.whose import is_households
 from ..safety.firewall import firewall
+from . import facts as known
 from .base import HomeAgentTool, ToolRun
 
 DEFAULT_LIMIT: Final = 5
@@ -36,7 +37,8 @@ OUTSIDE: Final = "What is known of people stays in the house; the option cloud_s
 class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
-    name = "store_memory"
+    facts = known.STORE_MEMORY
+    name = facts.name
     max_text = MAX_CONTENT
     title = "Remember"
     description = "Remember a lasting fact or wish, as one sentence."
@@ -107,7 +109,8 @@ class StoreMemoryTool(HomeAgentTool):
 class RecallMemoryTool(HomeAgentTool):
     """Finds what is remembered."""
 
-    name = "recall_memory"
+    facts = known.RECALL_MEMORY
+    name = facts.name
     max_text = MAX_CONTENT
     title = "Recall"
     description = "Search memories; '*' lists all."
@@ -150,7 +153,8 @@ class RecallMemoryTool(HomeAgentTool):
 class ForgetMemoryTool(HomeAgentTool):
     """Forgets what a person wants forgotten."""
 
-    name = "forget_memory"
+    facts = known.FORGET_MEMORY
+    name = facts.name
     max_text = MAX_CONTENT
     title = "Forget"
     description = "Forget a memory: its id, or words."

@@ -13,6 +13,7 @@ from homeassistant.util.json import JsonObjectType
 
 from ..const import DOMAIN, LOGGER
 from ..regex import lazy
+from .facts import NATIVE
 from .foreign import async_fair_text, imitates
 
 MAX_NAME = 64
@@ -75,9 +76,9 @@ def named_tools(
     """Return the tools of several APIs, each under a name of its own, the same on every turn.
 
     A name that is taken, or may be taken for one of ours, gets the id of its API in front; one that is too
-    long is cut and marked.
+    long is cut and marked. The names of native tools are taken also where these are not offered.
     """
-    own = set(taken)
+    own = {*taken, *NATIVE}
     used = set(own)
     named = []
     for instance in instances:

@@ -16,6 +16,7 @@ from ..memory.profile_records import ProfileEntry, Sensitivity
 from ..memory.records import Origin
 from ..memory.visibility import is_entry_visible
 from ..vector.text import fold, words
+from . import facts as known
 from .base import HomeAgentTool, ToolRun
 from .memory_tools import OUTSIDE
 
@@ -26,7 +27,8 @@ MOST: Final = 50
 class GetProfileTool(HomeAgentTool):
     """Tells what is known of the speaker and the household."""
 
-    name = "get_user_profile"
+    facts = known.READ_PROFILE
+    name = facts.name
     title = "Read the profile"
     description = "Profile of speaker and household."
     private = True
@@ -53,7 +55,8 @@ class GetProfileTool(HomeAgentTool):
 class UpdateProfileTool(HomeAgentTool):
     """Notes what is so of the speaker or of the household."""
 
-    name = "update_user_profile"
+    facts = known.UPDATE_PROFILE
+    name = facts.name
     title = "Note in the profile"
     description = (
         f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes."

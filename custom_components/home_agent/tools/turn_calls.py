@@ -13,9 +13,10 @@ from homeassistant.helpers import llm
 from ..errors import HomeAgentError, ValidationError
 from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
-from ..safety.disclosure import AT_HOME, Disclosure, Tells, told_by
+from ..safety.disclosure import AT_HOME, Disclosure, Tells
 from ..safety.frozen import Draft
 from .calls.validation import MAX_ERROR, with_request
+from .facts import facts_of
 from .quality import Fit, Verdict
 
 MAX_SAME_FAILURE = 2
@@ -32,6 +33,8 @@ class Attempt:
     tool: str
     rules: list[str] = field(default_factory=list)
     refused: bool = False
+    error_type: str = "ToolError"
+    """What kind of error ended it, if one did; a tool that reports a failure itself names none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +53,8 @@ class CallRecord:
     """By the clock that never jumps, in seconds."""
     said: str = ""
     """The beginning of what it gave, without codes and keys."""
+    stored_memory: bool = False
+    """Whether it stored a memory."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -135,7 +140,7 @@ class TurnCalls:
         return len(self._attempts) >= MAX_ATTEMPTS
 
     def refuse(self, attempt: Attempt, err: HomeAgentError) -> str:
-        """Note a call that does not fit and return what the model reads of it.
+        """Note a call that does not fit and return what is wrong with it.
 
         Calls of one answer are one attempt.
         """
@@ -143,13 +148,16 @@ class TurnCalls:
         self._attempts.add(self.round or -len(self._attempts) - 1)
         if isinstance(err, ValidationError) and err.names:
             self.likely = err.names
-        return self.surrender() if self.gave_up else with_request(str(err), self.sentence)
+        return self.surrender() if self.gave_up else str(err)
 
     def surrender(self) -> str:
-        """Return what the model reads when its attempts are used up."""
+        """Return what is said when the attempts are used up."""
         which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
-        text = f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"
-        return with_request(text[:MAX_ERROR], self.sentence)
+        return f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"[:MAX_ERROR]
+
+    def for_model(self, error: str) -> str:
+        """Return an error as the model reads it: with the request, which goes into no event and no log."""
+        return with_request(error, self.sentence)
 
     def judge(self, attempt: Attempt) -> None:
         """Count how well a call fitted."""
@@ -189,7 +197,7 @@ class TurnCalls:
 
         Once a model at home has called, later results may repeat its own.
         """
-        self.told[call_id] = reduce(or_, map(told_by, tools), Tells.NAMES)
+        self.told[call_id] = reduce(or_, (facts_of(tool).tells for tool in tools), Tells.NAMES)
         if self.disclosure.home or self.made_at_home:
             self.made_at_home.add(call_id)
 

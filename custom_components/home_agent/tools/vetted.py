@@ -1,10 +1,19 @@
 """The vetted services beside those of `ha_control`: what the everyday tools write and read."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from .control.actions import is_vetted
 
 NOTIFY: Final = "notify"
+
+TARGET_KEYS: Final = frozenset(
+    {
+        *("entity_id", "entity_ids", "area_id", "device_id", "floor_id", "label_id", "target"),
+        *("domain", "service"),
+    }
+)
+"""Keys of a call's data that would aim it at something else than what was checked."""
 
 WRITES: Final = frozenset(
     {
@@ -35,3 +44,8 @@ REACHING: Final = frozenset({("media_player", "play_media")})
 def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
     """Return whether a service may be called on entities; `gated` lets scripts and scenes through."""
     return (domain, service) in WRITES or is_vetted(domain, service, gated=gated)
+
+
+def target_keys(data: Mapping[Any, Any]) -> list[str]:
+    """Return the keys of a call's data that would aim it at something else, however they are written."""
+    return sorted(key for key in map(str, data) if key.strip().casefold() in TARGET_KEYS)

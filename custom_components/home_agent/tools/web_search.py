@@ -12,6 +12,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..errors import HomeAgentError, ValidationError
+from . import facts as known
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 from .search.base import SearchError, SearchProvider, SearchResult, Trouble
@@ -25,7 +26,8 @@ MAX_KEPT: Final = 32
 class SearchTool(HomeAgentTool):
     """Asks a search service what the sanitiser lets through."""
 
-    name = "search_web"
+    facts = known.WEB_SEARCH
+    name = facts.name
     max_text = 4 * MAX_QUERY
     title = "Web search"
     description = "Search the web. General words only: no names, addresses or plans of the household."

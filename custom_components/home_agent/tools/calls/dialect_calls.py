@@ -15,13 +15,14 @@ from homeassistant.helpers import llm
 
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
+from .. import facts
 from ..control.actions import ACTIONS, is_vetted
 from ..control.parameter_table import PARAMETERS
 from ..resolving.targets import texts
 
-CONTROL: Final = "ha_control"
-QUERY: Final = "ha_query"
-PLAY: Final = "play_media"
+CONTROL: Final = facts.CONTROL.name
+QUERY: Final = facts.QUERY.name
+PLAY: Final = facts.MEDIA.name
 SEARCH_AND_PLAY: Final = "mediasearchandplay"
 """Home Assistant's intent that finds media, squashed as those below."""
 MAX_PARTS: Final = 10

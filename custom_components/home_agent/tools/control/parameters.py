@@ -6,14 +6,11 @@ from typing import Any
 
 from ...errors import ValidationError
 from ..resolving.words import NO_VALUE
+from ..vetted import target_keys
 from .actions import ANY, Action
 from .parameter_table import ALIASES, LIGHT_COLORS, PARAMETERS, STEPS
 from .values import READERS, Units, read_number, read_percent, read_volume
 
-TARGET_KEYS = frozenset(
-    ("entity_id", "entity_ids", "area_id", "device_id", "floor_id", "label_id", "target", "domain", "service")
-)
-"""Keys that would aim a call at something else than what was checked."""
 STEP = "step"
 MAX_ERROR = 300
 
@@ -27,7 +24,7 @@ def clean(raw: Any) -> dict[str, Any]:
         return {}
     if not isinstance(raw, Mapping):
         raise ValidationError(f"parameters: an object is needed, not {str(raw)[:40]!r}")
-    if wrong := sorted(key for key in map(str, raw) if key.strip().casefold() in TARGET_KEYS):
+    if wrong := target_keys(raw):
         raise ValidationError(
             f"parameters: {', '.join(wrong)} does not belong here; "
             "give the target as entity_id, name, area or floor"

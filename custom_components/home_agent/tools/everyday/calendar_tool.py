@@ -14,6 +14,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
+from .. import facts as known
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from ..control.durations import format_local
@@ -39,7 +40,8 @@ type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
 class CalendarTool(HomeAgentTool):
     """Reads a period, or creates an event. Whoever sends an invitation writes into a calendar."""
 
-    name = "calendar"
+    facts = known.CALENDAR
+    name = facts.name
     max_text = 4 * MAX_TITLE
     title = "Calendar"
     description = "Read events from start to end; with a title, create one."

@@ -14,6 +14,7 @@ from homeassistant.util.json import JsonValueType
 from ...errors import ValidationError
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
+from .. import facts as known
 from ..base import HomeAgentTool, Speaker, ToolRun
 from ..calls.plain_values import one_line
 from ..control.durations import format_local, format_span
@@ -41,7 +42,8 @@ MORNING: Final = time(9)
 class TimerTool(HomeAgentTool):
     """Sets, lists, cancels and extends timers."""
 
-    name = "timer"
+    facts = known.TIMER
+    name = facts.name
     title = "Timers and reminders"
     description = "Timers and reminders."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)

@@ -13,6 +13,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
+from .. import facts as known
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from .choosing import choose_one, records_of
@@ -52,7 +53,8 @@ BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 class WeatherTool(HomeAgentTool):
     """Reads the forecast; how it is now stands in the state of the entity."""
 
-    name = "weather"
+    facts = known.WEATHER
+    name = facts.name
     title = "Weather forecast"
     description = "Weather forecast."
     domain = DOMAIN
