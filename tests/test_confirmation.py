@@ -20,9 +20,7 @@ from custom_components.home_agent.const import (
     EVENT_HISTORY_SAVED,
 )
 from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.safety.answers import Answer, read_answer
 from custom_components.home_agent.safety.pin import hash_pin, matches
-from custom_components.home_agent.safety.words import NO, YES
 from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import ConfigEntryState
@@ -436,43 +434,3 @@ async def test_masked_before_the_store(
     assert model_server.chats == []
     assert PIN not in str(hass.data[DATA_CHAT_LOGS][asked.conversation_id].content)
     assert PIN not in str(hass.data[DATA_SHARED].history.__dict__)
-
-
-def test_words() -> None:
-    """Every yes is a yes and every no a no, in every language; a no anywhere wins."""
-    for language in YES:
-        for phrase in YES[language]:
-            assert read_answer(phrase, language).answer is Answer.YES, (language, phrase)
-        for phrase in NO[language]:
-            assert read_answer(phrase, language).answer is Answer.NO, (language, phrase)
-        assert read_answer(f"{YES[language][0]} {NO[language][0]}", language).answer is not Answer.YES
-
-
-@pytest.mark.parametrize(
-    ("sentence", "language", "answer"),
-    [
-        ("Yes.", "en", Answer.YES),
-        ("YES PLEASE!", "en-GB", Answer.YES),
-        ("Yes, do it, thank you", "en", Answer.YES),
-        ("yes but not the door", "en", Answer.OTHER),
-        ("yes and also the back door", "en", Answer.OTHER),
-        ("don't do it", "en", Answer.NO),
-        ("do not", "en", Answer.NO),
-        ("Is yes an option?", "en", Answer.OTHER),
-        ("yesterday", "en", Answer.OTHER),
-        ("ja", "en", Answer.OTHER),
-        ("no", "pl", Answer.OTHER),
-        ("Ja, mach das nicht", "de", Answer.NO),
-        ("Ja, mach das bitte", "de-CH", Answer.YES),
-        ("", "en", Answer.OTHER),
-        ("yes", "xx", Answer.YES),
-        ("please", "en", Answer.OTHER),
-        ("1234", "en", Answer.PIN),
-        ("12", "en", Answer.OTHER),
-        ("vier sieben eins eins", "de", Answer.PIN),
-        ("٤٧١١", "ar", Answer.PIN),
-        ("turn on 1234", "en", Answer.OTHER),
-    ],
-)
-def test_answers(sentence: str, language: str, answer: Answer) -> None:
-    assert read_answer(sentence, language).answer is answer

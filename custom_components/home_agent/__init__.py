@@ -10,6 +10,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 from homeassistant.util import dt as dt_util
 
+from . import languages
 from .building import build, settings_of
 from .channels.notify import NotificationChannel
 from .channels.phones import PhoneChannel
@@ -51,6 +52,7 @@ from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
+from .safety.spoken_numbers import prepare as prepare_numbers
 from .server_watch import ServerWatch
 from .services import async_setup_services
 from .services.reload import async_load_custom_tools
@@ -70,6 +72,7 @@ CALM_SECONDS = 20
 
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     """Set up what all entries share, and the services."""
+    await languages.async_load(hass)
 
     @callback
     def saved(data: dict[str, Any]) -> None:
@@ -123,6 +126,8 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     _report_extraction(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     hass.async_add_executor_job(compile_all)
+    if data.confirmations.wants_pin:
+        hass.async_add_executor_job(prepare_numbers)
     entry.async_on_unload(ServerWatch(hass, entry).async_start())
     entry.async_on_unload(entry.add_update_listener(_async_reload))
 

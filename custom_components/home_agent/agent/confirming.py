@@ -38,13 +38,13 @@ class ConfirmingMixin(HomeAgentBaseEntity):
             return False
         read = read_answer(turn.calls.sentence, turn.language)
         if expects_pin:
-            _mask(turn, read, is_open=action is not None)
+            _mask(turn, read, is_open=action is not None or ended is not None)
         if action is None:
             if ended is None or read.answer is Answer.OTHER:
                 return False
             await self._async_speak(turn, await async_phrase(self.hass, turn.language, LATE[ended]))
             return True
-        if read.answer is Answer.OTHER or (read.answer is Answer.PIN and not confirmations.wants_pin):
+        if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
             # Who was asked does not hear what an automation says, so the question stays as it is.
             if not speaker.is_automation:
                 await confirmations.async_drop(action, Outcome.SUPERSEDED)
@@ -58,6 +58,9 @@ class ConfirmingMixin(HomeAgentBaseEntity):
         if read.answer is Answer.NO:
             await confirmations.async_drop(action, Outcome.REJECTED)
             return await async_phrase(self.hass, turn.language, "confirmation_rejected")
+        if read.answer is Answer.NUMBERS:
+            turn.asks = not turn.calls.speaker.is_automation
+            return await async_phrase(self.hass, turn.language, "confirmation_pin_unclear")
         deeds = Deeds(self.hass, action.frozen)
         try:
             await confirmations.async_approve_owned(
@@ -108,10 +111,10 @@ class ConfirmingMixin(HomeAgentBaseEntity):
 def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:
     """Take a PIN out of the sentence and the chat log, before anything reads them.
 
-    While the question is open, also numbers among other words that could be one.
+    While the question is open, also what could be a part of one, and long numbers among other words.
     """
     sentence = turn.calls.sentence
-    if read.answer is Answer.PIN:
+    if read.answer is Answer.PIN or (read.has_pin and is_open):
         masked = MASKED
     else:
         masked = mask_numbers(sentence, turn.language, MASKED) if is_open else sentence

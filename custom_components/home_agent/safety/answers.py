@@ -1,22 +1,32 @@
 """Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-import re
-import unicodedata
+from typing import Final
 
+from ..languages import DEFAULT, find, table, words
+from ..languages.text import is_word
 from ..regex import lazy
-from .digits import DIGITS, PIN_WORDS
 from .pin import MAX_DIGITS, MIN_DIGITS
-from .words import FILLERS, NO, YES
+from .spoken_numbers import Numbers, fold_word, read_numbers
 
-MAX_WORDS = 12
-_PARTS = lazy(r"([^\W_]+)")
-_RUN = lazy(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
-"""From the first word to the last."""
-_NOT_WORDS = lazy(r"[^\w]+")
+MAX_WORDS: Final = 12
+MAX_SPOKEN: Final = 1000
+"""Nobody says longer sentences: behind these characters only figures are looked for."""
+MAX_BESIDE: Final = 2
+"""A number with no more words beside it is somebody who says a PIN, or the half of one."""
+MAX_AROUND: Final = 4
+"""With as many words around it, a number may still be a PIN if it is long enough."""
+PART_OF_PIN: Final = 2
+"""So many digits may be the half of a PIN; one digit among other words is more often an article."""
+PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200c\u200d")  # noqa: RUF001 - other scripts' own
+"""What may stand between the words of a yes. A question mark, an emoji or quotes may change its meaning."""
+UNFINISHED: Final = ("...", "…", "..")
+"""How a sentence ends that somebody did not finish."""
+
+_FIGURES = lazy(r"\d(?:[\s.-]?\d){3,}")
 
 
 class Answer(StrEnum):
@@ -25,6 +35,8 @@ class Answer(StrEnum):
     YES = "yes"
     NO = "no"
     PIN = "pin"
+    NUMBERS = "numbers"
+    """A number that could be a PIN or a part of one, but cannot be read."""
     OTHER = "other"
 
 
@@ -34,98 +46,129 @@ class Read:
 
     answer: Answer
     pin: str = ""
+    has_pin: bool = False
+    """Whether the sentence may hold a PIN, so that nobody else may read it."""
+
+    @property
+    def has_digits(self) -> bool:
+        """Return whether it is taken for a PIN, clear or not."""
+        return self.answer in (Answer.PIN, Answer.NUMBERS)
 
 
 def read_answer(sentence: str, language: str) -> Read:
-    """Return what a sentence answers, in the speaker's language or in English.
+    """Return what a sentence answers, in the speaker's language or, if that is not known, in English.
 
-    A sentence that says no anywhere is a no; one with any word that belongs to neither is something else.
+    A yes is one phrase of the language's table and nothing else but politeness. A sentence that says no
+    anywhere is a no; one with any other word is something else.
     """
-    text = fold(sentence)
-    words = text.split()
-    if not words or len(words) > MAX_WORDS:
+    text = fold_word(sentence)
+    if not text or len(text.split()) > MAX_WORDS:
         return Read(Answer.OTHER)
-    known = _known(_language(language))
-    if pin := _pin(words, known):
-        return Read(Answer.PIN, pin)
+    own = _language(language)
+    known = _known(own)
+    if _is_plain(sentence) and not known.yes.isdisjoint((text, _bare(text, known.fillers))):
+        return Read(Answer.YES)
+    numbers = read_numbers(sentence, own)
+    if _may_be_pin(numbers):
+        return Read(Answer.NO, has_pin=True) if _said(text, known.no) else _as_pin(numbers)
     if _without(text, known.phrases):
         return Read(Answer.OTHER)
-    if _said(text, known.no):
-        return Read(Answer.NO)
-    return Read(Answer.YES if _said(text, known.yes) else Answer.OTHER)
+    return Read(Answer.NO if _said(text, known.no) else Answer.OTHER)
 
 
 def mask_numbers(sentence: str, language: str, mask: str) -> str:
     """Return a sentence with everything masked that could be a PIN, written or spoken, together or apart."""
-    digits = _known(_language(language)).digits
-    found, run, length = "", "", 0
-    # Words and what stands between them, in turn; a run of numbers ends at the first word that is none.
-    for index, part in enumerate(_PARTS.split(sentence)):
-        plain = fold(part)
-        if index % 2 == 0:
-            run += part
-            continue
-        count = len(plain) if plain.isdecimal() else int(plain in digits)
-        if not count:
-            found, run, length = found + _masked(run, length, mask) + part, "", 0
-        else:
-            run, length = run + part, length + count
-    return found + _masked(run, length, mask)
+    spoken, rest = sentence[:MAX_SPOKEN], sentence[MAX_SPOKEN:]
+    masked, position = "", 0
+    for start, end in read_numbers(spoken, _language(language)).runs:
+        masked += spoken[position:start] + mask
+        position = end
+    return masked + spoken[position:] + _FIGURES.sub(mask, rest)
 
 
-def _masked(run: str, length: int, mask: str) -> str:
-    """Return a run of numbers, masked if it has as many digits as a PIN may have."""
-    if length < MIN_DIGITS:
-        return run
-    return _RUN.sub(lambda _numbers: mask, run, count=1)
+def _may_be_pin(numbers: Numbers) -> bool:
+    """Return whether a sentence is so much of a number that nobody else should read it."""
+    length = len(numbers.digits) + (0 if numbers.is_readable else MIN_DIGITS)
+    return (
+        (length > 0 and not numbers.others)
+        or (length >= PART_OF_PIN and numbers.others <= MAX_BESIDE)
+        or (length >= MIN_DIGITS and numbers.others <= MAX_AROUND)
+    )
 
 
-def fold(text: str) -> str:
-    """Return a text in lower case without accents and punctuation, words one space apart."""
-    plain = unicodedata.normalize("NFKD", text.casefold())
-    plain = "".join(char for char in plain if not unicodedata.combining(char))
-    return _NOT_WORDS.sub(" ", plain.replace("'", "").replace("’", "")).strip()  # noqa: RUF001
+def _as_pin(numbers: Numbers) -> Read:
+    """Return a sentence that may hold a PIN as that PIN, if it is clear."""
+    readable = numbers.is_readable and MIN_DIGITS <= len(numbers.digits) <= MAX_DIGITS
+    if readable and numbers.others <= MAX_BESIDE:
+        return Read(Answer.PIN, numbers.digits, has_pin=True)
+    return Read(Answer.NUMBERS, has_pin=True)
 
 
 def _language(language: str) -> str:
     """Return the language to listen for. English words mean the opposite in some, so it goes with few."""
-    own = language.partition("-")[0].partition("_")[0].lower()
-    return own if own in YES else "en"
+    own = find(language)
+    return own if own is not None and table(own, "answers") is not None else DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     """What is understood in a language, folded, the longest phrases first."""
 
-    yes: tuple[str, ...]
+    yes: frozenset[str]
     no: tuple[str, ...]
+    fillers: tuple[str, ...]
+    """Politeness: it does not change what an answer means."""
     phrases: tuple[str, ...]
-    digits: Mapping[str, str]
-    beside_pin: frozenset[str]
-    """Words that may stand beside a PIN."""
 
 
 @cache
-def _known(tag: str) -> _Known:
+def _known(language: str) -> _Known:
     """Return what is understood in a language: the same in every turn."""
     return _Known(
-        yes=_folded(YES.get(tag, ())),
-        no=_folded(NO.get(tag, ())),
-        phrases=_folded(phrase for table in (NO, YES, FILLERS) for phrase in table.get(tag, ())),
-        digits={fold(word): str(number) for number, row in enumerate(DIGITS.get(tag, ())) for word in row},
-        beside_pin=frozenset(
-            word
-            for own in (tag, "en")
-            for table in (PIN_WORDS, FILLERS, YES)
-            for phrase in table.get(own, ())
-            for word in fold(phrase).split()
+        yes=frozenset(_yes(language)),
+        no=_folded(words(language, "answers.no")),
+        fillers=_folded(words(language, "answers.fillers")),
+        phrases=_folded(
+            phrase
+            for name in ("no", "yes", "go_ahead", "fillers", "beside_no")
+            for phrase in words(language, f"answers.{name}")
         ),
     )
 
 
+def _yes(language: str) -> Iterator[str]:
+    """Yield each phrase that is a yes: a word for it, an order to go ahead, or one after the other."""
+    plain = [fold_word(phrase) for phrase in words(language, "answers.yes")]
+    orders = [fold_word(phrase) for phrase in words(language, "answers.go_ahead")]
+    yield from (*plain, *orders)
+    for first in plain:
+        for second in orders:
+            yield f"{first} {second}"
+            if not first.isascii():
+                yield f"{first}{second}"
+
+
 def _folded(phrases: Iterable[str]) -> tuple[str, ...]:
     """Return phrases folded, the longest first."""
-    return tuple(sorted({fold(phrase) for phrase in phrases}, key=len, reverse=True))
+    return tuple(sorted({fold_word(phrase) for phrase in phrases}, key=len, reverse=True))
+
+
+def _is_plain(sentence: str) -> bool:
+    """Return whether a sentence has nothing in it that could turn the meaning of its words."""
+    text = sentence.strip()
+    return not text.endswith(UNFINISHED) and all(char in PLAIN_MARKS or is_word(char) for char in text)
+
+
+def _bare(text: str, fillers: Iterable[str]) -> str:
+    """Return a text without the politeness at its ends."""
+    found = True
+    while found:
+        found = False
+        for filler in fillers:
+            shorter = text.removeprefix(f"{filler} ").removesuffix(f" {filler}")
+            found = found or shorter != text
+            text = shorter
+    return text
 
 
 def _said(text: str, phrases: Iterable[str]) -> bool:
@@ -141,17 +184,3 @@ def _without(text: str, phrases: Iterable[str]) -> str:
         while f" {phrase} " in padded:
             padded = padded.replace(f" {phrase} ", " ")
     return padded.strip()
-
-
-def _pin(words: Sequence[str], known: _Known) -> str:
-    """Return the PIN that a sentence consists of, spoken or typed; nothing if it is no PIN."""
-    found = []
-    for word in words:
-        if word.isdecimal():
-            found.append("".join(str(unicodedata.decimal(char)) for char in word))
-        elif word in known.digits:
-            found.append(known.digits[word])
-        elif word not in known.beside_pin:
-            return ""
-    pin = "".join(found)
-    return pin if MIN_DIGITS <= len(pin) <= MAX_DIGITS else ""

@@ -88,16 +88,18 @@ class TelegramConfirmations(ConfirmationChannel):
         if action is None or not self._confirmations.wants_pin:
             return None
         read = read_answer(text, action.speaker.language)
+        if read.answer is Answer.NUMBERS:
+            return await async_phrase(self._hass, action.speaker.language, "confirmation_pin_unclear")
         if read.answer is not Answer.PIN:
             return None
         return await self._async_approve(action, user, read.pin)
 
     @callback
     def is_pin(self, owner: Owner, text: str) -> bool:
-        """Return whether a message is the PIN that the conversation of a chat was asked for."""
+        """Return whether a message may hold the PIN that the conversation of a chat was asked for."""
         if not self._confirmations.expects_pin(owner):
             return False
-        return read_answer(text, self._hass.config.language).answer is Answer.PIN
+        return read_answer(text, self._hass.config.language).has_pin
 
     async def async_pressed(self, user: User, data: str) -> str:
         """Take the press of a button; return what is said to it."""

@@ -15,10 +15,10 @@ from typing import Any, Final
 from homeassistant.helpers import llm
 
 from ...errors import ValidationError
+from ...languages.text import fold
 from ...regex import lazy
 from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
-from ..resolving.matching import fold
 from ..resolving.words import NO_VALUE
 from .bounds import check_texts
 from .validation import View, allowed, check, items, problems, properties, required, types, view_of

@@ -9,7 +9,7 @@ import probatio
 
 from ...errors import ValidationError
 from ...knowledge.spoken_words import words_of
-from ..resolving.matching import fold
+from ...languages.text import fold
 from ..resolving.targets import Target, texts
 from ..resolving.words import NOT_A_QUESTION, QUESTION_OPENERS
 from .actions import ACTIONS, VERBS

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ...knowledge.spoken_words import words_of
-from ..resolving.matching import fold
+from ...languages.text import fold
 
 _OPENING: Final = words_of(
     "open unlock disarm raise offne offnen entsperre entsperren entriegle entriegeln "

@@ -7,9 +7,10 @@ from homeassistant.core import State
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.persons import persons
+from ...languages.text import fold
 from ..base import ToolRun
 from ..resolving.candidates import choose
-from ..resolving.matching import content_words, fold, phrase_similarity, squash
+from ..resolving.matching import content_words, phrase_similarity, squash
 from ..resolving.places import find_place, places_in_sentence
 
 SURE = 0.8

@@ -9,8 +9,9 @@ from typing import Any, Final
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 
 from ...errors import ToolExecutionError
+from ...languages.text import fold
 from ..base import ServiceCall, ToolRun
-from ..resolving.matching import fold, phrase_similarity, squash
+from ..resolving.matching import phrase_similarity, squash
 
 DOMAIN: Final = "media_player"
 BROWSE: Final = 131072

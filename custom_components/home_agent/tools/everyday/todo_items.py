@@ -9,10 +9,11 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
+from ...languages.text import fold
 from ..base import ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from ..control.durations import format_local
-from ..resolving.matching import fold, phrase_similarity, squash
+from ..resolving.matching import phrase_similarity, squash
 from .moments import read_moment, start_of
 
 DOMAIN: Final = "todo"

@@ -5,10 +5,11 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import DOMAIN_WORDS, asks_for_all
+from ...languages.text import fold
 from ..base import Speaker
 from .candidates import SINGULAR_CLASSES, choose, protected
 from .kinds import Kinds, read_kinds
-from .matching import NameIndex, fold, name_index, squash, without_article
+from .matching import NameIndex, name_index, squash, without_article
 from .places import Place, find_place, places_in_sentence, unknown_place
 from .targets import Target
 

@@ -7,7 +7,8 @@ from typing import override
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import DOMAIN_WORDS, words_of
-from .matching import NameIndex, fold, squash
+from ...languages.text import fold
+from .matching import NameIndex, squash
 from .targets import Target
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))

@@ -5,18 +5,11 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import nsmallest
 from typing import Final
-import unicodedata
 
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import DOMAIN_WORDS
-from ...regex import lazy
+from ...languages.text import fold
 from .words import STOP_WORDS
-
-_SPECIAL = str.maketrans(
-    {"ß": "ss", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th"}
-)
-_DIACRITICS = range(0x300, 0x370)
-_NO_WORD = lazy("[^a-z0-9]+")
 
 MIN_COVERAGE = 0.72
 """Share of what was asked for that a near match must account for."""
@@ -35,22 +28,6 @@ MAX_ENDING = 4
 LONG_WORD = 7
 MAX_TYPOS = 2
 MIN_COMPOUND_PART = 3
-
-
-@lru_cache(maxsize=16384)
-def fold(text: str) -> str:
-    """Return text without case, accents and punctuation, words parted by one space."""
-    text = text.casefold()
-    if text.isascii():
-        return _NO_WORD.sub(" ", text).strip()
-    parts = unicodedata.normalize("NFKD", text.translate(_SPECIAL))
-    text = unicodedata.normalize("NFC", "".join(c for c in parts if ord(c) not in _DIACRITICS))
-    return " ".join("".join(c if _is_word(c) else " " for c in text).split())
-
-
-def _is_word(char: str) -> bool:
-    """Return whether a character belongs to a word; vowel signs of Indic scripts do."""
-    return char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] == "M")
 
 
 @lru_cache(maxsize=16384)

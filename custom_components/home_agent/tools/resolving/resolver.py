@@ -17,11 +17,12 @@ from fnmatch import fnmatchcase
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import DOMAIN_WORDS, all_words
+from ...languages.text import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
 from .kind_search import KindSearch, says_all
 from .kinds import DOMAINS, Kinds
-from .matching import MARGIN, fold, squash, without_article
+from .matching import MARGIN, squash, without_article
 from .places import Place, find_place
 from .targets import Target
 from .words import STOP_WORDS

@@ -1,0 +1,67 @@
+"""What people say, by language: one file of words for each language, and one place that reads its code.
+
+The files hold words and simple lists. What is composed of them belongs to the code that uses them.
+`tables.py` describes the tables; `scripts/languages` prints which language lacks which of them.
+"""
+
+from collections.abc import Mapping
+from functools import cache, lru_cache
+import json
+from pathlib import Path
+from typing import Any, Final
+
+from homeassistant.const import MATCH_ALL
+from homeassistant.core import HomeAssistant
+from homeassistant.util.language import matches
+
+FOLDER: Final = Path(__file__).parent
+DEFAULT: Final = "en"
+
+RELATED: Final[Mapping[str, str]] = {"nn": "nb", "gsw": "de"}
+"""Languages that Home Assistant keeps apart from another one, but whose words are nearly the same."""
+
+
+async def async_load(hass: HomeAssistant) -> None:
+    """Read all files off the event loop, so that every later look-up is answered from memory."""
+    await hass.async_add_executor_job(_files)
+
+
+@cache
+def _files() -> Mapping[str, Mapping[str, Any]]:
+    """Return the contents of all files by language."""
+    return {path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("*.json"))}
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages that have a file."""
+    return tuple(_files())
+
+
+@lru_cache(maxsize=256)
+def find(code: str) -> str | None:
+    """Return the language with a file that comes closest to a code, such as pt for pt-BR and nb for no."""
+    base = code.replace("_", "-").partition("-")[0].casefold()
+    if base in RELATED:
+        return RELATED[base]
+    return None if code == MATCH_ALL else next(iter(matches(code, languages())), None)
+
+
+@cache
+def table(language: str, name: str) -> Any:
+    """Return a table of a language, for example `answers.yes`; None if the language lacks it."""
+    found: Any = _files().get(language, {})
+    for key in name.split("."):
+        found = found.get(key) if isinstance(found, Mapping) else None
+    return found
+
+
+@cache
+def words(language: str, name: str) -> tuple[str, ...]:
+    """Return a table that is a list of words and phrases; nothing if the language lacks it."""
+    return tuple(table(language, name) or ())
+
+
+@cache
+def languages_with(name: str) -> tuple[str, ...]:
+    """Return the languages that have a table."""
+    return tuple(language for language in languages() if table(language, name) is not None)

@@ -1,0 +1,235 @@
+"""Numbers in a sentence, in figures or in words: what could be a PIN, and what stands beside it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import product
+import math
+import re
+from typing import Final
+import unicodedata
+
+from ..languages import DEFAULT, languages, table as read_table, words
+from ..languages.text import fold, is_word
+from .pin import MIN_DIGITS
+
+APOSTROPHES: Final = frozenset("'’ʼ")  # noqa: RUF001 - they look like others
+SAFE_LENGTH: Final = 3
+"""Shorter number words of another language are too often something else: `o`, `to`, `en`."""
+MAX_FOREIGN: Final = 24
+"""A sentence of more pieces is not looked through for a PIN in other languages than the speaker's."""
+TEN: Final = 10
+_CHARS_OF_WORD: Final = 2
+"""How many characters count as one word where no spaces are written."""
+
+
+def prepare() -> None:
+    """Put the words of all languages in order; belongs into an executor."""
+    for language in languages():
+        number_words(language)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberWords:
+    """The number words of a language, folded; a phrase is a tuple of its words."""
+
+    numbers: Mapping[tuple[str, ...], str] = field(default_factory=dict)
+    """Phrase and the digits that it means."""
+    repeats: Mapping[tuple[str, ...], int] = field(default_factory=dict)
+    """Phrase that repeats the digit after it, and how often that digit is meant."""
+    large: frozenset[str] = frozenset()
+    """Hundred, thousand: numbers that are not read as digits."""
+    beside: frozenset[str] = frozenset()
+    """Words that may stand beside a PIN."""
+    inner: re.Pattern[str] | None = None
+    """A number word inside of a longer word."""
+    is_unspaced: bool = False
+    """Whether the language has no spaces, so that a number is looked for inside of other words."""
+
+    @property
+    def longest(self) -> int:
+        """Return how many words the longest phrase has."""
+        return max(map(len, (*self.numbers, *self.repeats)), default=1)
+
+
+@cache
+def number_words(language: str) -> NumberWords:
+    """Return the number words of a language, and those of English that are no words of other languages."""
+    numbers = dict(_numbers(language))
+    if language != DEFAULT:
+        for phrase, digits in _numbers(DEFAULT):
+            if len(phrase[0]) >= SAFE_LENGTH:
+                numbers.setdefault(phrase, digits)
+    large = frozenset(fold_word(word) for word in words(language, "numbers.large"))
+    glued = {*("".join(phrase) for phrase in numbers), *large}
+    shown = {word for word in glued if len(word) >= SAFE_LENGTH or not word.isascii()}
+    return NumberWords(
+        numbers=numbers,
+        repeats={
+            tuple(fold_word(phrase).split()): times
+            for times, name in ((2, "numbers.twice"), (3, "numbers.thrice"))
+            for phrase in words(language, name)
+        },
+        large=large,
+        beside=frozenset(
+            word
+            for own in (language, DEFAULT)
+            for name in ("numbers.beside_pin", "answers.yes", "answers.fillers")
+            for phrase in words(own, name)
+            for word in fold_word(phrase).split()
+        ),
+        inner=re.compile("|".join(sorted(map(re.escape, shown), key=len, reverse=True))) if shown else None,
+        is_unspaced=bool(read_table(language, "unspaced")),
+    )
+
+
+def _numbers(language: str) -> Iterator[tuple[tuple[str, ...], str]]:
+    """Yield the phrases for 0 to 99 with their digits."""
+    digits = [[fold_word(word) for word in row] for row in read_table(language, "numbers.digits") or ()]
+    for number, row in enumerate(digits):
+        yield from (((word,), str(number)) for word in row)
+    for number, phrase in enumerate(words(language, "numbers.to_99"), start=TEN):
+        parts = fold_word(phrase).split()
+        last = digits[number % TEN] if parts[-1] in digits[number % TEN] else [parts[-1]]
+        # Twenty and one is as good as twenty one, and the last word may be of another gender.
+        middles = [parts[1:-1], []] if len(parts) > _CHARS_OF_WORD else [parts[1:-1]]
+        for middle, unit in product(middles, last):
+            yield (*parts[: 1 if len(parts) > 1 else 0], *middle, unit), str(number)
+
+
+def fold_word(text: str) -> str:
+    """Return folded text in which an apostrophe parts nothing."""
+    return fold("".join(char for char in text if char not in APOSTROPHES))
+
+
+@dataclass(slots=True)
+class Token:
+    """A piece of a sentence: a word, or a number inside of a word."""
+
+    start: int
+    end: int
+    text: str
+    """Folded."""
+    digits: str = ""
+    """The digits that it stands for; those of a phrase stand with its first word."""
+    is_number: bool = False
+    is_beside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Numbers:
+    """The numbers of a sentence."""
+
+    tokens: Sequence[Token]
+    digits: str
+    is_readable: bool
+    """Whether all of them could be read as digits."""
+    others: int
+    """Words that are neither numbers nor may stand beside a PIN."""
+
+    @property
+    def runs(self) -> Iterator[tuple[int, int]]:
+        """Yield where runs of numbers begin and end that have as many digits as a PIN may have."""
+        run: list[Token] = []
+        for token in (*self.tokens, Token(0, 0, "")):
+            if token.is_number:
+                run.append(token)
+                continue
+            if sum(len(each.digits) for each in run) >= MIN_DIGITS:
+                yield run[0].start, run[-1].end
+            run = []
+
+
+def read_numbers(sentence: str, language: str) -> Numbers:
+    """Return the numbers of a sentence, in the words of a language that has a file."""
+    own = number_words(language)
+    read = _read(sentence, own)
+    if (read.others or not read.digits) and len(read.tokens) <= MAX_FOREIGN:
+        for other in languages():
+            found = _read(sentence, number_words(other))
+            if not found.others and len(found.digits) >= MIN_DIGITS:
+                return found
+    return read
+
+
+def _read(sentence: str, known: NumberWords) -> Numbers:
+    """Return the numbers of a sentence in the words of one language."""
+    tokens = [piece for token in _tokens(sentence) for piece in _pieces(token, known)]
+    is_readable = True
+    index = 0
+    while index < len(tokens):
+        index += _mark(tokens, index, known)
+    for token in tokens:
+        if not token.is_number and token.text in known.large:
+            token.is_number, is_readable = True, False
+    rest = [token for token in tokens if not token.is_number and not token.is_beside]
+    others = sum(math.ceil(len(token.text) / _CHARS_OF_WORD) if known.is_unspaced else 1 for token in rest)
+    digits = "".join(token.digits for token in tokens)
+    return Numbers(tokens, digits, is_readable, others)
+
+
+def _mark(tokens: Sequence[Token], index: int, known: NumberWords) -> int:
+    """Note what a token is, alone or with those after it; return how many tokens that took."""
+    token = tokens[index]
+    if token.text.isdecimal():
+        token.digits = "".join(str(unicodedata.decimal(char)) for char in token.text)
+        token.is_number = True
+        return 1
+    for length in range(known.longest, 0, -1):
+        phrase = tuple(each.text for each in tokens[index : index + length])
+        if len(phrase) == length and (digits := known.numbers.get(phrase)):
+            token.digits = digits
+            _mark_all(tokens[index : index + length])
+            return length
+        if len(phrase) == length and (times := known.repeats.get(phrase)) and index + length < len(tokens):
+            after = tokens[index + length]
+            digit = after.text if after.text.isdecimal() else known.numbers.get((after.text,), "")
+            if len(digit) == 1:
+                after.digits = digit * times
+                _mark_all(tokens[index : index + length + 1])
+                return length + 1
+    token.is_beside = token.text in known.beside
+    return 1
+
+
+def _mark_all(tokens: Sequence[Token]) -> None:
+    """Note that all tokens belong to a number."""
+    for token in tokens:
+        token.is_number = True
+
+
+def _tokens(sentence: str) -> Iterator[Token]:
+    """Yield the words of a sentence; a word ends where figures begin."""
+    start = None
+    for index, char in enumerate((*sentence, " ")):
+        inside = is_word(char) or (char in APOSTROPHES and start is not None)
+        turns = start is not None and inside and char.isdecimal() != sentence[index - 1].isdecimal()
+        if start is not None and (turns or not inside):
+            if text := fold_word(sentence[start:index]).replace(" ", ""):
+                yield Token(start, index, text)
+            start = None
+        if inside and start is None and char not in APOSTROPHES:
+            start = index
+
+
+def _pieces(token: Token, known: NumberWords) -> Iterator[Token]:
+    """Yield a token, or the number words and the rest that it is made of."""
+    if known.inner is None or (token.text,) in known.numbers or token.text in known.beside:
+        yield token
+        return
+    matches = list(known.inner.finditer(token.text))
+    covered = sum(len(match[0]) for match in matches)
+    if not matches or (covered < len(token.text) and not known.is_unspaced):
+        yield token
+        return
+    # Folding may change the length, so that pieces of such a word are masked with the whole word.
+    exact = len(token.text) == token.end - token.start
+    position = 0
+    for match in (*matches, None):
+        start, end = match.span() if match else (len(token.text),) * 2
+        for piece_start, piece_end in ((position, start), (start, end)):
+            if piece_start < piece_end:
+                text = token.text[piece_start:piece_end]
+                where = (token.start + piece_start, token.start + piece_end)
+                yield Token(*(where if exact else (token.start, token.end)), text)
+        position = end
