@@ -264,3 +264,67 @@ async def test_scripts_that_call_each_other_end(rooms: Rooms) -> None:
     found = effects(rooms.hass, "script", "turn_on", ["script.far"])
     assert len(found) == MAX_EFFECTS + 1
     assert not found[-1].known
+
+
+NIGHT: list[Any] = [
+    LIGHT,
+    {"action": "lock.unlock", "target": {"entity_id": ["lock.front_door", "lock.cellar"]}},
+    {"action": "siren.turn_on", "target": {"entity_id": "siren.roof"}},
+    {"action": "mqtt.publish", "data": {"topic": "a"}},
+    {"action": "switch.turn_on", "target": {"entity_id": "{{ states('input_text.it') }}"}},
+]
+TOLD = {
+    "en": "Shall I run Night? It unlocks Cellar, Front Door. It switches on Roof. It does mqtt.publish. "
+    "Some of what it does is only known when it runs.",
+    "de": "Soll ich Night ausführen? Das schließt Cellar, Front Door auf. Das schaltet Roof ein. "
+    "Das führt mqtt.publish aus. Ein Teil davon steht erst fest, wenn es läuft.",
+}
+
+
+async def test_the_question_says_what_a_script_does(rooms: Rooms) -> None:
+    """The person hears what is not free in it, by name."""
+    script = {"night": {"alias": "Night", "sequence": NIGHT}}
+    assert await async_setup_component(rooms.hass, "script", {"script": script})
+    async_expose_entity(rooms.hass, "conversation", "script.night", True)
+    for language, told in TOLD.items():
+        assert await rooms.asks("turn_on", "script.night", language=language) == told
+    async_expose_entity(rooms.hass, "conversation", "scene.position", True)
+    assert (
+        await rooms.asks("activate", "scene.position") == "Shall I set the scene position? It moves Garage."
+    )
+    async_expose_entity(rooms.hass, "conversation", "cover.all", True)
+    rooms.hass.states.async_set(
+        "cover.all", "closed", {"entity_id": ["cover.blind", "cover.garage"], "supported_features": 15}
+    )
+    assert await rooms.asks("open", "cover.all") == "Shall I open cover.all? It opens Garage."
+
+
+async def test_a_scene_that_changes_before_the_yes(rooms: Rooms) -> None:
+    """What was asked about is what runs: a group that has got another member by then is not moved."""
+    async_expose_entity(rooms.hass, "conversation", "scene.old_group", True)
+    for member, runs in (("lock.front_door", True), ("lock.cellar", False)):
+        rooms.secure.reset()
+        rooms.hass.states.async_set("group.doors", "locked", {"entity_id": ["lock.front_door"]})
+        rooms.agent.server.clear()
+        call = ("ha_control", {"action": "activate", "entity_id": "scene.old_group"})
+        rooms.agent.server.script([tool_calls([call]), text("Done.")])
+        came = {"context": Context(user_id=rooms.secure.anna.id)}
+        asked = await rooms.agent.say("Make it so", **came)
+        rooms.hass.states.async_set("group.doors", "locked", {"entity_id": [member]})
+        await rooms.agent.say("Yes", conversation_id=asked.conversation_id, **came)
+        await rooms.hass.async_block_till_done()
+        assert (rooms.secure.moved() == [("lock.unlock", ("lock.front_door",))]) is runs
+        assert bool(rooms.secure.calls) is runs
+
+
+async def test_whoever_confirms_may_control_what_is_inside(rooms: Rooms) -> None:
+    """The script alone is not enough: the answer moves the lock in it."""
+    script = {"open_up": {"sequence": RISKY_STEPS["scene_step"]}}
+    assert await async_setup_component(rooms.hass, "script", {"script": script})
+    async_expose_entity(rooms.hass, "conversation", "script.open_up", True)
+    rooms.agent.server.clear()
+    call = ("ha_control", {"action": "turn_on", "entity_id": "script.open_up"})
+    rooms.agent.server.script([tool_calls([call]), text("Done.")])
+    await rooms.agent.say("Make it so", context=Context(), device_id=SATELLITE)
+    (action,) = rooms.agent.entry.runtime_data.confirmations.pending
+    assert action.entity_ids == {"script.open_up", "lock.front_door"}

@@ -35,12 +35,26 @@ ASKED = frozenset(
 )
 """Services with a question of their own."""
 
+DOES = {
+    "alarm_control_panel.alarm_disarm": "disarm",
+    "cover.open_cover": "open",
+    "cover.set_cover_position": "move",
+    "cover.toggle": "move",
+    "lock.open": "unlatch",
+    "lock.unlock": "unlock",
+    "valve.open_valve": "open",
+    "valve.set_valve_position": "move",
+    "valve.toggle": "move",
+}
+"""What scripts and scenes do that has a sentence of its own."""
+MAX_TOLD = 8
+
 GENERIC = frozenset({"turn_on", "turn_off", "toggle"})
 
 
 async def async_question(hass: HomeAssistant, language: str, frozen: Sequence[Frozen]) -> str:
     """Return the question about all that waits; each part is one sentence."""
-    asked = list(dict.fromkeys([await _async_part(hass, language, part) for part in parts(frozen)]))
+    asked = list(dict.fromkeys([await _async_whole(hass, language, part) for part in parts(frozen)]))
     if len(asked) > MAX_ASKED:
         return await async_phrase(hass, language, "ask_many", count=str(len(asked)), first=asked[0])
     return " ".join(asked)
@@ -49,6 +63,12 @@ async def async_question(hass: HomeAssistant, language: str, frozen: Sequence[Fr
 def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
     """Return what waits, an intent as the calls that it makes."""
     return [part for item in frozen for part in (item.calls if isinstance(item, FrozenIntent) else (item,))]
+
+
+async def _async_whole(hass: HomeAssistant, language: str, part: Frozen) -> str:
+    """Return the question about one call, with what it does in groups, scripts and scenes."""
+    question = await _async_part(hass, language, part)
+    return " ".join([question, *await _async_contents(hass, language, part)])
 
 
 async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
@@ -71,6 +91,32 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
         return await async_phrase(hass, language, f"ask_{part.service}", targets=targets)
     action = f"{part.domain}.{part.service}"
     return await async_phrase(hass, language, "ask_service", targets=targets, action=action)
+
+
+async def _async_contents(hass: HomeAssistant, language: str, part: Frozen) -> list[str]:
+    """Return what a call does in groups, scripts and scenes that is not free, a sentence for each kind."""
+    effects = part.contents if isinstance(part, FrozenCall | FrozenTool) else ()
+    kinds: dict[str, dict[str, None]] = {}
+    for effect in effects:
+        if effect.known:
+            targets = kinds.setdefault(f"{effect.domain}.{effect.service}", {})
+            targets |= dict.fromkeys([effect.entity_id] if effect.entity_id else ())
+    said = [await _async_does(hass, language, action, tuple(targets)) for action, targets in kinds.items()]
+    if len(said) > MAX_TOLD:
+        more = await async_phrase(hass, language, "does_more", count=str(len(said) - MAX_TOLD))
+        said = [*said[:MAX_TOLD], more]
+    if any(not effect.known for effect in effects):
+        said.append(await async_phrase(hass, language, "does_unknown"))
+    return said
+
+
+async def _async_does(hass: HomeAssistant, language: str, action: str, entity_ids: Sequence[str]) -> str:
+    """Return what a script or a scene does to entities."""
+    if not entity_ids:
+        return await async_phrase(hass, language, "does_action", action=action)
+    service = action.partition(".")[2]
+    key = f"does_{DOES.get(action, service if service in GENERIC else 'service')}"
+    return await async_phrase(hass, language, key, action=action, targets=names(hass, entity_ids))
 
 
 def tool_name(part: FrozenIntent | FrozenTool) -> str:

@@ -9,6 +9,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.ulid import ulid_now
 
 from ..knowledge.speaker import Speaker
+from .rules import Effect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,8 @@ class FrozenCall:
     data: Mapping[str, Any]
     tool: str = ""
     """The custom tool that makes the call, if one does."""
+    contents: tuple[Effect, ...] = ()
+    """What it does in groups, scripts and scenes that is not free: the question says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +42,8 @@ class FrozenTool:
     tool: llm.Tool
     args: Mapping[str, Any]
     llm_context: llm.LLMContext
+    contents: tuple[Effect, ...] = ()
+    """What the script behind it does that is not free."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +90,20 @@ class Draft:
 
 
 def frozen_call(
-    domain: str, service: str, entity_ids: tuple[str, ...], data: Mapping[str, Any], tool: str = ""
+    domain: str,
+    service: str,
+    entity_ids: tuple[str, ...],
+    data: Mapping[str, Any],
+    tool: str = "",
+    contents: tuple[Effect, ...] = (),
 ) -> FrozenCall:
     """Return a call that nothing can change any more."""
     own = deepcopy(dict(data))
-    return FrozenCall(domain=domain, service=service, entity_ids=tuple(entity_ids), data=own, tool=tool)
+    return FrozenCall(
+        domain=domain,
+        service=service,
+        entity_ids=tuple(entity_ids),
+        data=own,
+        tool=tool,
+        contents=contents,
+    )

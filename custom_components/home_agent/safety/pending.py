@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from ..knowledge.speaker import Speaker
-from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook
+from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 
 
 class Outcome(StrEnum):
@@ -70,7 +70,7 @@ class PendingAction:
 
     @property
     def entity_ids(self) -> set[str]:
-        """Return all targets."""
+        """Return all targets, also those inside of scripts and scenes that are not free."""
         calls = [
             call
             for item in self.frozen
@@ -78,4 +78,8 @@ class PendingAction:
             if isinstance(call, FrozenCall)
         ]
         looks = {item.entity_id for item in self.frozen if isinstance(item, FrozenLook)}
-        return looks | {entity_id for call in calls for entity_id in call.entity_ids}
+        contents = [call.contents for call in calls]
+        contents += [item.contents for item in self.frozen if isinstance(item, FrozenTool)]
+        inside = {effect.entity_id for effects in contents for effect in effects}
+        named = {entity_id for call in calls for entity_id in call.entity_ids}
+        return looks | named | {entity_id for entity_id in inside if entity_id is not None}

@@ -8,6 +8,7 @@ from abc import abstractmethod
 import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, override
 
 import probatio
@@ -28,6 +29,7 @@ from ..safety.journal import Journal
 from ..safety.pending import PendingAction
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
+from ..safety.rules import Effect
 from ..safety.verdict import Verdict
 from .base import HomeAgentTool, ServiceCall
 from .control.actions import GATED_DOMAINS
@@ -81,9 +83,17 @@ class Guard(Looking):
         if self.check(call, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
-            frozen = frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool)
-            raise ConfirmationNeeded(draft.freeze(frozen))
+            raise ConfirmationNeeded(draft.freeze(self._frozen(call, speaker)))
         await self._async_make(call, speaker)
+
+    def _contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
+        """Return what a call does in groups, scripts and scenes that is not free."""
+        return self._policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data)
+
+    def _frozen(self, call: ServiceCall, speaker: Speaker) -> FrozenCall:
+        """Return a call as it is asked about."""
+        contents = self._contents(call, speaker)
+        return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
 
     async def _async_make(self, call: ServiceCall, speaker: Speaker) -> None:
         """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
@@ -217,7 +227,7 @@ class Guard(Looking):
         if calls is None:
             return None
         verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
-        frozen = tuple(frozen_call(one.domain, one.service, one.entity_ids, one.data) for one in calls)
+        frozen = tuple(self._frozen(call, speaker) for call in calls)
         return verdict, FrozenIntent(intent_type=intent_type, slots=dict(slots), calls=frozen)
 
     async def async_check_tool(
@@ -271,10 +281,12 @@ class Guard(Looking):
             if judged is not None:
                 return judged[1] if judged[0] is Verdict.CONFIRM else None
             if is_scripted(self._hass, intent_type):
-                inside = self._policy.judge("intent_script", intent_type, (), speaker, item.args)
-                verdict = max(verdict, inside)
+                written = "intent_script", intent_type, (), speaker
+                verdict = max(verdict, self._policy.judge(*written))
+                frozen = replace(item, contents=self._policy.reasons(*written))
         elif call := self._script_call(tool, item.args):
             verdict = self.check(call, user, speaker)
+            frozen = replace(item, contents=self._contents(call, speaker))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
         return frozen if verdict is Verdict.CONFIRM else None
@@ -311,11 +323,14 @@ class Guard(Looking):
                     tool=item.tool,
                 )
                 self.check(call, user, speaker)
+                _check_unchanged(item, self._contents(call, speaker))
                 await self._async_make(call, speaker)
             case FrozenIntent():
                 await self._async_run_intent(item, user, speaker)
             case FrozenTool():
-                self._judge_tool(item, user, speaker)
+                judged = self._judge_tool(item, user, speaker)
+                if isinstance(judged, FrozenTool):
+                    _check_unchanged(item, judged.contents)
                 if isinstance(item.tool, HomeAgentTool):
                     await self._async_run_own(item.tool, dict(item.args), speaker)
                     return
@@ -345,6 +360,12 @@ class Guard(Looking):
                 assistant=ASSISTANT,
                 device_id=speaker.device_id,
             )
+
+
+def _check_unchanged(item: FrozenCall | FrozenTool, contents: tuple[Effect, ...]) -> None:
+    """Raise PermissionDenied where a script or a scene would do more than was asked about."""
+    if not set(contents) <= set(item.contents):
+        raise PermissionDenied("It would not do any more what was confirmed")
 
 
 def nobody(_call: ServiceCall) -> bool:

@@ -25,6 +25,7 @@ from .control.arguments import ControlSchema, asks_about_state, read_args
 from .control.direction import contradicts
 from .control.planning import Plan, plan
 from .control.readback import Settling
+from .control.script_fields import SCRIPT, plan_script
 from .control.values import Units
 from .resolving.candidates import protected
 from .resolving.matching import NAMES, name_index
@@ -139,13 +140,18 @@ class ControlTool(HomeAgentTool):
                 outcome.failed[entity_id] = "is not moved: the person asked for the opposite"
             else:
                 try:
-                    plans[entity_id] = plan(
-                        state, run.meanings.get(state.domain, verb), given, units, gated=self._gated
-                    )
+                    plans[entity_id] = self._plan(run, state, verb, given, units)
                     before[entity_id] = state
                 except ValidationError as err:
                     outcome.failed[entity_id] = str(err)
         return plans, before
+
+    def _plan(self, run: ToolRun, state: State, verb: str, given: Mapping[str, Any], units: Units) -> Plan:
+        """Return what to do with one entity. Raises ValidationError."""
+        meant = run.meanings.get(state.domain, verb)
+        if state.domain == SCRIPT:
+            return plan_script(run.hass, state, meant, given, gated=self._gated)
+        return plan(state, meant, given, units, gated=self._gated)
 
 
 async def async_carry_out(
