@@ -9,7 +9,6 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import probe
-from custom_components.home_agent.config.validators import KEPT_SECRET
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import HomeAssistant
@@ -517,9 +516,9 @@ async def test_reconfigure_shows_no_secret(hass: HomeAssistant, model_server: Mo
     assert shown(result) == {
         "name": "Kitchen",
         "llm_base_url": model_server.url,
-        "llm_api_key": KEPT_SECRET,
         "llm_dialect": "auto",
     }
+    assert KEY not in str(result["data_schema"])
 
 
 async def test_reconfigure_keeps_the_key(
@@ -559,11 +558,13 @@ async def test_reconfigure_offers_what_the_new_server_has(
 
 async def test_reconfigure_clears_the_key(hass: HomeAssistant, model_server: ModelServer) -> None:
     entry = existing(hass, model_server)
-    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": model_server.url})
+    typed = {"llm_base_url": model_server.url, "remove_llm_api_key": True}
+    result = await go_on(hass, await entry.start_reconfigure_flow(hass), typed)
     result = await go_on(hass, result, {"llm_model": "test-model"})
     assert result["reason"] == "reconfigure_successful"
     assert "authorization" not in model_server.chats[0].headers
-    assert "llm_api_key" not in entry.data
+    assert not {"llm_api_key", "remove_llm_api_key"}.intersection(entry.data)
+    assert "remove_llm_api_key" not in (await entry.start_reconfigure_flow(hass))["data_schema"].schema
     await hass.async_block_till_done()
 
 
@@ -601,7 +602,7 @@ async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_ser
     result = await go_on(hass, result, {**shown(result), "name": "Bath"})
     assert result["step_id"] == "reconfigure"
     assert result["errors"] == {"llm_api_key": "invalid_auth"}
-    assert shown(result)["llm_api_key"] == KEPT_SECRET
+    assert "llm_api_key" not in shown(result)
     assert dict(entry.data) == before
 
 

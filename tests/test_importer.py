@@ -13,7 +13,6 @@ import yaml
 from custom_components.home_agent.config import importer
 from custom_components.home_agent.config.import_functions import HANDLERS, NATIVE, REASONS, convert
 from custom_components.home_agent.config.importer import OPTIONS
-from custom_components.home_agent.config.validators import KEPT_SECRET
 from custom_components.home_agent.const import DOMAIN, EXTENDED_OPENAI
 from homeassistant.components import persistent_notification
 from homeassistant.config_entries import SOURCE_IGNORE, SOURCE_USER, ConfigFlowResult, ConfigSubentryData
@@ -271,7 +270,6 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     assert shown(result) == {
         "name": "Jarvis",
         "llm_base_url": f"{model_server.url}/",
-        "llm_api_key": KEPT_SECRET,
         "llm_dialect": "auto",
         "llm_proxy_headers": "OpenAI-Organization: org-1",
     }

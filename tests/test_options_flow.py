@@ -9,7 +9,6 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import options
 from custom_components.home_agent.config.schemas import PAGES
-from custom_components.home_agent.config.validators import KEPT_SECRET
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
@@ -501,13 +500,66 @@ async def test_fallback_is_left_alone_while_it_stays(
     }
     hass.config_entries.async_update_entry(entry, options=fallback)
     before = shown(await page(hass, entry, "llm"))
-    assert before["fallback_llm_api_key"] == KEPT_SECRET
+    assert before["fallback_llm_api_key"] == ""
     result = await save(
         hass, entry, "llm", {key: before[key] for key in FALLBACK_FIELDS} | {"llm_max_tokens": 50}
     )
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert dict(entry.options) == {**fallback, "llm_max_tokens": 50}
     assert not model_server.requests
+
+
+SECRETS = [(page, field.key) for page, fields in PAGES.items() for field in fields if field.secret]
+
+
+@pytest.mark.parametrize("hides", [True, False])
+@pytest.mark.parametrize(("name", "key"), SECRETS)
+async def test_saved_secrets(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    key: str,
+    hides: bool,
+) -> None:
+    """A saved secret is not shown, stays while nothing is typed, and can be removed."""
+    monkeypatch.setattr(options, "HIDES_FIELDS", hides)
+    server = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
+    typed = server if key in FALLBACK_FIELDS else {}
+    removal = f"remove_{key}"
+    assert removal not in shown(await page(hass, entry, name))
+    hass.config_entries.async_update_entry(entry, options={key: KEY, **typed})
+    before = await page(hass, entry, name)
+    assert KEY not in str(before["data_schema"])
+    assert shown(before)[key] == ""
+    fields = list(shown(before))
+    assert fields.index(removal) == fields.index(key) + 1
+    for empty in ({}, {key: ""}, {key: "  ", removal: False}):
+        await save(hass, entry, name, {**typed, **empty})
+        assert dict(entry.options) == {key: KEY, **typed}
+    await save(hass, entry, name, {**typed, removal: True})
+    assert dict(entry.options) == typed
+
+
+async def test_pin_is_replaced_and_removed(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """A new PIN takes the place of the saved one; a template of a key is no secret and is shown."""
+    await save(hass, entry, "safety", {"policy_pin": "1234"})
+    first = entry.options["policy_pin"]
+    assert "1234" not in first
+    await save(hass, entry, "safety", {"policy_pin": "", "automation_turns_per_minute": 7})
+    assert entry.options["policy_pin"] == first
+    await save(hass, entry, "safety", {"policy_pin": "4321", "remove_policy_pin": True})
+    assert entry.options["policy_pin"] not in (first, "")
+    await save(hass, entry, "safety", {"remove_policy_pin": True})
+    assert not entry.options
+    hass.config_entries.async_update_entry(entry, options={"web_search_api_key": "{{ 1 + 1 }}"})
+    found = shown(await page(hass, entry, "tools"))
+    assert found["web_search_api_key"] == "{{ 1 + 1 }}"
+    assert "remove_web_search_api_key" not in found
+    await save(hass, entry, "tools", {})
+    assert not entry.options
 
 
 async def test_fallback_can_be_taken_away(

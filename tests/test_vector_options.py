@@ -7,7 +7,6 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import vector_store
-from custom_components.home_agent.config.validators import KEPT_SECRET
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
@@ -80,7 +79,7 @@ async def test_the_embedding_model_answers(
     assert not entry.options
     assert (await choose(hass, result, "vector_save"))["type"] is FlowResultType.CREATE_ENTRY
     assert dict(entry.options) == {**embedding(other_model_server), "openai_api_key": KEY}
-    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == KEPT_SECRET
+    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == ""
 
 
 async def test_back_to_what_was_typed(
@@ -217,7 +216,9 @@ async def test_nothing_is_tried_that_stays(
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert entry.options["vector_db_top_k"] == 20
     assert entry.options["openai_api_key"] == KEY
-    assert (await save(hass, entry, "vector_store", {}))["type"] is FlowResultType.CREATE_ENTRY
+    assert (await save(hass, entry, "vector_store", {"remove_openai_api_key": True}))[
+        "type"
+    ] is FlowResultType.CREATE_ENTRY
     assert not entry.options
     assert not other_model_server.requests
 

@@ -14,7 +14,7 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import callback
 
-from .config.fields import Checked, check, form, stored_values
+from .config.fields import Checked, Field, check, form, stored_values, with_removals
 from .config.import_pages import ImportSteps
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import async_find_server, async_probe_model, typed_endpoint
@@ -63,6 +63,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         """Start with nothing known."""
         super().__init__()
         self._connection_step = "user"
+        self._fields: tuple[Field, ...] = CONNECTION
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
         self._models: list[str] = []
@@ -92,15 +93,16 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> ConfigFlowResult:
         """Show the form of a connection, or test what was typed."""
+        self._fields = with_removals(CONNECTION, stored)
         if user_input is None:
-            return self._show(step_id, form(CONNECTION, stored_values(CONNECTION, stored)))
-        checked = check(CONNECTION, user_input, stored)
+            return self._show(step_id, form(self._fields, stored_values(self._fields, stored)))
+        checked = check(self._fields, user_input, stored)
         if version := azure_version(user_input[CONF_BASE_URL]):
             checked.values.setdefault(CONF_AZURE_API_VERSION, version)
         if not checked.errors:
             await self._async_test(checked)
         if checked.errors:
-            return self._show(step_id, form(CONNECTION, user_input), checked)
+            return self._show(step_id, form(self._fields, user_input), checked)
         self._connection_step, self._typed, self._data = step_id, user_input, checked.values
         host = yarl.URL(checked.values[CONF_BASE_URL]).host
         known = step_id == "reconfigure" and host == yarl.URL(stored[CONF_BASE_URL]).host
@@ -139,7 +141,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         else:
             checked.fail(CONF_MODEL, InvalidInput("model_missing"))
         if CONF_API_KEY in checked.errors:
-            return self._show(self._connection_step, form(CONNECTION, self._typed), checked)
+            return self._show(self._connection_step, form(self._fields, self._typed), checked)
         if checked.errors:
             return self._show("model", form(fields, user_input), checked)
         if self._data[CONF_PROBED_TOOL_CALLING] is False:

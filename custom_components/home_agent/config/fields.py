@@ -26,8 +26,7 @@ from .validators import (
     clean_names,
     clean_rules,
     is_pattern,
-    shown_secret,
-    typed_secret,
+    is_saved_secret,
 )
 
 type Values = dict[str, Any]
@@ -42,7 +41,8 @@ FIELD_PATTERNS: Final = "direct_patterns"
 class Field:
     """One field of a form.
 
-    `clean` turns what the form gives into what is stored and raises InvalidInput.
+    `clean` turns what the form gives into what is stored and raises InvalidInput. A `secret` that is saved is
+    shown empty, so that it never travels to the browser, and stays while nothing else is typed.
     """
 
     key: str
@@ -50,11 +50,22 @@ class Field:
     clean: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
+    transient: bool = False
+    """Whether the value says what to do and is not stored."""
     visible: tuple[Condition, ...] = ()
 
     def is_hidden(self, typed: Mapping[str, Any]) -> bool:
         """Return whether a form with these values does not show the field."""
         return not all(_holds(condition, typed) for condition in self.visible)
+
+    def is_dropped(self, typed: Mapping[str, Any]) -> bool:
+        """Return whether the field that this one belongs to was emptied: its value goes with it."""
+        return any("value" not in condition and not _holds(condition, typed) for condition in self.visible)
+
+    @property
+    def removal(self) -> str:
+        """Return the key of the switch that removes a saved secret."""
+        return f"remove_{self.key}"
 
 
 def shown_if(field: str, values: Iterable[Any], *fields: Field) -> tuple[Field, ...]:
@@ -202,6 +213,16 @@ def _marker(field: Field, value: Any) -> probatio.Marker:
     return marker
 
 
+def with_removals(fields: Iterable[Field], stored: Mapping[str, Any]) -> tuple[Field, ...]:
+    """Return the fields of a form, each secret that is saved followed by the switch that removes it."""
+    found: list[Field] = []
+    for field in fields:
+        found.append(field)
+        if field.secret and is_saved_secret(stored.get(field.key)):
+            found.append(replace(switch(field.removal), visible=field.visible, transient=True))
+    return tuple(found)
+
+
 def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Values:
     """Return the stored values of the fields that the form did not show.
 
@@ -213,16 +234,17 @@ def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mappi
         if field.key in stored
         and field.key not in typed
         and field.is_hidden(typed)
-        and all("value" in condition for condition in field.visible)
+        and not field.is_dropped(typed)
+        and not typed.get(field.removal)
     }
 
 
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
-    """Return what a form shows: the stored values, the defaults and stand-ins for secrets."""
+    """Return what a form shows: the stored values and the defaults, but no secrets."""
     shown = {field.key: stored.get(field.key, const.DEFAULTS.get(field.key)) for field in fields}
     for field in fields:
-        if field.secret:
-            shown[field.key] = shown_secret(shown[field.key])
+        if field.secret and is_saved_secret(shown[field.key]):
+            shown[field.key] = ""
     if FIELD_PATTERNS in shown:
         chosen = shown[const.CONF_DIRECT_ENTITIES]
         shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
@@ -236,8 +258,8 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
     for field in fields:
         value = typed.get(field.key)
         if field.secret:
-            value = typed_secret(value, stored.get(field.key))
-        if not _is_filled(value):
+            value = _secret(field, typed, stored)
+        if field.transient or not _is_filled(value):
             continue
         try:
             checked.values[field.key] = field.clean(value)
@@ -248,6 +270,15 @@ def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str
         checked.values[const.CONF_DIRECT_ENTITIES] = clean_names([*entities, *patterns])
     checked.values = {key: value for key, value in checked.values.items() if _is_filled(value)}
     return checked
+
+
+def _secret(field: Field, typed: Mapping[str, Any], stored: Mapping[str, Any]) -> str:
+    """Return the secret that was typed, or the saved one where none was."""
+    if value := (typed.get(field.key) or "").strip():
+        return str(value)
+    saved = stored.get(field.key) or ""
+    stays = is_saved_secret(saved) and not typed.get(field.removal) and not field.is_dropped(typed)
+    return str(saved) if stays else ""
 
 
 def _is_filled(value: Any) -> bool:

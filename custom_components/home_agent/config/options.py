@@ -29,7 +29,7 @@ from ..const import (
 from ..errors import InvalidInput
 from ..parts import async_part
 from .channels import async_check_channels, chat_options, notify_options
-from .fields import Checked, Field, check, form, kept_values, stored_values
+from .fields import Checked, Field, check, form, kept_values, stored_values, with_removals
 from .lists import chats_selector, notify_selector, proactive_selector
 from .schemas import EXAMPLES, PAGES
 from .sharing import check_sharing
@@ -176,7 +176,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
         self, page: str, user_input: dict[str, Any] | None, page_check: PageCheck | None = None
     ) -> ConfigFlowResult:
         """Show a page, or save what it gave; a check with something to tell asks first."""
-        fields, stored = await async_with_choices(self.hass, PAGES[page]), self.config_entry.options
+        stored = self.config_entry.options
+        fields = with_removals(await async_with_choices(self.hass, PAGES[page]), stored)
         shown = stored_values(fields, stored)
         if user_input is None:
             return self.async_show_form(

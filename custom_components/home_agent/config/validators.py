@@ -15,9 +15,6 @@ from ..regex import lazy
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
 
-KEPT_SECRET: Final = "__kept_secret__"  # noqa: S105 - stands for a secret, is none
-"""Shown in a form in place of a stored secret, so that it never travels to the browser."""
-
 MAX_PATTERNS: Final = 500
 MAX_TARGETS: Final = 20
 MAX_COLLECTIONS: Final = 10
@@ -74,17 +71,9 @@ def azure_version(text: str) -> str | None:
         return None
 
 
-def shown_secret(value: str | None) -> str:
-    """Return what a form shows for a stored secret: a stand-in, or a template as it is."""
-    if not value:
-        return ""
-    return value if is_template(value) else KEPT_SECRET
-
-
-def typed_secret(typed: str | None, stored: str | None) -> str:
-    """Return the secret meant by what came back from a form."""
-    typed = (typed or "").strip()
-    return (stored or "") if typed == KEPT_SECRET else typed
+def is_saved_secret(value: str | None) -> bool:
+    """Return whether a value is a secret, which no form shows; a template is shown as it is."""
+    return value is not None and value != "" and not is_template(value)
 
 
 def clean_duration(value: str) -> str:
