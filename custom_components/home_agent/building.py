@@ -291,6 +291,7 @@ class _Parts:
             self._hass,
             self.shared.house,
             [*self.own_tools, *custom],
+            outgoing=self.outgoing,
             timeout=self.settings[CONF_TOOLS_TIMEOUT],
             emitter=self.emitter,
             journal=self.journal,

@@ -232,6 +232,7 @@ class HomeAgent(
             )
             for disclosure in (AT_HOME, self.data.data_policy.away)
         )
+        self._note_origins(turn, history)
         turn.context = context
         turn.draft = Draft(
             systems=systems,

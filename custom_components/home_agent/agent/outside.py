@@ -2,16 +2,20 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.components import conversation
+from homeassistant.util.json import json_loads
 
+from ..context.compression import Message
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..entity import HomeAgentBaseEntity
 from ..safety.firewall import firewall
 from ..safety.firewall.taint import OWN_DOMAINS, is_suspicious, outside_states
 from ..tools.base import HomeAgentTool
+from ..tools.other_apis import source_of
+from ..tools.outgoing import texts_of
 from ..vector.text import quoted
 from .turn import Turn
 
@@ -76,12 +80,36 @@ class OutsideMixin(HomeAgentBaseEntity):
         ):
             turn.calls.taint()
 
+    def _note_origins(self, turn: Turn, history: Sequence[Message]) -> None:
+        """Note what was said and read earlier in this conversation, as far as the model is shown it."""
+        names: dict[str, str] = {}
+        for message in history:
+            content = message.get("content")
+            for call in message.get("tool_calls", ()):
+                names[call["id"]] = call["function"]["name"]
+            if not isinstance(content, str):
+                continue
+            if message["role"] == "user":
+                turn.calls.origins.said.append(content)
+            elif message["role"] == "tool":
+                tool = turn.calls.tools.get(names.get(message["tool_call_id"], ""))
+                if tool is not None and (source := source_of(tool)):
+                    turn.calls.origins.note_read(source, texts_of(_from_json(content)))
+
     def _is_outside(self, content: conversation.Content) -> bool:
         """Return whether this is the result of a tool that is not our own, or of one that reads outside."""
         if not isinstance(content, conversation.ToolResultContent):
             return False
         tool = self.data.handler.tools.get(content.tool_name)
         return not isinstance(tool, HomeAgentTool) or tool.untrusted
+
+
+def _from_json(content: str) -> Any:
+    """Return what a result holds; older results were cut and are no JSON any more."""
+    try:
+        return json_loads(content)
+    except ValueError:
+        return content
 
 
 SHOWN: Final = 20

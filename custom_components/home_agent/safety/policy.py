@@ -92,6 +92,11 @@ class Policy:
         return [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
 
     @callback
+    def trusts_tool(self, name: str) -> bool:
+        """Return whether the household lets a tool of somebody else's run without asking, by its name."""
+        return self._allowed.fits_tool(name) and not self._restricted.fits_tool(name)
+
+    @callback
     def judge_tool(self, name: str, *, read_only: bool, speaker: Speaker) -> Verdict:
         """Return what is to be done with a tool of somebody else's: one that acts is restricted."""
         profiles = self._profiles_of(speaker)

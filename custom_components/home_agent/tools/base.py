@@ -16,6 +16,7 @@ from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.frozen import Draft, FrozenLook
 from ..safety.journal import Journal
+from ..safety.sanitizer.origins import PUBLIC, Origins
 from .facts import UNKNOWN, ToolFacts
 
 MAX_SLOT_CHARS: Final = 255
@@ -84,6 +85,10 @@ class ToolRun:
     """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
     tainted: bool = False
     """Whether this turn has read text that somebody outside wrote."""
+    origins: Origins = field(default_factory=Origins)
+    """What was said and read from outside in this conversation."""
+    confirmed: bool = False
+    """Whether a person has said yes to this very call."""
     disclosure: Disclosure = AT_HOME
     """What the model that calls may be told."""
     meanings: Mapping[str, str] = field(default_factory=dict)
@@ -135,6 +140,15 @@ class HomeAgentTool(llm.Tool):
         """Return what somebody outside may have written where a result is otherwise the house's own."""
         return ()
 
+    @property
+    def source(self) -> str | None:
+        """Return where its results come from, if that is outside of the house.
+
+        In a turn that has read from outside, words of them may go back there; those of public texts may go
+        anywhere.
+        """
+        return PUBLIC if self.untrusted and self.annotations.open_world else None
+
     domain: str | None = None
     """The model is told of it only where an entity of this domain is exposed."""
 
@@ -152,6 +166,9 @@ class HomeAgentTool(llm.Tool):
     def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
         """Return the tool itself: Home Assistant's traces copy what they are given."""
         return self
+
+    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse what no confirmation could allow, before a person is asked. Raises HomeAgentError."""
 
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

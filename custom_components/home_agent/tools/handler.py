@@ -4,7 +4,7 @@ Every call of every tool passes `async_execute`, every service call `async_call_
 """
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -32,12 +32,15 @@ from ..safety.firewall.tool_names import note_tools
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.redaction import UNPARSED, redacted, without_secrets
+from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .custom.service import ServiceTool
 from .guard import Guard, nobody
+from .other_apis import declared_by_tool, inner_name, source_of
+from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
 
@@ -61,15 +64,20 @@ class ToolHandler(Guard):
         confirmations: Confirmations,
         journal: Journal,
         gated: bool = False,
+        outgoing: Outgoing,
         is_receiver: Callable[[ServiceCall], bool] = nobody,
     ) -> None:
-        """Take the tools of this agent; `timeout` is in seconds and bounds one call."""
+        """Take the tools of this agent; `timeout` is in seconds and bounds one call.
+
+        `outgoing` judges what leaves with tools of other LLM APIs.
+        """
         super().__init__(hass, policy, journal=journal, timeout=timeout, gated=gated, is_receiver=is_receiver)
         self._house = house
         self._emitter = emitter
         self._confirmations = confirmations
-        self._outside_read: deque[str] = deque(maxlen=MAX_CONTEXTS)
-        """Home Assistant's contexts in whose name text from outside was read."""
+        self._outgoing = outgoing
+        self._outside_read: OrderedDict[str, Origins] = OrderedDict()
+        """Home Assistant's contexts in whose name text from outside was read, and what that was."""
         self.tools: Mapping[str, llm.Tool] = {}
         self.set_tools(tools)
 
@@ -126,7 +134,8 @@ class ToolHandler(Guard):
         try:
             self._inherit(turn)
             result = await self._async_run_safely(adapted, turn, attempt)
-            await self._async_let_in(call, turn, result)
+            if attempt.ran:
+                await self._async_let_in(call, turn, result)
             if result.error and UNPARSED not in call.tool_args:
                 result.data["error"] = without_secrets(str(result.data["error"]), call.tool_args)
         finally:
@@ -183,29 +192,57 @@ class ToolHandler(Guard):
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
         fitted = fit(tool, call.tool_args)
         attempt.rules += fitted.rules
+        run = ToolRun(
+            hass=self._hass,
+            handler=self,
+            house=await self._house.async_snapshot(),
+            speaker=turn.speaker,
+            sentence=turn.sentence,
+            touched=turn.touched,
+            meanings=adapted.meanings,
+            draft=turn.draft,
+            external=turn.external,
+            forgotten=turn.forgotten,
+            tainted=turn.speaker.tainted,
+            origins=turn.origins,
+            disclosure=turn.disclosure,
+        )
         if isinstance(tool, HomeAgentTool):
+            await tool.async_check(fitted.checked, run)
             if tool.judged:
                 await self.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, turn.draft)
-            run = ToolRun(
-                hass=self._hass,
-                handler=self,
-                house=await self._house.async_snapshot(),
-                speaker=turn.speaker,
-                sentence=turn.sentence,
-                touched=turn.touched,
-                meanings=adapted.meanings,
-                draft=turn.draft,
-                external=turn.external,
-                forgotten=turn.forgotten,
-                tainted=turn.speaker.tainted,
-                disclosure=turn.disclosure,
-            )
+            attempt.ran = True
             return succeeded(await self._async_run_judged(tool, fitted.checked, run))
+        leaving = self._leaving(tool, fitted.args)
+        if leaving is not None:
+            await self._outgoing.async_check(leaving, run)
         await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, turn.draft)
+        if leaving is not None:
+            self._outgoing.note_sent(leaving, run)
         calls = self.calls_of(tool, fitted.args, turn.speaker)
+        attempt.ran = True
         with self.journal.acting_all(calls, turn.speaker, fitted.args):
             result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)
         return envelope(result)
+
+    def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
+        """Return what leaves the house with a call of another API's tool; None if nothing does.
+
+        Where a person is asked about it, or the household allows the tool by name, private words may go.
+        """
+        if (source := source_of(tool)) is None:
+            return None
+        name, reads = inner_name(tool), tool.annotations.read_only
+        return Leaving(
+            tool=name,
+            args=args,
+            source=source,
+            declared=declared_by_tool(tool),
+            only_reads=reads,
+            private=not reads or self._policy.trusts_tool(name),
+            own_words=True,
+            allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
+        )
 
     async def _async_run_judged(
         self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun
@@ -236,20 +273,22 @@ class ToolHandler(Guard):
     async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], speaker: Speaker) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
         house = await self._house.async_snapshot()
-        run = ToolRun(hass=self._hass, handler=self, house=house, speaker=speaker, sentence="")
+        run = ToolRun(
+            hass=self._hass, handler=self, house=house, speaker=speaker, sentence="", confirmed=True
+        )
+        await tool.async_check(args, run)
         await self._async_run_judged(tool, args, run)
 
     def _inherit(self, turn: TurnCalls) -> None:
         """Have a call judged by what its asker has read; single calls of other agents share a context."""
-        if not turn.round and turn.speaker.context.id in self._outside_read:
+        if not turn.round and (read := self._outside_read.get(turn.speaker.context.id)) is not None:
+            turn.origins = read
             turn.taint()
         turn.judge_by_what_was_read()
 
     async def _async_let_in(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
         """Clean what comes from outside and mark the turn, before the model reads it."""
-        tool = turn.tools.get(call.tool_name)
-        if tool is None or UNPARSED in call.tool_args:
-            return
+        tool = turn.tools[call.tool_name]
         texts: list[str] | None = None
         if not isinstance(tool, HomeAgentTool):
             outside = comes_from_outside(tool) and has_text(result.data)
@@ -265,7 +304,11 @@ class ToolHandler(Guard):
             self.report_injection(cleaned.found, turn, call.tool_name)
         if outside or cleaned.found or any(map(is_suspicious, texts or ())):
             turn.taint()
-            self._outside_read.append(turn.speaker.context.id)
+            if outside and (source := source_of(tool)):
+                turn.origins.note_read(source, texts_of(result.data["result"]))
+            self._outside_read[turn.speaker.context.id] = turn.origins
+            while len(self._outside_read) > MAX_CONTEXTS:
+                self._outside_read.popitem(last=False)
 
     def report_injection(self, found: Sequence[firewall.Found], turn: TurnCalls, source: str) -> None:
         """Keep in the audit log what was removed from a text from outside."""

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import override
 
+import probatio
+
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import entity_registry as er, llm
@@ -13,13 +15,17 @@ from homeassistant.util.json import JsonObjectType
 
 from ..const import DOMAIN, LOGGER
 from ..regex import lazy
+from .base import HomeAgentTool
 from .facts import NATIVE
 from .foreign import async_fair_text, imitates
+from .outgoing import declared_by
 
 MAX_NAME = 64
 GET_SECONDS = 10
 NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
 """APIs whose prompt tells what our catalogue tells already."""
+
+CORE = "homeassistant.components."
 
 _NOT_ALLOWED = lazy(r"[^a-zA-Z0-9_-]")
 
@@ -27,9 +33,10 @@ _NOT_ALLOWED = lazy(r"[^a-zA-Z0-9_-]")
 class OtherTool(llm.Tool):
     """A tool of another API under a name that servers accept and that no other tool has."""
 
-    def __init__(self, name: str, tool: llm.Tool) -> None:
+    def __init__(self, name: str, tool: llm.Tool, api_id: str) -> None:
         """Show the tool as it is, but for its name."""
         self.name = name
+        self.api_id = api_id
         self.tool = tool
         self.title = tool.title
         self.description = tool.description
@@ -89,7 +96,7 @@ def named_tools(
             if name in used:
                 continue
             used.add(name)
-            named.append((OtherTool(name, tool), instance))
+            named.append((OtherTool(name, tool, instance.api.id), instance))
     return named
 
 
@@ -133,6 +140,37 @@ def intent_of(tool: llm.Tool) -> str | None:
     """Return the intent behind a tool, if it is one."""
     inner = _inner(tool)
     return inner.intent_type if isinstance(inner, llm.IntentTool) else None
+
+
+def source_of(tool: llm.Tool) -> str | None:
+    """Return the server, or the LLM API, that a tool asks; None if nothing of a call leaves the house.
+
+    Of other APIs intents and scripts stay, and tools whose own code says that they do. A tool that a server
+    describes has nothing but the server's word.
+    """
+    if isinstance(tool, HomeAgentTool):
+        return tool.source
+    inner = _inner(tool)
+    if isinstance(inner, llm.IntentTool) or (
+        isinstance(inner, llm.ActionTool) and getattr(inner, "_domain", "") == "script"
+    ):
+        return None
+    kind = type(inner)
+    written = any("annotations" in vars(one) for one in kind.__mro__ if one is not llm.Tool)
+    if written and (kind.__module__.startswith(CORE) or not kind.annotations.open_world):
+        return None
+    return f"api:{tool.api_id if isinstance(tool, OtherTool) else inner.integration}"
+
+
+def declared_by_tool(tool: llm.Tool) -> frozenset[str]:
+    """Return the names of fields and the values that a tool's schema offers."""
+    try:
+        schema = probatio.to_openapi(
+            tool.parameters, custom_serializer=llm.selector_serializer, openapi_version="3.1.0"
+        )
+    except Exception:  # noqa: BLE001 - somebody else's schema
+        return frozenset()
+    return declared_by(schema)
 
 
 @callback

@@ -1,6 +1,7 @@
 """What leaves the house for somebody else's server: one sanitiser for all of it, and an audit log."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from homeassistant.core import HomeAssistant
@@ -28,6 +29,26 @@ ALLOWING: Final = "If this tool is to have it, the person writes private_words: 
 MAX_DEPTH: Final = 20
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaving:
+    """A call whose arguments go to a server outside of the house."""
+
+    tool: str
+    args: Mapping[str, Any]
+    source: str
+    """The server, or the LLM API, that gets them."""
+    declared: frozenset[str] = frozenset()
+    """Texts that the tool's own schema holds."""
+    only_reads: bool
+    """Whether nobody is asked before it runs."""
+    private: bool = False
+    """Whether the household lets the tool have private words."""
+    own_words: bool = False
+    """Whether the words that the person has just said may go."""
+    allowing: str = ALLOWING
+    """How the household lets the tool have private words."""
+
+
 class Outgoing:
     """Sanitises queries, arguments and questions of one agent before they leave, and notes them."""
 
@@ -53,25 +74,40 @@ class Outgoing:
     async def async_query(self, tool: str, query: str, run: ToolRun) -> Sanitized:
         """Return what is searched for; the caller notes it. Raises ToolExecutionError for a held one."""
         sent = await self._sanitizer.async_clean(
-            query, language=run.speaker.language, strict=run.tainted, said=run.sentence
+            query,
+            language=run.speaker.language,
+            strict=run.tainted,
+            said=run.sentence,
+            origins=run.origins,
         )
         if sent.blocked:
             self.note(tool, query, sent, run)
             raise ToolExecutionError(sent.advice)
         return sent
 
-    async def async_check(self, tool: str, args: Mapping[str, Any], run: ToolRun, *, private: bool) -> None:
-        """Let the arguments of a call through as they are; `private`: the household lets the tool have all.
+    async def async_check(self, call: Leaving, run: ToolRun) -> None:
+        """Let the arguments of a call through as they are. Raises PermissionDenied.
 
-        Text from outside gets nothing private out whatever the household allows. Raises PermissionDenied.
+        In a turn that has read text from outside nothing private leaves whatever the household allows, and
+        words of unknown origin leave only where a person is asked about them.
         """
-        texts = [text for value in args.values() for text in _texts(value)]
+        texts = [text for value in call.args.values() for text in texts_of(value)]
         checked = Sanitized("")
-        if texts and (run.tainted or not private):
-            checked = await self._sanitizer.async_check(texts, _sending(run))
-        self.note(tool, json_dumps(redacted(args)), checked, run)
+        if texts and (run.tainted or not call.private):
+            sending = replace(
+                _sending(run, own_words=call.own_words),
+                destination=call.source,
+                declared=call.declared,
+                asks=run.confirmed or not call.only_reads,
+            )
+            checked = await self._sanitizer.async_check(texts, sending)
         if checked.blocked:
-            raise PermissionDenied(checked.advice if run.tainted else f"{checked.advice} {ALLOWING}")
+            self.note(call.tool, json_dumps(redacted(call.args)), checked, run)
+            raise PermissionDenied(f"{checked.advice} {call.allowing}" if not run.tainted else checked.advice)
+
+    def note_sent(self, call: Leaving, run: ToolRun) -> None:
+        """Keep in the audit log what leaves with a call."""
+        self.note(call.tool, json_dumps(redacted(call.args)), Sanitized(""), run)
 
     async def async_question(
         self, tool: str, prompt: str, context: Any, run: ToolRun, model: Disclosure
@@ -129,6 +165,7 @@ def _sending(run: ToolRun, known: frozenset[Kind] = frozenset(), *, own_words: b
         said=run.sentence,
         known=known,
         own_words=own_words,
+        origins=run.origins,
     )
 
 
@@ -138,14 +175,33 @@ def _names(run: ToolRun) -> Iterator[str]:
         yield from (record.entity_id, record.name, *record.aliases)
 
 
-def _texts(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
+def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:
     """Yield the texts and numbers of an argument, and the names of its fields."""
     if isinstance(value, Mapping) and depth:
         for key, item in value.items():
-            yield from _texts(key, depth - 1)
-            yield from _texts(item, depth - 1)
+            yield from texts_of(key, depth - 1)
+            yield from texts_of(item, depth - 1)
     elif isinstance(value, list | tuple) and depth:
         for item in value:
-            yield from _texts(item, depth - 1)
+            # A list of yes and no may spell something.
+            yield from texts_of(str(item) if isinstance(item, bool) else item, depth - 1)
     elif value is not None and not isinstance(value, bool) and (text := str(value)).strip():
         yield text
+
+
+def declared_by(schema: Any, depth: int = MAX_DEPTH) -> frozenset[str]:
+    """Return the names of fields and the values that a JSON schema offers."""
+    found: set[str] = set()
+    if isinstance(schema, Mapping) and depth:
+        for key, item in schema.items():
+            if (key == "properties" and isinstance(item, Mapping)) or (
+                key == "enum" and isinstance(item, list | tuple)
+            ):
+                found.update(map(str, item))
+            elif key == "const":
+                found.add(str(item))
+            found |= declared_by(item, depth - 1)
+    elif isinstance(schema, list | tuple) and depth:
+        for item in schema:
+            found |= declared_by(item, depth - 1)
+    return frozenset(found)

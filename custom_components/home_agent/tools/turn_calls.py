@@ -15,6 +15,7 @@ from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure, Tells
 from ..safety.frozen import Draft
+from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
 from .facts import facts_of
 from .quality import Fit, Verdict
@@ -35,6 +36,8 @@ class Attempt:
     refused: bool = False
     error_type: str = "ToolError"
     """What kind of error ended it, if one did; a tool that reports a failure itself names none."""
+    ran: bool = False
+    """Whether the tool was reached: what a refusal says is our own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +100,8 @@ class TurnCalls:
     """What the result of each call tells, by the call's id."""
     made_at_home: set[str] = field(default_factory=set)
     """Ids of calls whose results may hold what a model outside the house is not told."""
+    origins: Origins = field(default_factory=Origins)
+    """What was said and read from outside in this conversation."""
     draft: Draft = field(init=False)
     """What waits for a person's word."""
 
@@ -107,7 +112,8 @@ class TurnCalls:
     _attempts: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Begin with nothing that waits."""
+        """Begin with what was said, and nothing that waits."""
+        self.origins.said.append(self.sentence)
         self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
 
     @property

@@ -34,6 +34,8 @@ class Kind(StrEnum):
     COORDINATES = "coordinates"
     ADDRESS = "address"
     SCHEDULE = "schedule"
+    UNKNOWN = "unknown_words"
+    """Words that neither the person nor a text from outside has brought into the conversation."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

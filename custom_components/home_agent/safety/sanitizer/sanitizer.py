@@ -5,10 +5,7 @@ sentence that says how to make it generic.
 """
 
 import asyncio
-from base64 import b64decode
-import binascii
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 import re
@@ -20,8 +17,9 @@ from homeassistant.helpers.json import json_dumps
 
 from ...regex import lazy
 from ...vector.text import clean, fold, words
-from ..firewall.text import Readable
+from .disguises import readings
 from .house_names import async_names
+from .origins import PUBLIC, Origins
 from .private_names import NameFinder, Names, build_finder
 from .private_patterns import Finding, Kind, find_numbers, find_patterns
 from .schedule_phrases import schedule_phrases
@@ -35,8 +33,15 @@ HOME_DEGREES: Final = 0.06
 LEAST_WORDS: Final = 2
 """Words that have to be left for a text to keep its sense."""
 
+OF_WORDS: Final = frozenset(
+    {
+        *(Kind.PERSON, Kind.USER, Kind.ROOM, Kind.PLACE, Kind.DEVICE, Kind.HOST, Kind.KEYWORD, Kind.MEMORY),
+        *(Kind.ENTITY_ID, Kind.SCHEDULE),
+    }
+)
+"""Kinds that are found by their words, not by their digits."""
+
 _NUMBER: Final = lazy(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
-_OPAQUE: Final = lazy(r"[A-Za-z0-9+/_=-]{8,}")
 _NO_SENSE: Final = frozenset(
     {"a", "an", "the", "of", "for", "in", "to", "is", "at", "on", "und", "der", "die", "das"}
 )
@@ -82,6 +87,15 @@ class Sending:
     """What the reader may know."""
     own_words: bool = False
     """Whether the person's own words may go, whatever they tell."""
+    origins: Origins | None = None
+    """What was said and read in the conversation; None where nothing but `said` is known of it."""
+    destination: str = PUBLIC
+    """Where it goes: words that were read there may go back."""
+    declared: frozenset[str] = frozenset()
+    """Texts that the receiver itself has declared: names of its fields, values that it offers."""
+    asks: bool = False
+    """Whether a person reads it and says yes before it leaves: then only what is private, or cannot be read,
+    holds it back."""
 
     def allows(self, text: str, finding: Finding) -> bool:
         """Return whether something that was found may leave nevertheless."""
@@ -110,14 +124,20 @@ class Sanitizer:
         self._lock = asyncio.Lock()
 
     async def async_clean(
-        self, text: str, *, language: str = "en", strict: bool = False, said: str = ""
+        self,
+        text: str,
+        *,
+        language: str = "en",
+        strict: bool = False,
+        said: str = "",
+        origins: Origins | None = None,
     ) -> Sanitized:
         """Return a text as it may leave: with generic words, or held back; see `Sending`."""
         if len(text) > MAX_TEXT:
             return TOO_LONG
         line = clean(text, MAX_TEXT) if "\n" not in text else text
         finder = await self._async_finder()
-        sending = Sending(language=language, strict=strict, said=said)
+        sending = Sending(language=language, strict=strict, said=said, origins=origins)
         return await self._hass.async_add_executor_job(self._checked, line, finder, sending)
 
     async def async_check(self, values: Iterable[str], sending: Sending) -> Sanitized:
@@ -132,6 +152,7 @@ class Sanitizer:
             parts = [*texts, whole] if sending.strict else texts
             kinds = {kind for text in parts for kind in self._kinds(text, finder, sending)}
             kinds |= {finding.kind for finding in self._at_home(whole)}
+            kinds |= set(_without_origin(texts, sending))
             return _held_back(kinds) if kinds else Sanitized(whole)
 
         return await self._hass.async_add_executor_job(check)
@@ -169,6 +190,7 @@ class Sanitizer:
     def _checked(self, text: str, finder: NameFinder, sending: Sending) -> Sanitized:
         """Find and replace; runs in a worker thread."""
         findings = list(self._findings(text, finder, sending))
+        findings += (Finding(0, len(text), kind) for kind in _without_origin([text], sending))
         if not findings:
             return Sanitized(text)
         kinds = {finding.kind for finding in findings}
@@ -189,8 +211,17 @@ class Sanitizer:
         """Yield what may not leave."""
         plain = [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
         yield from plain
-        if sending.strict and not plain:
-            yield from _disguised(text, finder, sending)
+        if not sending.strict or plain:
+            return
+        whole = partial(Finding, 0, len(text))
+        for reading, numbers in readings(text):
+            yield from (
+                whole(found.kind)
+                for found in self._find(reading, finder, sending)
+                if numbers or found.kind in OF_WORDS
+            )
+            if kind := finder.hidden(fold(reading)):
+                yield whole(kind)
 
     def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
         """Yield everything private in a text."""
@@ -232,27 +263,13 @@ class Sanitizer:
             yield from (finding for _, finding in near)
 
 
-def _disguised(text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
-    """Yield what a text hides: look-alike letters, letters apart, backwards, encoded."""
-    readable = Readable(text).text
-    whole = partial(Finding, 0, len(text))
-    for finding in finder.find(readable, sending.language, strict=True, said=sending.said):
-        yield whole(finding.kind)
-    if kind := finder.hidden(readable):
-        yield whole(kind)
-    for token in _OPAQUE.findall(text):
-        for decoded in _decoded(token):
-            if finder.hidden(fold(decoded)) or any(True for _ in find_numbers(decoded)):
-                yield whole(Kind.SECRET)
-
-
-def _decoded(token: str) -> Iterable[str]:
-    """Yield what a token may be the base64 or the hexadecimal form of."""
-    with suppress(ValueError):
-        yield bytes.fromhex(token).decode("utf-8")
-    with suppress(ValueError, binascii.Error):
-        padded = token.rstrip("=") + "=" * (-len(token.rstrip("=")) % 4)
-        yield b64decode(padded, altchars=b"-_", validate=True).decode("utf-8")
+def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[Kind]:
+    """Yield UNKNOWN where words leave of which nobody knows where they come from."""
+    if sending.strict:
+        origins = sending.origins or Origins([sending.said])
+        vocabulary = origins.for_destination(sending.destination)
+        if next(vocabulary.strangers(texts, sending.declared, asks=sending.asks), None) is not None:
+            yield Kind.UNKNOWN
 
 
 def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | None:

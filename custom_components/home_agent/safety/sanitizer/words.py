@@ -135,6 +135,10 @@ ADVICE: Final[Mapping[Kind, str]] = {
     Kind.ENTITY_ID: "name the kind of device instead of an entity id",
     Kind.COORDINATES: "name a large city or a region instead of coordinates",
     Kind.ADDRESS: "name a large city or a region, such as 'a big city in northern Germany', and no address",
+    Kind.UNKNOWN: (
+        "after text from outside was read, use only words that the person said in this conversation or that"
+        " stand in what was found, in few pieces, in their language, and addresses exactly as found"
+    ),
     Kind.SCHEDULE: "leave out when somebody is away or at home; ask without dates and persons",
 }
 """How to make a text generic."""

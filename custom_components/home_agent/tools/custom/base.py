@@ -12,7 +12,7 @@ from ...errors import PermissionDenied
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.json_schema import JsonSchema
-from ..outgoing import Outgoing
+from ..outgoing import Leaving, Outgoing, declared_by
 from .checks import Section
 from .templates import Writer, variables_of
 
@@ -44,6 +44,8 @@ class CustomTool(HomeAgentTool):
     """Whether its arguments go to a server outside the house: then they are sanitised."""
     private_words = False
     """Whether the household lets it have private words."""
+    host = ""
+    """The server that is asked, if one is."""
 
     def __init__(
         self, definition: Definition, handler: Any, settings: Mapping[str, Any], outgoing: Outgoing
@@ -52,7 +54,7 @@ class CustomTool(HomeAgentTool):
         self.name = definition.name
         self.title = definition.name
         self.description = definition.description
-        self.parameters = definition.schema
+        self.parameters: JsonSchema = definition.schema
         self._names = definition.names
         self._settings = settings
         self._hass = definition.hass
@@ -72,15 +74,38 @@ class CustomTool(HomeAgentTool):
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do the work; `variables` are the arguments as templates take them."""
 
+    @property
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Refuse entities that are not exposed and words that may not leave, then do the work."""
+    def source(self) -> str | None:
+        """Return the server outside that its results come from."""
+        return self.host if self.leaves else None
+
+    @override
+    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse entities that are not exposed, and words that may not leave."""
         for text in texts_among(args):
             if run.hass.states.get(text) is not None and not run.is_exposed(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
         if self.leaves:
-            await self._outgoing.async_check(self.name, args, run, private=self.private_words)
+            await self._outgoing.async_check(self._leaving(args), run)
+
+    @override
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Note what leaves, and do the work."""
+        if self.leaves:
+            self._outgoing.note_sent(self._leaving(args), run)
         return await self.async_handle(variables_of(self._names, args), run)
+
+    def _leaving(self, args: Mapping[str, Any]) -> Leaving:
+        """Return what goes to the server."""
+        return Leaving(
+            tool=self.name,
+            args=args,
+            source=self.host,
+            declared=declared_by(self.parameters.written),
+            only_reads=self.only_reads(args),
+            private=self.private_words,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,6 +93,7 @@ class McpTool(CustomTool):
     def configure(self, handler: McpHandler) -> None:
         """Take the server."""
         self._handler = handler
+        self.host = handler.server.url.host
         self.leaves = not handler.server.is_local
         self.private_words = handler.private_words
         self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())

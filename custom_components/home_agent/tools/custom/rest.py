@@ -110,7 +110,8 @@ class RestTool(CustomTool):
     def configure(self, handler: RestHandler) -> None:
         """Take the request."""
         self._handler = handler
-        self.leaves = not is_local_name(handler.url.host)
+        self.host = handler.url.host
+        self.leaves = not is_local_name(self.host)
         self.private_words = handler.private_words
         self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
         self.annotations = llm.ToolAnnotations(

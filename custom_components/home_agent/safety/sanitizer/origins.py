@@ -1,0 +1,261 @@
+"""Where the words of a text come from that is about to leave in a turn that has read text from outside.
+
+The person said them in this conversation, they stand in public texts that were read in it, or they are among
+the few words that say nothing by themselves. Any other word may be a secret of the household, however it is
+written: a name, a plan, a state, or any of them in an encoding.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from string import punctuation
+from typing import Final, Self
+import unicodedata
+
+from homeassistant.util import dt as dt_util
+
+from ...regex import lazy
+from ...vector.text import UNSPACED, fold
+
+NEUTRAL_FILE: Final = Path(__file__).parent / "neutral_words.txt"
+"""Words without which hardly anything can be asked, one line for a kind of words in a language."""
+
+MAX_WORDS: Final = 30
+MAX_SAME: Final = 2
+"""How often a word may be repeated that says something."""
+MAX_PASSAGES: Final = 4
+"""Into how many pieces the words that were read may fall. A page that brings an alphabet, or a word for each
+letter, cannot be used to spell with."""
+MAX_SINGLE: Final = 3
+"""Letters that stand alone."""
+MAX_SMALL: Final = 31
+"""Numbers up to this one are as good as words, but not more than a few of them."""
+MAX_NUMBERS: Final = 2
+MAX_READ: Final = 60_000
+"""Characters of what was read that are kept of one source."""
+LONGEST_WORD: Final = 24
+LONGEST_NUMBER: Final = 4
+LEAST_STEM: Final = 4
+STEM_SHARE: Final = 0.6
+LEAST_PART: Final = 4
+"""Letters of a part of a compound."""
+
+PUBLIC: Final = "public"
+"""Source of texts that anybody can read; their words may go anywhere."""
+
+ENDINGS: Final = frozenset(
+    (
+        "",
+        *("s", "es", "ed", "d", "ing", "er", "ers", "r", "st", "est", "ly", "y", "ies", "al", "ally"),
+        *("e", "en", "n", "ern", "em", "t", "te", "ten", "ter", "tes", "ung", "ungen", "in", "innen"),
+        *("a", "o", "as", "os", "i", "is", "ar", "ir", "re", "ais", "ait", "ent", "ons", "ez", "ando"),
+        *("ado", "ada", "endo", "ido", "ida", "are", "ire", "ato", "ata", "ami", "ach", "ego", "ej"),
+        *("om", "ow", "u", "ie", "ia", "et", "ene", "erne", "na", "or", "orna", "arna"),
+        *("\u0430", "\u0443", "\u0435", "\u044b", "\u0438", "\u043e\u0439", "\u043e\u0432", "\u043e\u043c"),
+        *("\u0430\u043c\u0438", "\u0430\u0445", "\u044f", "\u0435\u0439", "\u043e\u0433\u043e"),
+    )
+)
+"""What words end on when they are inflected, folded."""
+
+_ADDRESS: Final = lazy(r"\S*://\S*|www\.\S+")
+_TOKEN: Final = lazy(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_UNSPACED: Final = lazy(f"[{UNSPACED}]")
+_SIGNS: Final = frozenset(
+    ".,:;?!'\"()-/&+%\u00b0\u20ac$\u00a3\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00bf\u00a1"
+    "\u3001\u3002\uff01\uff1f\u300c\u300d"
+)
+_ASCII_SIGNS: Final = _SIGNS | frozenset(punctuation)
+_ENDS: Final = ".,;)\"'"
+MAX_SIGNS: Final = 2
+"""Signs in a row."""
+
+
+@dataclass(slots=True)
+class Origins:
+    """What was said and read in one conversation."""
+
+    said: list[str] = field(default_factory=list)
+    """The sentences of the person."""
+    read: dict[str, list[str]] = field(default_factory=dict)
+    """What was read from outside, by its source."""
+
+    def note_read(self, source: str, texts: Iterable[str]) -> None:
+        """Keep what was read from a source, the newest last."""
+        kept = self.read.setdefault(source, [])
+        kept += (text[:MAX_READ] for text in texts if text)
+        while len(kept) > 1 and sum(map(len, kept)) > MAX_READ:
+            del kept[0]
+
+    def for_destination(self, source: str) -> Vocabulary:
+        """Return the words that may go to a source: those of public texts, and its own."""
+        return Vocabulary.of(
+            self.said, [*self.read.get(PUBLIC, ()), *(self.read.get(source, ()) if source != PUBLIC else ())]
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class Vocabulary:
+    """The words that may leave, and how they stood together."""
+
+    written: str
+    """All sources as they are written."""
+    said: frozenset[str]
+    read: frozenset[str]
+    passages: tuple[str, ...]
+    """The words of each text that was read, in their order."""
+    stems: Mapping[str, tuple[str, ...]]
+
+    @classmethod
+    def of(cls, said: Sequence[str], read: Sequence[str]) -> Self:
+        """Return the vocabulary of these texts."""
+        own = frozenset(word for text in said for word in _words(text))
+        rows = [list(_words(text)) for text in read]
+        public = frozenset(word for row in rows for word in row)
+        stems: dict[str, list[str]] = {}
+        for word in own | public | neutral_words():
+            if len(word) >= LEAST_STEM:
+                stems.setdefault(word[:LEAST_STEM], []).append(word)
+        return cls(
+            written="\n".join((*said, *read)),
+            said=own,
+            read=public,
+            passages=tuple(f" {' '.join(row)} " for row in rows),
+            stems={stem: tuple(found) for stem, found in stems.items()},
+        )
+
+    def strangers(
+        self, texts: Iterable[str], known: frozenset[str] = frozenset(), *, asks: bool = False
+    ) -> Iterator[str]:
+        """Yield what of these texts has no origin; `known` are texts that the receiver has declared.
+
+        Where a person is asked (`asks`), only what a person cannot read counts.
+        """
+        found: list[str] = []
+        for text in texts:
+            if text in known:
+                continue
+            addresses = _ADDRESS.findall(text)
+            yield from (address for address in addresses if not self._was_read(address))
+            plain = _ADDRESS.sub(" ", text)
+            yield from self._odd_signs(plain, _ASCII_SIGNS if asks else _SIGNS)
+            found += _TOKEN.findall(plain)
+        yield from (word for word in found if not self._is_usual_case(word))
+        tokens = [token for word in found for token in _words(word)]
+        yield from [token for token in tokens if len(token) == 1 and token.isalpha()][MAX_SINGLE:]
+        if asks:
+            yield from (token for token in tokens if not (self._is_known(token) or _is_legible(token)))
+        else:
+            yield from self._odd_words(tokens)
+
+    def _was_read(self, address: str) -> bool:
+        """Return whether an address stands, to its last letter, in what was said or read."""
+        return address.rstrip(_ENDS) in {
+            one.rstrip(_ENDS) for one in _ADDRESS.findall(self.written.replace('"', " "))
+        }
+
+    def _odd_signs(self, text: str, usual: frozenset[str]) -> Iterator[str]:
+        """Yield signs that no question needs and nobody has written: they may be a code of their own."""
+        row = ""
+        for char in text:
+            if char.isalnum() or char.isspace():
+                row = ""
+                continue
+            if char not in usual and char not in self.written:
+                yield char
+            row = row if unicodedata.category(char).startswith("M") else row + char
+            if len(row) > MAX_SIGNS and row not in self.written:
+                yield row
+
+    def _odd_words(self, tokens: Sequence[str]) -> Iterator[str]:
+        """Yield words without an origin, and words beyond what a question needs."""
+        yield from tokens[MAX_WORDS:]
+        counted = Counter(token for token in tokens if token not in neutral_words())
+        yield from (token for token, count in counted.items() if count > MAX_SAME)
+        small = [token for token in tokens if self._is_small(token)]
+        yield from small[MAX_NUMBERS:]
+        yield from (token for token in tokens if not self._has_origin(token) and token not in small)
+        yield from self._pieces(tokens)[MAX_PASSAGES:]
+
+    def _is_usual_case(self, word: str) -> bool:
+        """Return whether a word is written as words are, or as it was said or read."""
+        return (
+            word.islower()
+            or word.isupper()
+            or word[1:].islower()
+            or word.isdigit()
+            or (word == word.swapcase() or word in self.written)
+        )
+
+    def _is_small(self, token: str) -> bool:
+        """Return whether this is a small number that was neither said nor read."""
+        return token.isdecimal() and token not in self.said | self.read and int(token[:9]) <= MAX_SMALL
+
+    def _has_origin(self, token: str) -> bool:
+        """Return whether a word is known, or a form or a compound of words that are."""
+        if self._is_known(token) or token == str(dt_util.now().year):
+            return True
+        if not token.isalpha():
+            return False
+        return any(_is_form(token, word) for word in self.stems.get(token[:LEAST_STEM], ())) or any(
+            self._is_known(token[:index]) and self._is_known(token[index:])
+            for index in range(LEAST_PART, len(token) - LEAST_PART + 1)
+        )
+
+    def _is_known(self, token: str) -> bool:
+        """Return whether exactly this word was said or read, or says nothing."""
+        return token in self.said or token in self.read or token in neutral_words()
+
+    def _pieces(self, tokens: Sequence[str]) -> list[str]:
+        """Return the pieces into which words fall that were read and not said, each as long as it goes."""
+        found: list[str] = []
+        at = 0
+        while at < len(tokens):
+            if tokens[at] in self.said or tokens[at] in neutral_words() or tokens[at] not in self.read:
+                at += 1
+                continue
+            end = at + 1
+            while end < len(tokens) and any(
+                f" {' '.join(tokens[at : end + 1])} " in passage for passage in self.passages
+            ):
+                end += 1
+            found.append(" ".join(tokens[at:end]))
+            at = end
+        return found
+
+
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of a text, folded; runs of scripts without spaces as pairs of characters."""
+    for token in _TOKEN.findall(fold(text)):
+        if _UNSPACED.match(token):
+            yield from _pairs(token)
+        else:
+            yield token
+
+
+def _pairs(run: str) -> list[str]:
+    """Return the overlapping pairs of characters of a run."""
+    return [run[index : index + 2] for index in range(max(1, len(run) - 1))]
+
+
+def _is_legible(token: str) -> bool:
+    """Return whether a person can tell what a word says: letters of a word's length, or a short number."""
+    longest = LONGEST_WORD if token.isalpha() else LONGEST_NUMBER if token.isdecimal() else 0
+    return len(token) <= longest
+
+
+def _is_form(one: str, other: str) -> bool:
+    """Return whether two words are forms of one: a common stem with usual endings."""
+    length = next(
+        (index for index, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
+    least = max(LEAST_STEM, int(STEM_SHARE * max(len(one), len(other))))
+    return any(one[cut:] in ENDINGS and other[cut:] in ENDINGS for cut in range(least, length + 1))
+
+
+@cache
+def neutral_words() -> frozenset[str]:
+    """Return the words that say nothing by themselves. Reads the disk once."""
+    return frozenset(fold(NEUTRAL_FILE.read_text(encoding="utf-8")).split())
