@@ -4,6 +4,8 @@ import asyncio
 from contextlib import aclosing
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from itertools import chain, repeat
+import json
 import socket
 
 import pytest
@@ -239,7 +241,7 @@ async def test_ends_without_done(hass: HomeAssistant, model_server: ModelServer)
 async def test_what_breaks_after_the_finish_is_forgiven(
     hass: HomeAssistant, model_server: ModelServer, fault: Reply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.inference.client.GRACE", 0.01)
+    monkeypatch.setattr("custom_components.home_agent.inference.progress.GRACE", 0.01)
     model_server.script([fault])
     deltas = await collect(client_of(hass, model_server.url).stream(ask()))
     assert spoken(deltas) == "yes"
@@ -260,6 +262,76 @@ async def test_silence_has_an_end(
     assert caught.value.kind is ErrorKind.TIMEOUT
     assert naps.taken == []
     await model_server.requests[0].gone.wait()
+
+
+WARM = {
+    "comments": b": processing\n\n",
+    "blank lines": b"\n\n",
+    "empty deltas": b'data: {"choices":[{"index":0,"delta":{"content":""}}]}\n\n',
+    "empty calls": b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0}]}}]}\n\n',
+    "usage": b'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n',
+    "other keys": b'data: {"choices":[{"index":0,"delta":{"audio":"x"}}]}\n\n',
+}
+"""What keeps a connection open and says nothing."""
+WORD = b'data: {"choices":[{"index":0,"delta":{"content":"Well"}}]}\n\n'
+
+
+@pytest.mark.parametrize("kind", WARM)
+@pytest.mark.parametrize("said", [(), (WORD,)], ids=["from the beginning", "after a word"])
+async def test_what_says_nothing_is_no_progress(
+    hass: HomeAssistant, model_server: ModelServer, kind: str, said: tuple[bytes, ...]
+) -> None:
+    """A server that only keeps the connection open ends the request like one that is silent."""
+    model_server.script([raw(pieces=chain(said, repeat(WARM[kind])), gap=0.01)])
+    client = client_of(hass, model_server.url, first_byte_timeout=0.2, idle_timeout=0.2)
+    with pytest.raises(ModelServerError) as caught:
+        await collect(client.stream(ask()))
+    assert caught.value.kind is ErrorKind.TIMEOUT
+    await model_server.requests[0].gone.wait()
+
+
+async def test_a_server_that_never_ends_after_its_finish(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is complete; comments behind it do not matter."""
+    monkeypatch.setattr("custom_components.home_agent.inference.progress.GRACE", 0.05)
+    finish = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+    model_server.script([raw(pieces=chain((WORD, finish), repeat(b": on\n\n")), gap=0.01)])
+    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
+    assert spoken(deltas) == "Well"
+
+
+async def test_arguments_that_grow_are_progress(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A long call takes longer than the limit, and comes in parts that are no call yet."""
+
+    def part(arguments: str) -> bytes:
+        call = {"index": 0, "function": {"name": "a", "arguments": arguments}}
+        data = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+        return f"data: {json.dumps(data)}\n\n".encode()
+
+    parts = [part('{"b": "'), *([part("x")] * 30), part('"}'), b"data: [DONE]\n\n"]
+    model_server.script([raw(pieces=parts, gap=0.02)])
+    client = client_of(hass, model_server.url, first_byte_timeout=0.3, idle_timeout=0.3)
+    calls = [call for delta in await collect(client.stream(ask())) for call in delta.tool_calls]
+    assert [call.arguments for call in calls] == [f'{{"b": "{"x" * 30}"}}']
+
+
+async def test_the_end_of_a_turn_ends_its_request(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A server that says a word now and then does not go on for ever."""
+    model_server.script([raw(pieces=repeat(WORD), gap=0.01)])
+    request = ask(give_up_at=hass.loop.time() + 0.2)
+    with pytest.raises(ModelServerError) as caught:
+        await collect(client_of(hass, model_server.url).stream(request))
+    assert caught.value.kind is ErrorKind.TIMEOUT
+
+
+async def test_a_document_that_trickles(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A list of models that comes byte by byte has an end too."""
+    listed = raw(pieces=chain([b'{"data": ['], repeat(b" ")), gap=0.01, content_type="application/json")
+    model_server.on(lambda request: request.path.endswith("/models"), listed)
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url, idle_timeout=0.05).list_models()
+    assert caught.value.kind is ErrorKind.TIMEOUT
 
 
 async def test_a_hang_that_ends_is_no_failure(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -1,6 +1,8 @@
 """What is heard of a turn while it is under way."""
 
 import asyncio
+from itertools import cycle, repeat
+import json
 from typing import Any
 
 import pytest
@@ -8,6 +10,7 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.agent.phrases import async_phrase
 from custom_components.home_agent.const import EVENT_STREAMING_ERROR
+from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant, ServiceCall
 
@@ -22,6 +25,7 @@ from .servers.replies import (
     hang,
     html,
     huge_text,
+    raw,
     reset,
     split_characters,
     status,
@@ -257,6 +261,35 @@ async def test_a_server_that_hangs_is_asked_once(
     assert len(model_server.chats) == 1
 
 
+@pytest.mark.parametrize(
+    "pieces", [[b": processing\n\n"], [b"\n\n"], [b'data: {"choices":[{"delta":{}}]}\n\n']]
+)
+async def test_a_server_that_only_keeps_the_connection_open(
+    hass: HomeAssistant, model_server: ModelServer, pieces: list[bytes]
+) -> None:
+    """The person hears why there is no answer, and the next sentence is answered."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    await impatient(agent)
+    model_server.script([raw(pieces=cycle(pieces), gap=0.01)])
+    result = await agent.say("Tell me a story", **VOICE)
+    assert speech(result) == await async_phrase(hass, "en", "llm_timeout")
+    await model_server.chats[0].gone.wait()
+    assert len(model_server.chats) == 1
+
+
+async def test_a_turn_has_an_end(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that says a word now and then is not listened to for ever."""
+    monkeypatch.setattr("custom_components.home_agent.agent.llm.TURN_LIMIT_SECONDS", 0.3)
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    word = b'data: {"choices":[{"index":0,"delta":{"content":"well "}}]}\n\n'
+    model_server.script([raw(pieces=repeat(word), gap=0.02)])
+    result = await agent.say("Tell me a story", **VOICE)
+    assert speech(result).endswith(await async_phrase(hass, "en", "llm_timeout"))
+    await model_server.chats[0].gone.wait()
+
+
 async def test_the_last_words_are_heard_too(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Sentences of our own reach who listens to the stream, not only the result."""
     agent = await async_agent(hass, model_server)
@@ -428,3 +461,21 @@ async def test_a_server_that_is_not_there(
     listener, result = await hear(agent, "Hallo", language="de", **VOICE)
     assert speech(result) == listener.text == await async_phrase(hass, "de", "llm_unavailable")
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\udc00"])
+async def test_half_a_character_in_a_call(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], half: str
+) -> None:
+    """In its name, its id or its arguments: the turn ends, and all conversations are still written."""
+    agent = await async_agent(hass, model_server)
+    call = (
+        f'{{"index":0,"id":"id{half}","function":{{"name":"ha_query{half}",'
+        f'"arguments":"{{\\"name\\": \\"x{half}\\"}}"}}}}'
+    )
+    choice = f'{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}'
+    event = f'data: {{"choices":[{choice}]}}\n\n'
+    model_server.script([raw(event.encode()), text("That did not work.")])
+    assert speech(await agent.say("What is it?")) == "That did not work."
+    await hass.data[DATA_SHARED].history.async_flush()
+    assert "That did not work." in json.dumps(hass_storage["home_agent.history"]["data"])

@@ -351,5 +351,8 @@ EVENT_ERROR: Final = f"{DOMAIN}.error"
 # Limits of one turn
 MAX_ROUNDS: Final = 10
 TURN_SECONDS: Final = 180
+"""After it the model is asked for its last words, without tools."""
+TURN_LIMIT_SECONDS: Final = 600
+"""After it no more of an answer is awaited."""
 HEARTBEAT_SECONDS: Final = 3.0
 MAX_RESULT_CHARS: Final = 8000

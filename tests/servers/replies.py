@@ -1,7 +1,7 @@
 """What a scripted model server answers: replies as data, and how each protocol writes them."""
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from dataclasses import dataclass, field
 from enum import Enum, auto
@@ -57,7 +57,7 @@ class Reply:
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
     content_type: str = "application/json"
-    pieces: Sequence[bytes] | None = None
+    pieces: Iterable[bytes] | None = None
     piece_size: int | None = None
     delay: float = 0
     gap: float = 0
@@ -136,10 +136,15 @@ def empty() -> Reply:
 
 
 def raw(
-    body: bytes = b"", *, pieces: Sequence[bytes] | None = None, content_type: str = "text/event-stream"
+    body: bytes = b"",
+    *,
+    pieces: Iterable[bytes] | None = None,
+    content_type: str = "text/event-stream",
+    gap: float = 0,
 ) -> Reply:
-    """Send these bytes as the body; `pieces` go out as one HTTP chunk each."""
-    return Reply(body=body, pieces=pieces if pieces is not None else [body], content_type=content_type)
+    """Send these bytes as the body; `pieces` go out as one HTTP chunk each, `gap` seconds apart."""
+    pieces = pieces if pieces is not None else [body]
+    return Reply(body=body, pieces=pieces, content_type=content_type, gap=gap)
 
 
 def reset(after: int = -1, content: str = "", **options: Any) -> Reply:

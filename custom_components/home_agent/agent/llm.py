@@ -16,6 +16,7 @@ from ..const import (
     EVENT_STREAMING_ERROR,
     LOGGER,
     MAX_ROUNDS,
+    TURN_LIMIT_SECONDS,
     TURN_SECONDS,
 )
 from ..inference.errors import ErrorKind, ModelServerError
@@ -43,6 +44,7 @@ class LLMMixin(StreamingMixin):
         Raises LLMError if the model cannot be asked and TurnInterrupted if the agent is unloaded meanwhile.
         """
         deadline = monotonic() + TURN_SECONDS
+        turn.give_up_at = self.hass.loop.time() + TURN_LIMIT_SECONDS
         async with self.data.turns.interruptible():
             for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
                 turn.calls.round = turn.figures.rounds
@@ -194,6 +196,7 @@ class LLMMixin(StreamingMixin):
             reasoning_effort=settings.get(CONF_REASONING_EFFORT),
             response_schema=turn.response_schema,
             conversation_id=turn.chat_log.conversation_id,
+            give_up_at=turn.give_up_at,
         )
 
     def _report_broken_stream(self, err: ModelServerError, *, asking_again: bool) -> None:

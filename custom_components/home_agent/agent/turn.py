@@ -98,6 +98,8 @@ class Turn:
     pictures: list[str] = field(default_factory=list)
     """Pictures beside the newest user message, as data URLs; they are never stored."""
     response_schema: dict[str, Any] | None = None
+    give_up_at: float | None = None
+    """When no more of an answer is awaited, by the clock of the event loop."""
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""
     said: bool = False

@@ -9,10 +9,12 @@ from typing import Any, Final
 import orjson
 
 from ..regex import lazy
+from .characters import mended
 from .models import ToolCall
 
 MAX_CALLS: Final = 64
 ARGUMENTS_CHARS: Final = 256 * 1024
+ID_CHARS: Final = 128
 
 # Mistral's templates insist on nine letters and digits; everybody else takes them too.
 _ID_CHARS: Final = 9
@@ -31,14 +33,18 @@ class _Call:
     emitted: bool = False
     extra: Any = None
 
-    def add(self, fragment: str) -> None:
-        """Append a piece of the arguments; past the limit they stay broken on purpose."""
+    def add(self, fragment: str) -> int:
+        """Append a piece of the arguments and return how much was added.
+
+        Past the limit they stay broken on purpose.
+        """
         if not fragment or self.size > ARGUMENTS_CHARS:
-            return
+            return 0
         if self.size == len(fragment) and self.parts[0] == fragment and self.complete:
-            return  # sent whole, and once more
+            return 0  # sent whole, and once more
         self.parts.append(fragment)
         self.size += len(fragment)
+        return len(fragment)
 
     @property
     def arguments(self) -> str:
@@ -63,6 +69,8 @@ class CallAssembler:
         self._by_index: dict[int, _Call] = {}
         self._ids: set[str] = set()
         self.seen = 0
+        self.size = 0
+        """Characters of names and arguments that have come."""
         self.extras: dict[str, Any] = {}
 
     def add(self, entry: Mapping[str, Any]) -> list[ToolCall]:
@@ -80,12 +88,13 @@ class CallAssembler:
             done = self._whole()
             call = _Call(call_id, name)
             self._calls.append(call)
+            self.size += len(name)
             if index is not None:
                 self._by_index[index] = call
         call.id = call.id or call_id
         call.name = call.name or name
         call.extra = call.extra or entry.get("extra_content")
-        call.add(fragment)
+        self.size += call.add(fragment)
         return done
 
     def flush(self) -> list[ToolCall]:
@@ -122,13 +131,13 @@ class CallAssembler:
         """Return a call under an id that no other has."""
         call.emitted = True
         self.seen += 1
-        call_id = call.id
-        while _COUNTED.fullmatch(call_id) or call_id in self._ids:
+        call_id = mended(call.id)
+        while len(call_id) > ID_CHARS or _COUNTED.fullmatch(call_id) or call_id in self._ids:
             call_id = new_call_id()
         self._ids.add(call_id)
         if call.extra:
             self.extras[call_id] = call.extra
-        return ToolCall(call_id, call.name, call.arguments)
+        return ToolCall(call_id, mended(call.name), mended(call.arguments))
 
 
 def new_call_id() -> str:

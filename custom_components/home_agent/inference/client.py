@@ -19,6 +19,7 @@ from .dialects.base import Answer, Call, Wire, malformed
 from .dialects.ollama import OllamaWire
 from .errors import ErrorKind, ModelServerError, shorten
 from .models import ChatRequest, Completion, Delta, Dialect, Endpoint
+from .progress import Progress
 from .sse import DONE, JSONReader
 from .transport import Transport
 
@@ -27,9 +28,6 @@ _LOGGER: Final = logging.getLogger(__name__)
 ATTEMPTS: Final = 2
 PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 10.0
-GRACE: Final = 3.0
-"""Seconds a server may keep silent after it has named the reason to finish."""
-
 MAX_MODELS: Final = 2000
 _KEPT_EXTRAS: Final = 256
 
@@ -178,7 +176,8 @@ class ModelClient:
                 if response.status < HTTPStatus.MULTIPLE_CHOICES:
                     if lasting:
                         facts.steps.update(steps)
-                    async with aclosing(self._read(response, wire.answer(self.transport.secrets))) as deltas:
+                    answer = wire.answer(self.transport.secrets)
+                    async with aclosing(self._read(response, answer, request.give_up_at)) as deltas:
                         async for delta in deltas:
                             yield delta
                     return
@@ -191,14 +190,17 @@ class ModelClient:
             steps[refused] = steps.get(refused, 0) + 1
             _LOGGER.debug("The model refuses %s; sent again without", refused)
 
-    async def _read(self, response: aiohttp.ClientResponse, answer: Answer) -> AsyncGenerator[Delta]:
+    async def _read(
+        self, response: aiohttp.ClientResponse, answer: Answer, give_up_at: float | None
+    ) -> AsyncGenerator[Delta]:
         """Yield the deltas of one answer."""
         reader = JSONReader()
-        limit = self.transport.first_byte_timeout
+        transport = self.transport
+        progress = Progress(answer, transport.first_byte_timeout, transport.idle_timeout, give_up_at)
         begun = ended = False
         while not ended and not answer.full:
             try:
-                chunk = await self.transport.chunk(response, limit)
+                chunk = await transport.chunk(response, progress.left())
             except ModelServerError:
                 if answer.finish_reason is None:
                     raise
@@ -214,7 +216,6 @@ class ModelClient:
                     yield delta
             if reader.failure is not None and answer.finish_reason is None:
                 raise malformed(shorten(reader.failure, self.transport.secrets))
-            limit = self.transport.idle_timeout if answer.finish_reason is None else GRACE
         last = answer.close()
         self._keep_extras(answer.calls.extras)
         if last is not None:
@@ -228,7 +229,7 @@ class ModelClient:
             found = found[0] if found else {}
         try:
             return answer.read(found)
-        except (AttributeError, KeyError, TypeError, ValueError) as err:
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as err:
             raise malformed("the server's answer has an unknown shape") from err
 
     async def _detect(self) -> Dialect:

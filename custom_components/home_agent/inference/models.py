@@ -44,6 +44,8 @@ class ChatRequest:
     response_schema: dict[str, Any] | None = None
     tool_choice: str | None = None
     conversation_id: str | None = None
+    give_up_at: float | None = None
+    """When no more of an answer is awaited, by the clock of the event loop."""
 
 
 @dataclass(frozen=True, slots=True)

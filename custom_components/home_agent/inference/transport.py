@@ -22,6 +22,8 @@ from .sse import parse
 
 ERROR_BYTES: Final = 16 * 1024
 DOCUMENT_BYTES: Final = 64 * 1024 * 1024
+DOCUMENT_IDLES: Final = 5
+"""How many times the limit of one pause a whole document may take."""
 _PARSED_ASIDE: Final = 256 * 1024
 _OURS: Final = ("content-length", "content-type", "transfer-encoding", "host", "accept-encoding")
 
@@ -138,10 +140,14 @@ class Transport:
         return error, answer
 
     async def _read(self, response: aiohttp.ClientResponse, limit: int, *, cut: bool = False) -> bytes:
-        """Return a body of bounded size; the rest is an error, or is cut off."""
+        """Return a body of bounded size, in bounded time; the rest is an error, or is cut off."""
         body = bytearray()
-        while chunk := await self.chunk(response, self.idle_timeout):
+        now = asyncio.get_running_loop().time
+        until = now() + DOCUMENT_IDLES * self.idle_timeout
+        while chunk := await self.chunk(response, max(0.0, min(self.idle_timeout, until - now()))):
             body += chunk
+            if now() > until:
+                raise failure(TimeoutError(), self.secrets)
             if len(body) > limit:
                 if cut:
                     break

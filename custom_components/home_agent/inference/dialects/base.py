@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Final
 from yarl import URL
 
 from ..calls import CallAssembler
+from ..characters import Characters
 from ..errors import ErrorKind, ModelServerError
 from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall, Usage
 
 TEXT_CHARS: Final = 1_000_000
+MAX_TOKENS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Answer(ABC):
             return None
         return Delta(tool_calls=calls, finish_reason=reason, usage=self.usage)
 
+    @property
+    def size(self) -> int:
+        """Return how many characters of words, thoughts and calls have come."""
+        return TEXT_CHARS - self._left + self.calls.size
+
     def _delta(self, content: str, thinking: str, calls: list[ToolCall]) -> Delta | None:
         """Return a delta within the limit of the whole answer, None if it would be empty."""
         content, thinking = self._content.mend(content), self._thinking.mend(thinking)
@@ -62,27 +69,6 @@ class Answer(ABC):
         if not (content or thinking or calls):
             return None
         return Delta(content=content, thinking=thinking, tool_calls=calls)
-
-
-class Characters:
-    """Joins characters that a server cut in two halves of a surrogate pair."""
-
-    def __init__(self) -> None:
-        """Start without a half."""
-        self._half = ""
-
-    def mend(self, text: str) -> str:
-        """Return text that can be encoded."""
-        if text.isascii() and not self._half:
-            return text
-        text, self._half = self._half + text, ""
-        try:
-            text.encode()
-        except UnicodeEncodeError:
-            if "\ud800" <= text[-1] <= "\udbff":
-                text, self._half = text[:-1], text[-1]
-            return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-        return text
 
 
 class Wire(ABC):
@@ -120,6 +106,13 @@ class Wire(ABC):
         listed = data if isinstance(data, list) else data.get("data") or data.get("models") or []
         named = ((item, item.get("id") or item.get("name")) for item in listed if isinstance(item, dict))
         return [{**item, "id": name} for item, name in named if isinstance(name, str)]
+
+
+def tokens(value: Any) -> int:
+    """Return a count of tokens; 0 for what is no number, and never more than a server can have counted."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
+        return 0
+    return int(min(value, MAX_TOKENS))
 
 
 def malformed(detail: str) -> ModelServerError:

@@ -11,7 +11,7 @@ from ...regex import lazy
 from ..errors import in_stream
 from ..models import ChatRequest, Delta, Dialect, Endpoint, Usage
 from . import address
-from .base import Answer, Call, Wire
+from .base import Answer, Call, Wire, tokens
 
 _OPTIONS: Final = {
     "num_ctx": "num_ctx",
@@ -94,8 +94,7 @@ class OllamaAnswer(Answer):
             calls += self.calls.flush()
         if data.get("done"):
             self.finish_reason = data.get("done_reason") or "stop"
-            prompt, completion = data.get("prompt_eval_count"), data.get("eval_count")
-            self.usage = Usage(int(prompt or 0), int(completion or 0))
+            self.usage = Usage(tokens(data.get("prompt_eval_count")), tokens(data.get("eval_count")))
         return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
 
 

@@ -5,7 +5,7 @@ from typing import Any, override
 
 from ..errors import ErrorKind, ModelServerError, in_stream
 from ..models import Delta, ToolCall, Usage
-from .base import Answer
+from .base import Answer, tokens
 
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
 _UNKNOWN_REASONS = ("", "null", "none")
@@ -54,14 +54,14 @@ class OpenAIAnswer(Answer):
         timings = data.get("timings") or {}
         if not usage:
             if timings and self.usage:
-                self.usage = Usage(self.usage.prompt, self.usage.completion, int(timings.get("cache_n") or 0))
+                self.usage = Usage(self.usage.prompt, self.usage.completion, tokens(timings.get("cache_n")))
             return
         details = usage.get("prompt_tokens_details") or {}
         cached = (
             details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or timings.get("cache_n")
         )
         self.usage = Usage(
-            int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0), int(cached or 0)
+            tokens(usage.get("prompt_tokens")), tokens(usage.get("completion_tokens")), tokens(cached)
         )
 
 
