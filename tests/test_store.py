@@ -2,14 +2,18 @@
 
 from collections.abc import Callable
 import errno
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 from freezegun.api import FrozenDateTimeFactory
+from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
 from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
+from custom_components.home_agent.history import STORE_KEY
+from custom_components.home_agent.store import KeptStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 
@@ -24,6 +28,7 @@ from .conversations import (
     path_of,
     turn,
 )
+from .examples import many
 
 
 @pytest.fixture
@@ -158,3 +163,62 @@ async def test_a_failed_write_is_reported_and_tried_again(
     await hass.async_block_till_done(wait_background_tasks=True)
     assert "question 2" in path_of(hass).read_text()
     assert issues(hass) == []
+
+
+BAD = {
+    "half a character": "\ud83d",
+    "a key that is half a character": {"\udc00": 1},
+    "a number of a thousand digits": 10**1000,
+    "a type of its own": {"sets": {1}, "bytes": b"x", "object": object()},
+    "depth": json.loads("[" * 500 + "]" * 500),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+async def test_one_bad_record_does_not_end_a_store(
+    hass: HomeAssistant, caplog: pytest.LogCaptureFixture, case: str
+) -> None:
+    """Everything else is written, now and later, and the log says so once."""
+    kept: dict[str, Any] = {"good": [1, "two"], "bad": BAD[case]}
+    store = KeptStore(hass, STORE_KEY, lambda: dict(kept))
+    for number in range(3):
+        kept["number"] = number
+        store.schedule()
+        await store.async_flush()
+        assert (await KeptStore(hass, STORE_KEY, dict).async_read())["number"] == number
+    read = await KeptStore(hass, STORE_KEY, dict).async_read()
+    assert read["good"] == [1, "two"]
+    assert caplog.text.count("JSON") == 1
+    assert "Traceback" not in caplog.text
+    assert issues(hass) == []
+
+
+@settings(deadline=None, max_examples=many(40), suppress_health_check=list(HealthCheck))
+@given(name=st.text(), call_id=st.text(), said=st.text(min_size=1), half=st.sampled_from("\ud83d\udc00x"))
+async def test_whatever_is_said_can_be_written(
+    hass: HomeAssistant, name: str, call_id: str, said: str, half: str
+) -> None:
+    """Text with half characters anywhere in a turn: the turns before and after it survive."""
+    history = await loaded(hass)
+    history.clear()
+    add(history, turn(1))
+    function = {"name": name + half, "arguments": json.dumps({half: half + said})}
+    add(
+        history,
+        [
+            {"role": "user", "content": said + half},
+            {
+                "role": "assistant",
+                "content": half,
+                "tool_calls": [{"id": call_id + half, "type": "function", "function": function}],
+            },
+            {"role": "tool", "tool_call_id": call_id + half, "content": half + said},
+            {"role": "assistant", "content": half + said},
+        ],
+        history_id=f"talk {half}",
+    )
+    add(history, turn(2))
+    await history.async_flush()
+    again = await loaded(hass)
+    assert len(again.turns("entry", "talk")) == 2
+    assert sum(info.message_count for info in again.conversations("entry")) == 8

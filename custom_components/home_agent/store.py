@@ -16,6 +16,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.storage import Store
 from homeassistant.util import dt as dt_util
 from homeassistant.util.file import WriteError
+from homeassistant.util.json import SerializationError
 
 from .const import LOGGER
 from .issues import report, withdraw
@@ -24,8 +25,13 @@ SAVE_DELAY = 10
 """Seconds from a change to its write, so that a conversation is one write and not ten."""
 RETRY_SECONDS = 60
 MAX_RETRY_SECONDS = 3600
-UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError)
+UNREADABLE: Final = (LookupError, TypeError, ValueError, AttributeError, OverflowError)
 """What reading content of another shape raises."""
+
+YEARS: Final = range(1970, 9000)
+"""Years of stored times: with others neither a local time nor a later one can be calculated."""
+MAX_DEPTH: Final = 100
+LARGEST: Final = 2**63 - 1
 
 ASIDE: Final = ".corrupt-"
 """Stands in the names of files that were set aside, here and in the vector index."""
@@ -66,6 +72,8 @@ class KeptStore(Store[Content]):
         self._on_written = on_written
         self._retry_seconds = RETRY_SECONDS
         self._changed = False
+        self._mends = False
+        """Whether something that JSON cannot hold was met: then every write looks for it."""
 
     async def async_read(self) -> Content:
         """Return the stored content, empty where there is none that can be read.
@@ -143,12 +151,30 @@ class KeptStore(Store[Content]):
         return self._migrate(old_major_version, old_minor_version, old_data)
 
     @override
+    def _write_data(self, data: dict[str, Any]) -> None:
+        """Write; a value that JSON cannot hold is mended, and everything else is stored with it."""
+        if "data_func" in data:
+            data["data"] = data.pop("data_func")()
+        if self._mends:
+            data["data"] = writable(data["data"])
+        try:
+            super()._write_data(data)
+        except SerializationError:
+            if self._mends:
+                raise
+            self._mends = True
+            LOGGER.warning(
+                "The store %s holds a value that JSON cannot; it is stored in another form", self.key
+            )
+            self._write_data(data)
+
+    @override
     async def _async_write_data(self, data: dict[str, Any]) -> None:
         """Write, and where the disk refuses say so and try again later."""
         self._changed = False
         try:
             await super()._async_write_data(data)
-        except (WriteError, OSError) as err:
+        except (WriteError, OSError, SerializationError, RecursionError, *UNREADABLE) as err:
             self._note_failure(err)
             return
         self._retry_seconds = RETRY_SECONDS
@@ -292,7 +318,24 @@ def read_moment(text: object) -> datetime:
     if not isinstance(text, str):
         raise TypeError("not a time")
     moment = datetime.fromisoformat(text)
+    if moment.year not in YEARS:
+        raise ValueError("no time that can be calculated with")
     return dt_util.as_utc(moment)
+
+
+def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """Return a value as JSON can hold it: half characters and what is of another type become text."""
+    if isinstance(value, str):
+        return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    if isinstance(value, Mapping) and depth:
+        return {writable(str(key)): writable(item, depth - 1) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)) and depth:
+        return [writable(item, depth - 1) for item in value]
+    if isinstance(value, int) and abs(value) > LARGEST:
+        return float(LARGEST)
+    if value is None or isinstance(value, (bool, int, float)):
+        return value
+    return writable(str(value)) if depth else None
 
 
 def _reason(err: Exception) -> str:

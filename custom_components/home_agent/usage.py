@@ -7,7 +7,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from .const import DOMAIN
-from .store import EntryStore
+from .store import LARGEST, EntryStore
 from .tools.quality import Fit
 
 STORE_KEY: Final = f"{DOMAIN}.usage"
@@ -62,9 +62,18 @@ class Usage:
     def restore(self, stored: Mapping[str, Mapping[str, Any]]) -> None:
         """Take what is stored. Raises AttributeError, TypeError or ValueError for what is none."""
         self._days = {
-            date.fromisoformat(day): {name: int(counted.get(name, 0)) for name in COUNTERS}
+            date.fromisoformat(day): {name: _count(counted.get(name, 0)) for name in COUNTERS}
             for day, counted in stored.items()
         }
+
+
+def _count(value: Any) -> int:
+    """Return a stored count. Raises TypeError or ValueError for what is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError("not a count")
+    if not 0 <= value <= LARGEST:
+        raise ValueError("not a count")
+    return int(value)
 
 
 class UsageStore(EntryStore[Usage]):

@@ -12,7 +12,6 @@ from ..base import HomeAgentTool
 from ..results import plain_json
 
 MAX_TOOL_NAME: Final = 128
-MAX_ID: Final = 128
 MAX_KEY: Final = 100
 MAX_VALUES: Final = 1_000
 """Values in one call, with those of nested objects and lists."""
@@ -59,7 +58,7 @@ def bounded(call: llm.ToolInput) -> llm.ToolInput:
         args = plain_json(args) if _Size().fits(args) else {UNPARSED: TOO_LARGE}
     elif len(str(args[UNPARSED])) > MAX_CHARS:
         args = {UNPARSED: TOO_LARGE}
-    name, call_id = (plain_json(text[:MAX_ID]) for text in (call.tool_name, call.id))
+    name, call_id = (plain_json(text[:MAX_TOOL_NAME]) for text in (call.tool_name, call.id))
     return replace(call, tool_name=name, id=call_id, tool_args=args)
 
 
