@@ -9,7 +9,7 @@ from typing import Any, Self
 from homeassistant.util import dt as dt_util
 
 from .context.tokens import estimate_tokens
-from .store import read_moment
+from .store import read_moment, read_text_or_none
 from .vector.text import fold
 
 MAX_MESSAGES = 500
@@ -212,7 +212,7 @@ def parse_conversation(content: Any) -> Conversation:
     """
     conversation = Conversation()
     for stored in content["turns"]:
-        person = stored.get("person")
+        person = read_text_or_none(stored.get("person"))
         turn = make_turn(
             stored["messages"],
             at=read_moment(stored["at"]),

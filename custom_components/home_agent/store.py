@@ -323,6 +323,13 @@ def read_moment(text: object) -> datetime:
     return dt_util.as_utc(moment)
 
 
+def read_text_or_none(value: object) -> str | None:
+    """Return a stored id or text that may be missing. Raises TypeError for anything else."""
+    if value is None or (isinstance(value, str) and value):
+        return value
+    raise TypeError("not a text")
+
+
 def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
     """Return a value as JSON can hold it: half characters and what is of another type become text."""
     if isinstance(value, str):

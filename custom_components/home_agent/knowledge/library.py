@@ -15,7 +15,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import DOMAIN
-from ..store import Content, KeptStore
+from ..store import UNREADABLE, Content, KeptStore
 from .documents import KnowledgeDocument, Source
 from .files import MAX_PASSAGES, FolderContent, FolderRefused, TextFile, find_folder, read_folder
 from .filling import SyncReport
@@ -57,7 +57,7 @@ class Library:
         stored = await self._store.async_read()
         try:
             self._collections = _read(stored)
-        except (AttributeError, KeyError, TypeError) as err:
+        except UNREADABLE as err:
             await self._store.async_set_aside(err)
         for collection in self._collections:
             self._semantic.owners[collection] = partial(self._async_sync, collection)

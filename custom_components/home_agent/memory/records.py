@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from ..store import read_moment
+from ..store import read_moment, read_text_or_none
 
 
 class MemoryType(StrEnum):
@@ -103,7 +103,7 @@ def from_dict(stored: Mapping[str, Any]) -> Memory:
         content=_text(stored["content"]),
         type=MemoryType(stored["type"]),
         importance=min(max(float(stored["importance"]), 0.0), 1.0),
-        person=_text_or_none(stored.get("person")),
+        person=read_text_or_none(stored.get("person")),
         origin=Origin(stored["origin"]),
         private=bool(stored.get("private", False)),
         created_at=read_moment(stored["created_at"]),
@@ -118,8 +118,8 @@ def _provenance(stored: Mapping[str, Any]) -> Provenance:
     """Return where a memory comes from."""
     return Provenance(
         at=read_moment(stored["at"]),
-        person=_text_or_none(stored.get("person")),
-        conversation_id=_text_or_none(stored.get("conversation_id")),
+        person=read_text_or_none(stored.get("person")),
+        conversation_id=read_text_or_none(stored.get("conversation_id")),
         said=str(stored.get("said", "")),
     )
 
@@ -129,8 +129,3 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError("not a text")
     return value
-
-
-def _text_or_none(value: object) -> str | None:
-    """Return text, or nothing."""
-    return None if value is None else _text(value)

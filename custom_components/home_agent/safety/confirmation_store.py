@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
-from ..store import KeptStore, StoredFile, read_moment
+from ..store import UNREADABLE, KeptStore, StoredFile, read_moment, read_text_or_none
 
 STORE_KEY = f"{DOMAIN}.confirmations"
 RECENT = timedelta(minutes=10)
@@ -94,9 +94,9 @@ def _read(item: object) -> Lost | None:
         return Lost(
             action_id=str(item["action_id"]),
             conversation_id=str(item["conversation_id"]),
-            user_id=item["user_id"],
-            device_id=item["device_id"],
+            user_id=read_text_or_none(item["user_id"]),
+            device_id=read_text_or_none(item["device_id"]),
             expires_at=read_moment(item["expires_at"]),
         )
-    except KeyError, TypeError, ValueError:
+    except UNREADABLE:
         return None

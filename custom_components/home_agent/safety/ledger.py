@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
-from ..store import read_moment
+from ..store import read_moment, read_text_or_none
 from .redaction import is_secret, redacted
 
 MAX_DEEDS: Final = 100
@@ -101,7 +101,7 @@ class Deed:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
-            **{name: getattr(self, name) for name in _TEXTS},
+            **{name: getattr(self, name) for name in (*_TEXTS, *_TEXTS_OR_NONE, *_FLAGS)},
             "at": self.at.isoformat(),
             "entity_ids": list(self.entity_ids),
             "data": self.data,
@@ -115,8 +115,12 @@ class Deed:
 
         Raises LookupError, TypeError, ValueError or AttributeError for anything else.
         """
+        texts = {name: str(stored[name]) for name in _TEXTS}
+        missing = {name: read_text_or_none(stored[name]) for name in _TEXTS_OR_NONE}
+        flags = {name: bool(stored[name]) for name in _FLAGS}
+        rest: dict[str, Any] = {**texts, **missing, **flags}
         return cls(
-            **{name: stored[name] for name in _TEXTS},
+            **rest,
             at=read_moment(stored["at"]),
             entity_ids=tuple(map(str, stored["entity_ids"])),
             data=dict(stored["data"]),
@@ -125,19 +129,9 @@ class Deed:
         )
 
 
-_TEXTS: Final = (
-    "turn_id",
-    "conversation_id",
-    "user_id",
-    "device_id",
-    "context_id",
-    "domain",
-    "service",
-    "success",
-    "error",
-    "undoes",
-    "undone",
-)
+_TEXTS: Final = ("turn_id", "conversation_id", "context_id", "domain", "service")
+_TEXTS_OR_NONE: Final = ("user_id", "device_id", "error")
+_FLAGS: Final = ("success", "undoes", "undone")
 
 
 class Ledger:

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..store import read_moment
+from ..store import read_moment, read_text_or_none
 
 WORKDAYS: Final = 5
 
@@ -67,7 +67,7 @@ class Timer:
             name=str(stored["name"]),
             repeat=Repeat(stored["repeat"]) if stored["repeat"] else None,
             language=str(stored["language"]),
-            user_id=stored["user_id"],
-            device_id=stored["device_id"],
+            user_id=read_text_or_none(stored["user_id"]),
+            device_id=read_text_or_none(stored["device_id"]),
             outside=bool(stored.get("outside", False)),
         )
