@@ -171,7 +171,16 @@ def test_setup_has_a_config_schema() -> None:
 def test_nothing_is_mistaken_for_a_part_of_core() -> None:
     """The folder `config` is meant: core looks there for a validator of YAML and finds none."""
     names = {path.stem for path in INTEGRATION.iterdir()} & (CORE_PARTS | {p.value for p in Platform})
-    assert names <= {"config", "conversation", "ai_task", "button", "sensor", "llm"}
+    assert names <= {
+        "config",
+        "conversation",
+        "ai_task",
+        "binary_sensor",
+        "button",
+        "logbook",
+        "sensor",
+        "llm",
+    }
     assert not (INTEGRATION / "llm").is_dir()
 
 

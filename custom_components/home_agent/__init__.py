@@ -64,7 +64,13 @@ from .usage import UsageStore
 
 CONFIG_SCHEMA = CUSTOM_TOOLS_SCHEMA
 
-PLATFORMS = (Platform.AI_TASK, Platform.BUTTON, Platform.CONVERSATION, Platform.SENSOR)
+PLATFORMS = (
+    Platform.AI_TASK,
+    Platform.BINARY_SENSOR,
+    Platform.BUTTON,
+    Platform.CONVERSATION,
+    Platform.SENSOR,
+)
 
 CALM_SECONDS = 20
 """How long registries have to be quiet before the prompt is read ahead again."""

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from .const import EVENT_HISTORY_SAVED
@@ -17,10 +17,14 @@ class EventEmitter:
         self._enabled = enabled
 
     @callback
-    def fire(self, event: str, **data: Any) -> None:
-        """Fire an event with a timestamp."""
+    def fire(self, event: str, context: Context | None = None, /, **data: Any) -> None:
+        """Fire an event with a timestamp.
+
+        By the context of a request the logbook knows which request the states that it changed go back to.
+        """
         if self._enabled:
-            self._hass.bus.async_fire(event, {**data, "timestamp": dt_util.utcnow().isoformat()})
+            content = {**data, "timestamp": dt_util.utcnow().isoformat()}
+            self._hass.bus.async_fire(event, content, context=context)
 
     @callback
     def fire_history_saved(self, data: dict[str, Any]) -> None:

@@ -1,5 +1,6 @@
 """What the entries share, and the parts that each is made of; building.py puts them together."""
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -151,6 +152,10 @@ class HomeAgentData:
     """What the last turn cost."""
     quality: Quality = field(default_factory=Quality)
     """How well the calls fitted since the entry was set up."""
+    totals: Counter[str] = field(default_factory=Counter)
+    """What all turns cost since the entry was set up; the sensors know what came before."""
+    server_reachable: bool | None = None
+    """Whether the model server answers; None until it was asked."""
     entry_id: str = ""
     own_tools: Sequence[HomeAgentTool] = ()
     """The tools that are not the household's own."""
@@ -177,11 +182,19 @@ class HomeAgentData:
         figures.total_ms = figures.elapsed_ms
         self.figures = figures
         self.quality.add(str(model), verdicts)
+        counts = figures.counts(verdicts, failed=failed)
+        self.totals += counts
         if self.settings[CONF_PANEL]:
-            today = dt_util.now().date()
-            self.shared.usage.of(self.entry_id).note(today, figures.counts(verdicts, failed=failed))
+            self.shared.usage.of(self.entry_id).note(dt_util.now().date(), counts)
         # The answer need not wait for the sensors.
         hass.loop.call_soon(async_dispatcher_send, hass, turn_signal(self.entry_id))
+
+    @callback
+    def note_server(self, hass: HomeAssistant, *, reachable: bool) -> None:
+        """Remember whether the model server answers, and tell its sensor of a change."""
+        if self.server_reachable is not reachable:
+            self.server_reachable = reachable
+            async_dispatcher_send(hass, server_signal(self.entry_id))
 
     async def async_sync(self) -> Report:
         """Read the house and its knowledge anew and bring the index in step; return what that did."""
@@ -198,6 +211,16 @@ class HomeAgentData:
 def turn_signal(entry_id: str) -> str:
     """Return the signal that a turn of this entry has ended."""
     return f"{DOMAIN}_turn_{entry_id}"
+
+
+def memory_signal(entry_id: str) -> str:
+    """Return the signal that the memories of this entry have changed."""
+    return f"{DOMAIN}_memory_{entry_id}"
+
+
+def server_signal(entry_id: str) -> str:
+    """Return the signal that the model server of this entry was lost or found."""
+    return f"{DOMAIN}_server_{entry_id}"
 
 
 def index_signal(entry_id: str) -> str:

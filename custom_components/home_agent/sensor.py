@@ -1,11 +1,13 @@
-"""Platform: what the last turn cost, how well the model calls its tools, how the index is."""
+"""Platform: what the last turn and all turns cost, how many memories there are, how the index is."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from typing import override
 
 from homeassistant.components.sensor import (
+    RestoreSensor,
     SensorDeviceClass,
     SensorEntity,
     SensorEntityDescription,
@@ -14,15 +16,15 @@ from homeassistant.components.sensor import (
 from homeassistant.const import PERCENTAGE, EntityCategory, Platform, UnitOfTime
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
-from homeassistant.helpers.dispatcher import async_dispatcher_connect
+from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.helpers.typing import StateType
 
 from .agent.turn import Figures
-from .const import DOMAIN
+from .const import CONF_MEMORY, DOMAIN
 from .entity import HomeAgentBaseEntity
 from .knowledge.indexer import IndexState
-from .runtime import HomeAgentConfigEntry, HomeAgentData, index_signal, turn_signal
+from .runtime import HomeAgentConfigEntry, HomeAgentData, index_signal, memory_signal, turn_signal
 from .tools.quality import Fit
 
 PARALLEL_UPDATES = 0
@@ -50,15 +52,29 @@ def _seconds(milliseconds: float | None) -> float | None:
     return None if milliseconds is None else round(milliseconds / 1000, 3)
 
 
-def _calls(fit: Fit) -> FigureDescription:
-    """Return the counter of calls that went so."""
-    return FigureDescription(
-        key=fit.value,
-        translation_key=fit.value,
-        state_class=SensorStateClass.TOTAL_INCREASING,
-        entity_registry_enabled_default=False,
-        value=lambda data: data.quality.total(fit),
+@dataclass(frozen=True, kw_only=True)
+class TotalDescription(SensorEntityDescription):
+    """A counter, and which counts of the turns are added up in it."""
+
+    state_class: SensorStateClass = SensorStateClass.TOTAL_INCREASING
+    entity_registry_enabled_default: bool = False
+    counts: tuple[str, ...]
+
+
+def _total(key: str, *counts: str, enabled: bool = False) -> TotalDescription:
+    """Return a counter."""
+    return TotalDescription(
+        key=key, translation_key=key, counts=counts, entity_registry_enabled_default=enabled
     )
+
+
+TOTALS: tuple[TotalDescription, ...] = (
+    _total("total_tokens", "prompt", "completion", enabled=True),
+    _total("total_external_tokens", "external"),
+    _total("total_turns", "turns"),
+    _total("total_failed", "failed"),
+    *(_total(fit.value, fit.value) for fit in (Fit.REPAIRED, Fit.RETRIED, Fit.EXHAUSTED)),
+)
 
 
 SENSORS: tuple[FigureDescription, ...] = (
@@ -108,9 +124,18 @@ SENSORS: tuple[FigureDescription, ...] = (
         entity_registry_enabled_default=False,
         value=lambda data: data.quality.first_try_rate,
     ),
-    *map(_calls, (Fit.REPAIRED, Fit.RETRIED, Fit.EXHAUSTED)),
 )
 
+MEMORY_SENSORS: tuple[FigureDescription, ...] = (
+    FigureDescription(
+        key="memories",
+        translation_key="memories",
+        state_class=SensorStateClass.MEASUREMENT,
+        signal=memory_signal,
+        value=lambda data: len(data.memories),
+    ),
+)
+"""Where the agent remembers."""
 
 INDEX_SENSORS: tuple[FigureDescription, ...] = (
     FigureDescription(
@@ -143,15 +168,48 @@ INDEX_SENSORS: tuple[FigureDescription, ...] = (
 async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the figures; those of an index that is no longer wanted go."""
-    indexed = entry.runtime_data.semantic.configured
-    wanted = (*SENSORS, *INDEX_SENSORS) if indexed else SENSORS
-    async_add_entities(FigureSensor(entry, description) for description in wanted)
+    """Add the figures; those of what the options no longer want go."""
+    data = entry.runtime_data
+    data.memories.on_change = partial(async_dispatcher_send, hass, memory_signal(entry.entry_id))
+    groups = ((MEMORY_SENSORS, data.settings[CONF_MEMORY]), (INDEX_SENSORS, data.semantic.configured))
+    optional = [description for group, wanted in groups if wanted for description in group]
+    async_add_entities(FigureSensor(entry, description) for description in (*SENSORS, *optional))
+    async_add_entities(TotalSensor(entry, description) for description in TOTALS)
     registry = er.async_get(hass)
-    for description in () if indexed else INDEX_SENSORS:
+    for description in (one for group, wanted in groups if not wanted for one in group):
         unique_id = f"{entry.entry_id}_{description.key}"
         if entity_id := registry.async_get_entity_id(Platform.SENSOR, DOMAIN, unique_id):
             registry.async_remove(entity_id)
+
+
+class TotalSensor(HomeAgentBaseEntity, RestoreSensor):
+    """What all turns of an agent cost; a reload or a restart goes on counting."""
+
+    entity_description: TotalDescription
+    _attr_entity_category = EntityCategory.DIAGNOSTIC
+    _attr_should_poll = False
+
+    def __init__(self, entry: HomeAgentConfigEntry, description: TotalDescription) -> None:
+        """Name the counter."""
+        super().__init__(entry)
+        self.entity_description = description
+        self._attr_unique_id = f"{entry.entry_id}_{description.key}"
+        self._before = 0
+
+    @property
+    @override
+    def native_value(self) -> int:
+        """Return what was counted before the entry was set up, and since."""
+        return self._before + sum(self.data.totals[name] for name in self.entity_description.counts)
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        """Go on from where the counter stood, and follow the turns."""
+        await super().async_added_to_hass()
+        if (last := await self.async_get_last_sensor_data()) and isinstance(last.native_value, (int, float)):
+            self._before = int(last.native_value)
+        signal = turn_signal(self.entry.entry_id)
+        self.async_on_remove(async_dispatcher_connect(self.hass, signal, self.async_write_ha_state))
 
 
 class FigureSensor(HomeAgentBaseEntity, SensorEntity):

@@ -131,6 +131,7 @@ class ServerWatch:
         """Take the issue back; what a server that was away has missed is done now."""
         self._end_pause()
         self._pause = FIRST_PAUSE
+        self._entry.runtime_data.note_server(self._hass, reachable=True)
         withdraw(self._hass, self._down)
         if self._was_down:
             self._was_down = False
@@ -143,7 +144,9 @@ class ServerWatch:
     def _failed(self, err: ModelServerError) -> None:
         """Tell the household, and plan the next attempt; ask for another key where this one is refused."""
         unusable = self._router.primary.endpoint.unusable
-        if err.kind is ErrorKind.AUTH and not unusable:
+        refused = err.kind is ErrorKind.AUTH and not unusable
+        self._entry.runtime_data.note_server(self._hass, reachable=refused)
+        if refused:
             self._end_pause()
             withdraw(self._hass, self._down)
             self._entry.async_start_reauth(self._hass)

@@ -167,6 +167,7 @@ class HomeAgent(
         self._note_conversation(turn, session.history_id, anothers=apart)
         self.emitter.fire(
             EVENT_CONVERSATION_STARTED,
+            user_input.context,
             conversation_id=chat_log.conversation_id,
             user_id=user_input.context.user_id,
             device_id=user_input.device_id,
@@ -309,6 +310,7 @@ class HomeAgent(
         LOGGER.warning("The turn failed: %s: %s", type(err).__name__, err)
         self.emitter.fire(
             EVENT_ERROR,
+            turn.calls.speaker.context,
             error_type=type(err).__name__,
             error_message=str(err),
             conversation_id=turn.calls.conversation_id,
@@ -333,7 +335,9 @@ class HomeAgent(
         self._learn_from(turn)
         self._sum_up(turn)
         self.emitter.fire(
-            EVENT_CONVERSATION_FINISHED, **finished_event(turn, turn.user_input.context.user_id)
+            EVENT_CONVERSATION_FINISHED,
+            turn.user_input.context,
+            **finished_event(turn, turn.user_input.context.user_id),
         )
         return result
 

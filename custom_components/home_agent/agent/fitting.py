@@ -47,6 +47,7 @@ class FittingMixin(HomeAgentBaseEntity):
             turn.reported = carried
             self.emitter.fire(
                 EVENT_CONTEXT_INJECTED,
+                turn.calls.speaker.context,
                 conversation_id=turn.calls.conversation_id,
                 mode=self.data.context.mode,
                 entities_included=list(ids),
@@ -59,6 +60,7 @@ class FittingMixin(HomeAgentBaseEntity):
             LOGGER.debug("The request was made shorter: %s", ", ".join(fitted.steps))
             self.emitter.fire(
                 EVENT_CONTEXT_OPTIMIZED,
+                turn.calls.speaker.context,
                 conversation_id=turn.calls.conversation_id,
                 original_tokens=round(fitted.original * factor),
                 optimized_tokens=round(fitted.tokens * factor),

@@ -125,7 +125,7 @@ class LLMMixin(StreamingMixin):
             begun = False
             build = partial(self._request, turn, allow_tools=allow_tools, claim=claim)
             try:
-                async with aclosing(self._async_deltas(build)) as deltas:
+                async with aclosing(self._async_deltas(turn, build)) as deltas:
                     async for delta in deltas:
                         begun = True
                         yield delta
@@ -137,7 +137,7 @@ class LLMMixin(StreamingMixin):
             else:
                 return
 
-    async def _async_deltas(self, build: Build) -> AsyncGenerator[Delta]:
+    async def _async_deltas(self, turn: Turn, build: Build) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so.
 
         A stream that breaks after a call came is taken as complete: the call runs, and it must not run twice.
@@ -163,7 +163,7 @@ class LLMMixin(StreamingMixin):
             again = err.kind is ErrorKind.MALFORMED or (begun and err.kind is ErrorKind.UNAVAILABLE)
             if not again and not said.tool_calls:
                 raise
-            self._report_broken_stream(err, asking_again=not said.tool_calls)
+            self._report_broken_stream(turn, err, asking_again=not said.tool_calls)
             if said.tool_calls:
                 return
             yield _less(await self._async_whole(build), said)
@@ -199,11 +199,15 @@ class LLMMixin(StreamingMixin):
             give_up_at=turn.give_up_at,
         )
 
-    def _report_broken_stream(self, err: ModelServerError, *, asking_again: bool) -> None:
+    def _report_broken_stream(self, turn: Turn, err: ModelServerError, *, asking_again: bool) -> None:
         """Say that a stream broke, and what is done about it."""
         LOGGER.info("The stream broke (%s)%s", err.kind, "; asking again as a whole" if asking_again else "")
         self.emitter.fire(
-            EVENT_STREAMING_ERROR, error=err.detail, error_type=str(err.kind), fallback=asking_again
+            EVENT_STREAMING_ERROR,
+            turn.calls.speaker.context,
+            error=err.detail,
+            error_type=str(err.kind),
+            fallback=asking_again,
         )
 
 

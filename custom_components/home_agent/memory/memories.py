@@ -59,6 +59,8 @@ class Memories:
         self._words = WordIndex()
         self.settings = MemorySettings()
         self.index: SemanticIndex | None = None
+        self.on_change: Callable[[], None] | None = None
+        """Told that there are more or fewer, or other ones."""
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
         """Told the ids of what somebody wanted forgotten."""
 
@@ -166,7 +168,7 @@ class Memories:
             if (memory := self._kept.get(memory_id)) is not None:
                 used = replace(memory, accessed_at=now, access_count=memory.access_count + 1)
                 self._kept[memory_id] = used
-        self._changed()
+        self._note_change()
 
     async def async_forget(self, memory_ids: Collection[str]) -> list[Memory]:
         """Forget what somebody wants forgotten, in the index as well; return which memories it was."""
@@ -198,7 +200,7 @@ class Memories:
                     for heard in memory.provenance
                 )
                 self._kept[memory.id] = replace(memory, provenance=nobody)
-                self._changed()
+                self._note_change()
 
     async def async_observe(self, memory: Memory) -> bool:
         """Keep what was observed, in place of what is kept under its id; return whether there was room.
@@ -216,7 +218,7 @@ class Memories:
         for memory in gone:
             self._words.remove(memory.id)
         if gone:
-            self._changed()
+            self._note_change()
             if self.index is not None:
                 await self.index.async_remove(self.settings.collection, [memory.id for memory in gone])
         return gone
@@ -235,7 +237,7 @@ class Memories:
     async def _async_store(self, memory: Memory) -> Memory:
         """Keep a memory, in the index as well."""
         self._put(memory)
-        self._changed()
+        self._note_change()
         if self.index is not None:
             listed = documents([memory])
             if listed:
@@ -284,6 +286,13 @@ class Memories:
             if memory.origin is not Origin.TOLD
         )
         return [memory_id for _, _, memory_id in weighed[:count]]
+
+    @callback
+    def _note_change(self) -> None:
+        """Have a change written, and tell who counts."""
+        self._changed()
+        if self.on_change is not None:
+            self.on_change()
 
 
 def make_memory(

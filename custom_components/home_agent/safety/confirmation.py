@@ -165,6 +165,7 @@ class Confirmations:
         self._remember()
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
+            action.speaker.context,
             action_id=action.id,
             summary=action.question,
             expires_at=action.expires_at.isoformat(),
@@ -290,7 +291,9 @@ class Confirmations:
         if outcome in (Outcome.EXPIRED, Outcome.WITHDRAWN, Outcome.WRONG_PIN) and not action.unattended:
             self._late.note_ended(action.owner, outcome)
         self._remember()
-        self._emitter.fire(EVENT_CONFIRMATION_RESOLVED, action_id=action.id, outcome=outcome.value)
+        self._emitter.fire(
+            EVENT_CONFIRMATION_RESOLVED, action.speaker.context, action_id=action.id, outcome=outcome.value
+        )
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))
 
     async def _async_tell(self, tell: Callable[[ConfirmationChannel], Awaitable[None]]) -> None:

@@ -367,6 +367,7 @@ class ToolHandler(Guard):
             error, error_type = REDACTED if _is_private(turn, call) else error, attempt.error_type
         self._emitter.fire(
             EVENT_TOOL_PROGRESS,
+            turn.speaker.context,
             tool_name=call.tool_name,
             tool_call_id=call.id,
             status=status,
@@ -382,6 +383,7 @@ class ToolHandler(Guard):
             parameters, said = dict.fromkeys(parameters, REDACTED), REDACTED
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
+            turn.speaker.context,
             tool_name=record.tool_name,
             parameters=parameters,
             result=said,

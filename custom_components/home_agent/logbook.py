@@ -1,0 +1,117 @@
+"""Logbook: the requests that an agent received, and the questions that it asked.
+
+The states that it changed carry the context of the request, so the logbook names agent and user beside them.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from homeassistant.components.logbook.const import (
+    LOGBOOK_ENTRY_CONTEXT_ID,
+    LOGBOOK_ENTRY_ENTITY_ID,
+    LOGBOOK_ENTRY_MESSAGE,
+    LOGBOOK_ENTRY_NAME,
+)
+from homeassistant.components.logbook.models import LazyEventPartialState
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr, entity_registry as er
+
+from .agent.phrases import async_phrase, cached_phrase
+from .const import (
+    DOMAIN,
+    EVENT_CONFIRMATION_REQUESTED,
+    EVENT_CONFIRMATION_RESOLVED,
+    EVENT_CONVERSATION_STARTED,
+)
+from .runtime import HomeAgentConfigEntry
+
+TITLE: Final = "Home Agent"
+
+type Describe = Callable[[LazyEventPartialState], dict[str, Any]]
+
+
+@callback
+def async_describe_events(
+    hass: HomeAssistant, async_describe_event: Callable[[str, str, Describe], None]
+) -> None:
+    """Describe the events that the logbook shows."""
+    # The sentences are looked up at once when they are shown, so they are loaded before.
+    hass.async_create_task(async_phrase(hass, hass.config.language, "logbook_request"), "home_agent logbook")
+    for event, message in (
+        (EVENT_CONVERSATION_STARTED, _request),
+        (EVENT_CONFIRMATION_REQUESTED, _question),
+        (EVENT_CONFIRMATION_RESOLVED, _outcome),
+    ):
+        async_describe_event(DOMAIN, event, partial(_described, hass, message))
+
+
+@callback
+def _described(
+    hass: HomeAssistant,
+    message: Callable[[HomeAssistant, Mapping[str, Any]], str],
+    event: LazyEventPartialState,
+) -> dict[str, Any]:
+    """Return what the logbook shows of an event."""
+    entry = _entry_of(hass, event.data)
+    shown = {
+        LOGBOOK_ENTRY_NAME: entry.title if entry else TITLE,
+        LOGBOOK_ENTRY_MESSAGE: message(hass, event.data),
+        LOGBOOK_ENTRY_CONTEXT_ID: event.context_id,
+    }
+    if entry:
+        shown[LOGBOOK_ENTRY_ENTITY_ID] = er.async_get(hass).async_get_entity_id(
+            Platform.CONVERSATION, DOMAIN, entry.entry_id
+        )
+    return shown
+
+
+@callback
+def _entry_of(hass: HomeAssistant, data: Mapping[str, Any]) -> HomeAgentConfigEntry | None:
+    """Return the agent of an event: the only one, or the one that had this conversation."""
+    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
+    if len(entries) == 1:
+        return entries[0]
+    conversation_id = data.get("conversation_id")
+    had = (entry for entry in entries if conversation_id in entry.runtime_data.memory.history_ids)
+    return next(had, None)
+
+
+@callback
+def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
+    """Return from whom a request came: a person, or whoever spoke to a device."""
+    if who := _person(hass, data.get("user_id")) or _device(hass, data.get("device_id")):
+        return _phrase(hass, "logbook_request_from", who=who)
+    return _phrase(hass, "logbook_request")
+
+
+@callback
+def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
+    """Return what a person was asked to confirm."""
+    return _phrase(hass, "logbook_question", question=str(data.get("summary", "")))
+
+
+@callback
+def _outcome(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
+    """Return what became of the question."""
+    return _phrase(hass, f"outcome_{data.get('outcome')}")
+
+
+def _phrase(hass: HomeAssistant, key: str, **placeholders: str) -> str:
+    """Return a sentence in the language of Home Assistant."""
+    return cached_phrase(hass, hass.config.language, key, **placeholders) or key.replace("_", " ")
+
+
+@callback
+def _person(hass: HomeAssistant, user_id: str | None) -> str | None:
+    """Return the name of a user's person."""
+    states = hass.states.async_all("person") if user_id else ()
+    return next((state.name for state in states if state.attributes.get("user_id") == user_id), None)
+
+
+@callback
+def _device(hass: HomeAssistant, device_id: str | None) -> str | None:
+    """Return the name of a device."""
+    device = dr.async_get(hass).async_get(device_id) if device_id else None
+    return (device.name_by_user or device.name) if device else None
