@@ -495,7 +495,8 @@ class TestService:
               description: Movie night.
               handler: {type: service, action: script.movie, data: {what: input_boolean.bed_light}}
         """
+        await agent.set_options(allow_scripts_and_scenes=False)
         await async_offer(agent, tmp_path, tools)
-        assert "not offered" in (await async_use(agent.hass, "movie"))["error"]
+        assert "allow_scripts_and_scenes" in (await async_use(agent.hass, "movie"))["error"]
         await agent.set_options(allow_scripts_and_scenes=True)
         assert "not exposed" in (await async_use(agent.hass, "movie"))["error"]

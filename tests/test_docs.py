@@ -140,7 +140,7 @@ def test_keys_without_a_field() -> None:
 
 def test_actions_of_the_tool() -> None:
     """Each domain has a row with its actions and parameters; what is gated stands apart."""
-    offered, gated = section("docs/tools.md", "What can be done", 3).split("Not offered in this release")
+    offered, gated = section("docs/tools.md", "What can be done", 3).split("Scenes and scripts, unless")
     for written, is_gated in ((offered, False), (gated, True)):
         table = {code(cells[0])[0]: cells for cells in rows(written, 3)}
         assert set(table) == {domain for domain in ACTIONS if (domain in GATED_DOMAINS) is is_gated}

@@ -352,12 +352,12 @@ async def test_calls_on_one_entity_follow_each_other_and_on_two_run_side_by_side
     assert most == {"same": 1, "other": 2}
 
 
-async def test_scripts_and_scenes_are_off_by_default(house: HomeAssistant) -> None:
+async def test_scripts_and_scenes_that_are_switched_off(house: HomeAssistant) -> None:
     house.states.async_set("script.leave", "off")
     house.states.async_set("scene.movie", "unknown")
     control = Control(house)
     for entity_id in ("script.leave", "scene.movie"):
-        with pytest.raises(ValidationError, match="not allowed"):
+        with pytest.raises(ValidationError, match="allow_scripts_and_scenes"):
             await control(action="turn_on", entity_id=entity_id)
     assert control.calls == []
 

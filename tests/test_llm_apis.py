@@ -169,7 +169,8 @@ async def test_scripts_as_tools(hass: HomeAssistant, model_server: ModelServer) 
     """Assist offers exposed scripts as tools: they are opened like any other script."""
     step = {"action": "lock.unlock", "target": {"entity_id": DOOR}}
     assert await async_setup_component(hass, "script", {"script": {"come_home": {"sequence": [step]}}})
-    agent = await locked(hass, model_server, {"llm_apis": ["assist"]})
+    options = {"llm_apis": ["assist"], "allow_scripts_and_scenes": False}
+    agent = await locked(hass, model_server, options)
     async_expose_entity(hass, "conversation", "script.come_home", True)
     model_server.script([tool_calls([("script__come_home", {})]), text("Ran.")])
     await agent.say("I am home")

@@ -12,13 +12,14 @@ from custom_components.home_agent.safety.rules import Effect, RuleSet
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import llm
+from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, speech
 from .secure_house import SecureHouse, pending_ids
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
+from .test_turn import tool_results
 
 # action of ha_control, entity, what is called, whether it is restricted as shipped
 SERVICES = [
@@ -290,18 +291,75 @@ async def test_scripts_are_opened(
             assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
 
 
-async def test_scripts_are_off_by_default(
+async def test_scripts_by_default(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    assert await async_setup_component(hass, "script", script_config(light_only=HARMLESS["light_only"]))
+    """An exposed script is used; a stored "off" stays off, and the error names the option."""
+    scripts = script_config(light_only=HARMLESS["light_only"], plain=SEQUENCES["plain"])
+    assert await async_setup_component(hass, "script", scripts)
     agent = await secure.async_agent(model_server)
-    async_expose_entity(hass, "conversation", "script.light_only", True)
+    for name in ("light_only", "plain"):
+        async_expose_entity(hass, "conversation", f"script.{name}", True)
     await hass.async_block_till_done()
-    run = ("ha_control", {"action": "turn_on", "entity_id": "script.light_only"})
-    model_server.script([tool_calls([run]), text("No.")])
-    await agent.say("Run it")
-    assert secure.calls == []
-    assert pending_ids(hass) == []
+    for allowed, target in itertools.product(
+        (True, False), ({"entity_id": "script.light_only"}, {"name": "light only"})
+    ):
+        if not allowed:
+            await agent.set_options(allow_scripts_and_scenes=False)
+        secure.reset()
+        model_server.clear()
+        model_server.script([tool_calls([("ha_control", {"action": "activate", **target})]), text("So.")])
+        await agent.say("Run it")
+        await hass.async_block_till_done()
+        assert bool(secure.calls) is allowed
+        told = str(tool_results(model_server.chats[1]))
+        assert ("Let it run scripts and scenes (allow_scripts_and_scenes)" in told) is not allowed
+        assert pending_ids(hass) == []
+
+
+async def test_a_room_is_not_its_scenes(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Who switches a room on, or everything in it, runs no scene and no script there; those are named."""
+    assert await async_setup_component(hass, "script", script_config(one=[UNLOCK], two=[UNLOCK]))
+    scenes = [
+        {"id": name, "name": name.title(), "entities": {"lock.front_door": "unlocked"}}
+        for name in ("dim", "dark")
+    ]
+    assert await async_setup_component(hass, "scene", {"scene": scenes})
+    await hass.async_block_till_done()
+    hall = ar.async_get(hass).async_get_area_by_name("Hall")
+    assert hall is not None
+    agent = await secure.async_agent(model_server)
+    for entity_id in ("script.one", "script.two", "scene.dim", "scene.dark"):
+        er.async_get(hass).async_update_entity(entity_id, area_id=hall.id)
+        async_expose_entity(hass, "conversation", entity_id, True)
+    await hass.async_block_till_done()
+    for given, asks in (
+        ({"area": "Hall"}, ""),
+        ({"area": "Hall", "domain": "light"}, ""),
+        ({"area": "Hall", "domain": "scene"}, ""),
+        ({"area": "Hall", "domain": "script"}, ""),
+        ({"domain": ["script", "scene"]}, ""),
+        ({"entity_id": "scene.*"}, ""),
+        ({"entity_id": "*"}, ""),
+        ({"name": "scripts"}, ""),
+        ({"name": "everything", "area": "Hall"}, ""),
+        ({"name": "Dim"}, "Shall I set the scene Dim? It unlocks Front Door."),
+        ({"name": "Dim", "area": "Hall"}, "Shall I set the scene Dim? It unlocks Front Door."),
+    ):
+        secure.reset()
+        model_server.clear()
+        model_server.script([tool_calls([("ha_control", {"action": "turn_on", **given})]), text("So.")])
+        said = speech(await agent.say("Switch everything in the hall on"))
+        waiting = agent.entry.runtime_data.confirmations.pending
+        asked = [target for action in waiting for target in action.entity_ids]
+        if asks:
+            assert said == asks
+        else:
+            assert not {"scene.dim", "scene.dark", "script.one", "script.two"} & set(asked), given
+        assert ("lock.unlock", ("lock.front_door",)) not in secure.moved()
+        await agent.entry.runtime_data.confirmations.async_stop()
 
 
 async def test_scenes_are_opened(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:

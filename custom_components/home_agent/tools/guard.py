@@ -32,7 +32,7 @@ from ..safety.redaction import without_secrets
 from ..safety.rules import Effect
 from ..safety.verdict import Verdict
 from .base import HomeAgentTool, ServiceCall
-from .control.actions import GATED_DOMAINS
+from .control.actions import GATED_DOMAINS, GATED_OFF
 from .intents import carries_command, is_scripted, predicted_calls
 from .looking import Looking
 from .named import entities_in, places_in
@@ -164,7 +164,8 @@ class Guard(Looking):
         if message and not self._is_receiver(call):
             raise PermissionDenied("Messages go only to targets that the household has named")
         if not vetted and not written and not message:
-            raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
+            off = call.domain in GATED_DOMAINS and not self._gated
+            raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         if not message:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
         verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)

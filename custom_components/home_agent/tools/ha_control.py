@@ -1,7 +1,7 @@
 """ha_control: the tool that changes things, and says what they are afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 import json
@@ -20,9 +20,10 @@ from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, V
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
-from .control.actions import GATED_DOMAINS, domains_of
+from .control.actions import domains_of
 from .control.arguments import ControlSchema, asks_about_state, read_args
 from .control.direction import contradicts
+from .control.one_by_one import resolve_gated
 from .control.planning import Plan, plan
 from .control.readback import Settling
 from .control.script_fields import SCRIPT, plan_script
@@ -90,16 +91,19 @@ class ControlTool(HomeAgentTool):
                 "The person only asks how things are. Read it with ha_query and change nothing"
             )
         await async_prepare_names(run.hass, run.house)
+
+        def found(domains: Collection[str]) -> list[EntityRecord]:
+            return resolve(
+                run.house,
+                target,
+                speaker=run.speaker,
+                sentence=run.sentence,
+                allowed_domains=domains,
+                exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+            )
+
         domains = domains_of(verb) | run.meanings.keys()
-        records = resolve(
-            run.house,
-            target,
-            speaker=run.speaker,
-            sentence=run.sentence,
-            allowed_domains=domains if self._gated else domains - GATED_DOMAINS,
-            exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
-        )
-        records = _members(run, records)
+        records = _members(run, resolve_gated(target, domains, found, gated=self._gated))
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         async with entity_locks(run.hass, [record.entity_id for record in records]):

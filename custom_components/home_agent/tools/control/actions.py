@@ -346,7 +346,13 @@ VETTED: Final[Mapping[tuple[str, str], bool]] = MappingProxyType(_vetted())
 """Every pair of domain and service that may be called, and whether it is gated."""
 
 GATED_DOMAINS: Final = frozenset(domain for (domain, _), gated in VETTED.items() if gated)
-"""Domains that are off by default: they reach past the limits of their own domain."""
+"""Domains that an option switches off: they reach past the limits of their own domain."""
+
+GATED_OFF: Final = (
+    "Scenes and scripts are switched off for this assistant. An administrator can switch them on in its "
+    "options: Safety, Let it run scripts and scenes (allow_scripts_and_scenes)"
+)
+"""What is said where they are switched off."""
 
 
 def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:

@@ -11,7 +11,7 @@ from ...errors import ValidationError
 from ...languages.text import fold
 from ..resolving.candidates import SINGULAR_CLASSES
 from ..resolving.matching import word_similarity
-from .actions import ACTIONS, ANY, Action
+from .actions import ACTIONS, ANY, GATED_OFF, Action
 from .parameter_table import PARAMETERS, STEP_SERVICES, STEPS, Parameter
 from .parameters import STEP, normalise
 from .readback import Expectation
@@ -62,7 +62,7 @@ def action_of(domain: str, verb: str, *, gated: bool) -> Action:
     if action is not None and (gated or not action.gated):
         return action
     if action is not None:
-        raise ValidationError(f"A {domain} may not be used here: the household has not allowed it")
+        raise ValidationError(GATED_OFF)
     names = ", ".join(name for name, other in actions.items() if gated or not other.gated)
     if not names:
         raise ValidationError(f"A {domain} cannot be controlled")
