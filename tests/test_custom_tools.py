@@ -7,9 +7,9 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import DOMAIN, EVENT_ERROR
 from custom_components.home_agent.services.reload import async_load_custom_tools
 from custom_components.home_agent.tools.custom import loader
 from custom_components.home_agent.tools.custom.recipes import DATA_CUSTOM_TOOLS
@@ -324,7 +324,11 @@ class TestArguments:
               handler: {type: template, value_template: "key-4711 {{ a | int }}"}
         """
         await async_offer(agent, tmp_path, tools)
+        errors = async_capture_events(agent.hass, EVENT_ERROR)
         said = await async_use(agent.hass, "broken", a="b")
+        (told,) = [event.data for event in errors]
+        assert (told["component"], told["context"]) == ("custom_tools", {"tool": "broken"})
+        assert told["error_message"] == "the tool broken failed"
         assert said["error"].startswith("The template of handler.value_template failed: ")
         assert "4711" not in said["error"]
 

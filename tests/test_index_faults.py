@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
 
+from custom_components.home_agent.const import EVENT_ERROR
 from custom_components.home_agent.knowledge import semantic
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
@@ -107,11 +109,13 @@ async def test_embedder(
 ) -> None:
     """An embedder that fails costs the meaning, not the answer; what changed meanwhile is not lost."""
     breaks, issue = EMBEDDER_FAULTS[fault]
+    errors = async_capture_events(hass, EVENT_ERROR)
     async with indexed(hass, model_server, tmp_path, embedding_options(embedder)) as agent:
         assert "light.reading_lamp" in await found(agent)
         breaks(embedder)
         await answers(agent)
         assert issues(hass) == {issue}
+        assert [event.data["component"] for event in errors] == ["index"]
         er.async_get(hass).async_update_entity("light.bed_light", name="Moonbeam")
         await later(hass)
         assert issues(hass) == {issue}

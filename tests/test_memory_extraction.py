@@ -12,7 +12,7 @@ from pytest_homeassistant_custom_component.common import (
     async_fire_time_changed,
 )
 
-from custom_components.home_agent.const import EVENT_MEMORY_EXTRACTED
+from custom_components.home_agent.const import EVENT_ERROR, EVENT_MEMORY_EXTRACTED
 from custom_components.home_agent.idle import MAX_ATTEMPTS
 from custom_components.home_agent.memory.memories import Memories
 from custom_components.home_agent.memory.quality import Reason
@@ -217,13 +217,16 @@ async def test_prose_is_no_note(notes: Notes) -> None:
 
 
 async def test_a_server_that_is_down_is_asked_again(notes: Notes, caplog: pytest.LogCaptureFixture) -> None:
-    """A few times, with growing pauses and one warning; then what waits is dropped."""
+    """A few times, with growing pauses, one warning and one event; then what waits is dropped."""
+    errors = async_capture_events(notes.agent.hass, EVENT_ERROR)
     notes.answers(status(503))
     await notes.say("I am vegetarian")
     for _ in range(2 * MAX_ATTEMPTS):
         await notes.wait(1000)
     warnings = [record for record in caplog.records if "Nothing can be learned" in record.message]
     assert [record.levelname for record in warnings].count("WARNING") == 1
+    told = [(event.data["component"], event.data["error_type"]) for event in errors]
+    assert told == [("extraction", "LLMServerError")]
     asked = len(notes.requests)
     await notes.wait(1000)
     assert len(notes.requests) == asked

@@ -32,7 +32,7 @@ from homeassistant.util import dt as dt_util
 from .agent import Agent, async_add_agent, async_agent
 from .secure_house import SecureHouse
 from .servers.model_server import ModelServer
-from .servers.replies import Reply, reset, text, tool_calls
+from .servers.replies import Reply, status, text, tool_calls
 from .suggested import async_suggested
 
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -138,10 +138,10 @@ async def test_retrieved_by_meaning(hass: HomeAssistant, panel: Panel, agent: Ag
 async def test_what_went_wrong(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
     """A turn that fails is kept as well, and counted."""
     await agent.set_options(local_fallback_enabled=False)
-    model_server.default = reset()
+    model_server.default = status(500, "CUDA out of memory")
     await agent.say("Tell me a story")
     turn = await panel.turn()
-    assert turn["error"] == "LLMUnavailable"
+    assert (turn["error"], turn["cause"]) == ("LLMServerError", "500: CUDA out of memory")
     assert turn["requests"][0]["first_ms"] is None
     day = (await panel.get("usage", days=1))["days"][0]
     assert (day["turns"], day["failed"]) == (1, 1)

@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from pytest_homeassistant_custom_component.common import async_fire_time_changed
+from pytest_homeassistant_custom_component.common import async_capture_events, async_fire_time_changed
 from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import DOMAIN, EVENT_ERROR
 from custom_components.home_agent.safety.pin import hash_pin
 from homeassistant.core import Context, EventOrigin, HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
@@ -237,6 +237,7 @@ async def test_a_phone_out_of_reach(
         raise ValueError("broken")
 
     hass.services.async_register("notify", "broken", fail)
+    errors = async_capture_events(hass, EVENT_ERROR)
     options = {"notify_targets": [{"person": "person.anna", "targets": ["notify.broken", "notify.nobody"]}]}
     agent = await secure.async_agent(model_server, options)
     asked = await ask(agent, context=anna(secure))
@@ -244,6 +245,9 @@ async def test_a_phone_out_of_reach(
     done = await agent.say("Yes", conversation_id=asked.conversation_id, context=anna(secure))
     assert speech(done) == "I unlocked Front Door."
     assert "notify.nobody is not there" in caplog.text
+    assert {(event.data["component"], event.data["context"]["channel"]) for event in errors} == {
+        ("channels", "notify")
+    }
     assert "Traceback" not in caplog.text
 
 

@@ -122,7 +122,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     data.confirmations.async_start()
     entry.async_on_unload(data.shared.knowledge.async_use())
     data.confirmations.channels.append(NotificationChannel(hass))
-    phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS])
+    phones = PhoneChannel(hass, data.confirmations, data.settings[CONF_NOTIFY_TARGETS], data.emitter)
     entry.async_on_unload(phones.async_start())
     if data.settings[CONF_TELEGRAM]:
         telegram = await async_part(hass, "channels.telegram.bridge")

@@ -17,6 +17,9 @@ class HomeAgentError(HomeAssistantError):
     """
 
     key = "unknown"
+    said = ""
+    """What a server said of it. It may quote a conversation, so it goes neither to the log nor into
+    events."""
 
     def __init__(self, detail: str = "", **placeholders: Any) -> None:
         """Store the detail and the placeholders of the translated sentence."""
@@ -103,10 +106,46 @@ class AuthenticationError(LLMError):
     key = "llm_authentication"
 
 
+class KeyMissing(AuthenticationError):
+    """The model server wants a key, and none is set."""
+
+    key = "llm_key_missing"
+
+
+class KeyUnusable(AuthenticationError):
+    """The template of the key does not render, so nothing was sent."""
+
+    key = "llm_key_unusable"
+
+
 class RateLimitExceeded(LLMError):
-    """The model server asks for patience."""
+    """The model server limits how often it is asked."""
 
     key = "llm_rate_limit"
+
+
+class QuotaExceeded(RateLimitExceeded):
+    """The account has no credit left."""
+
+    key = "llm_quota"
+
+
+class LLMServerError(LLMError):
+    """The model server was reached and reported an error of its own."""
+
+    key = "llm_server_error"
+
+
+class ModelNotFound(LLMError):
+    """The model server does not have the model."""
+
+    key = "llm_model_not_found"
+
+
+class RequestRefused(LLMError):
+    """The model server does not accept the request."""
+
+    key = "llm_refused"
 
 
 class LLMTimeout(LLMError):

@@ -5,7 +5,7 @@ from typing import Any
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
-from .const import EVENT_HISTORY_SAVED
+from .const import EVENT_ERROR, EVENT_HISTORY_SAVED
 
 
 class EventEmitter:
@@ -25,6 +25,28 @@ class EventEmitter:
         if self._enabled:
             content = {**data, "timestamp": dt_util.utcnow().isoformat()}
             self._hass.bus.async_fire(event, content, context=context)
+
+    @callback
+    def fire_error(
+        self,
+        component: str,
+        err: BaseException,
+        message: str,
+        conversation_id: str | None = None,
+        request: Context | None = None,
+        /,
+        **context: Any,
+    ) -> None:
+        """Fire the event of an error; the message holds no words of a conversation."""
+        self.fire(
+            EVENT_ERROR,
+            request,
+            error_type=type(err).__name__,
+            error_message=message,
+            conversation_id=conversation_id,
+            component=component,
+            context=context,
+        )
 
     @callback
     def fire_history_saved(self, data: dict[str, Any]) -> None:

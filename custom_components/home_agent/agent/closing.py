@@ -6,6 +6,7 @@ from typing import Any
 
 from homeassistant.components import conversation
 
+from ..errors import HomeAgentError
 from ..tools.quality import turn_quality
 from .speech import SpeechFilter
 from .turn import Turn
@@ -56,13 +57,14 @@ def listens_on(turn: Turn) -> bool:
     return (greek or text.endswith(QUESTION_MARKS)) and not turn.calls.acted
 
 
-def finished_event(turn: Turn, user_id: str | None) -> dict[str, Any]:
-    """Return the data of the event that tells what a turn cost."""
+def finished_event(turn: Turn, err: HomeAgentError | None) -> dict[str, Any]:
+    """Return the data of the event that tells what a turn cost, and how it failed."""
     figures = turn.figures
     records = turn.calls.records
     return {
         "conversation_id": turn.calls.conversation_id,
-        "user_id": user_id,
+        "user_id": turn.user_input.context.user_id if turn.user_input else None,
+        "error_type": type(err).__name__ if err else None,
         "duration_ms": round(figures.elapsed_ms, 1),
         "tool_calls": len(records),
         "tool_breakdown": dict(Counter(record.tool_name for record in records)),

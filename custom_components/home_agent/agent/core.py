@@ -29,7 +29,6 @@ from ..const import (
     DOMAIN,
     EVENT_CONVERSATION_FINISHED,
     EVENT_CONVERSATION_STARTED,
-    EVENT_ERROR,
     LOGGER,
 )
 from ..context.compression import Draft
@@ -45,6 +44,7 @@ from .asked import describe_asked
 from .closing import async_say, close_turn, finished_event
 from .confirming import ConfirmingMixin
 from .disclosing import history_for
+from .failing import async_say_error, problem_of
 from .llm import LLMMixin
 from .masking import without_codes
 from .memory_extraction import MemoryExtractionMixin
@@ -307,21 +307,16 @@ class HomeAgent(
 
     async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
         """Say in one sentence what went wrong."""
-        LOGGER.warning("The turn failed: %s: %s", type(err).__name__, err)
-        self.emitter.fire(
-            EVENT_ERROR,
-            turn.calls.speaker.context,
-            error_type=type(err).__name__,
-            error_message=str(err),
-            conversation_id=turn.calls.conversation_id,
-            component="agent",
-            context={"rounds": turn.figures.rounds},
-        )
+        problem = problem_of(turn, err)
+        LOGGER.warning("The turn failed: %s: %s", type(err).__name__, problem)
+        ids = (turn.calls.conversation_id, turn.calls.speaker.context)
+        self.emitter.fire_error("agent", err, problem, *ids, rounds=turn.figures.rounds)
         sentence = await async_error_sentence(self.hass, turn.language, err)
-        await async_say(turn, self.entity_id, sentence)
+        await async_say_error(turn, self.entity_id, sentence)
         response = intent.IntentResponse(language=turn.language)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
         self._keep(turn, err=err)
+        self._tell_finished(turn, err)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )
@@ -334,12 +329,13 @@ class HomeAgent(
         self.data.warmer.note_used()
         self._learn_from(turn)
         self._sum_up(turn)
-        self.emitter.fire(
-            EVENT_CONVERSATION_FINISHED,
-            turn.user_input.context,
-            **finished_event(turn, turn.user_input.context.user_id),
-        )
+        self._tell_finished(turn)
         return result
+
+    def _tell_finished(self, turn: Turn, err: HomeAgentError | None = None) -> None:
+        """Fire the event that tells what a turn cost, and how it failed."""
+        context = turn.calls.speaker.context
+        self.emitter.fire(EVENT_CONVERSATION_FINISHED, context, **finished_event(turn, err))
 
     def _keep(self, turn: Turn, *, err: HomeAgentError | None = None, listens: bool = False) -> None:
         """Keep what was said and what it cost, without codes."""
@@ -386,7 +382,8 @@ class HomeAgent(
         if not messages:
             return
         said, answer = messages[0]["content"], messages[-1]["content"]
-        self.data.turn_log.add(turn, said, answer, at=at, error=error, listens=listens)
+        cause = (err.said or str(err)) if err else ""
+        self.data.turn_log.add(turn, said, answer, at=at, error=error, cause=cause, listens=listens)
         self.data.log.note(
             said,
             answer,

@@ -205,7 +205,7 @@ class LLMMixin(StreamingMixin):
         self.emitter.fire(
             EVENT_STREAMING_ERROR,
             turn.calls.speaker.context,
-            error=err.detail,
+            error=err.plain,
             error_type=str(err.kind),
             fallback=asking_again,
         )

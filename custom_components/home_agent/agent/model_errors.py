@@ -1,25 +1,54 @@
-"""Failures of a model server as errors of the agent."""
+"""Failures of a model server as errors of the agent, each with the sentence that tells its cause."""
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Final
 
 from ..errors import (
     AuthenticationError,
     HomeAgentError,
+    KeyMissing,
+    KeyUnusable,
     LLMError,
+    LLMServerError,
     LLMTimeout,
     LLMUnavailable,
+    ModelNotFound,
+    QuotaExceeded,
     RateLimitExceeded,
+    RequestRefused,
     TokenLimitExceeded,
 )
 from ..inference.errors import ErrorKind, ModelServerError
 
-_ERRORS: dict[ErrorKind, type[HomeAgentError]] = {
+_ERRORS: Final[Mapping[ErrorKind, type[HomeAgentError]]] = {
     ErrorKind.AUTH: AuthenticationError,
     ErrorKind.RATE_LIMIT: RateLimitExceeded,
     ErrorKind.TIMEOUT: LLMTimeout,
     ErrorKind.UNAVAILABLE: LLMUnavailable,
     ErrorKind.CONTEXT_TOO_LONG: TokenLimitExceeded,
+    ErrorKind.MODEL_NOT_FOUND: ModelNotFound,
+    ErrorKind.BAD_REQUEST: RequestRefused,
+    ErrorKind.MALFORMED: LLMError,
 }
 
 
 def as_agent_error(err: ModelServerError) -> HomeAgentError:
     """Return the error that a person can be told about."""
-    return _ERRORS.get(err.kind, LLMError)(err.detail)
+    error = _class(err)(err.plain)
+    error.said = err.detail
+    return error
+
+
+def _class(err: ModelServerError) -> type[HomeAgentError]:
+    """Return what a failure means for the person who speaks."""
+    kind = err.kind
+    if kind is ErrorKind.AUTH and not err.answered:
+        return KeyUnusable
+    if kind is ErrorKind.AUTH and err.keyless:
+        return KeyMissing
+    if kind is ErrorKind.RATE_LIMIT and (err.status == HTTPStatus.PAYMENT_REQUIRED or not err.retryable):
+        return QuotaExceeded
+    if kind is ErrorKind.UNAVAILABLE and err.answered:
+        return LLMServerError
+    return _ERRORS[kind]

@@ -46,6 +46,8 @@ class Kept:
     ms: float
     tokens: int
     error: str | None
+    cause: str
+    """What the server said of the error, without keys; only administrators see it."""
     listens: bool
     tainted: bool
     kept_home: bool
@@ -78,6 +80,7 @@ class Kept:
             "sentence": self.sentence,
             "answer": self.answer,
             "language": self.language,
+            "cause": self.cause,
             "listens": self.listens,
             "tainted": self.tainted,
             "kept_home": self.kept_home,
@@ -155,6 +158,7 @@ class TurnLog:
         *,
         at: datetime,
         error: str | None = None,
+        cause: str = "",
         listens: bool = False,
     ) -> None:
         """Keep a turn; `said` and `answer` are without codes."""
@@ -178,6 +182,7 @@ class TurnLog:
                 ms=figures.elapsed_ms,
                 tokens=figures.prompt_tokens + figures.completion_tokens,
                 error=error,
+                cause=cause,
                 listens=listens,
                 tainted=turn.calls.tainted,
                 kept_home=turn.kept_home,

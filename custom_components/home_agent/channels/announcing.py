@@ -85,6 +85,7 @@ class Announcer:
                     await async_announce(self._hass, entity_id, message)
             except HomeAgentError as err:
                 LOGGER.warning("A timer was not announced: %s", err)
+                self._emitter.fire_error("channels", err, "a timer was not announced", channel="satellite")
             else:
                 return True
         return False
@@ -100,6 +101,7 @@ class Announcer:
                 await async_notify(self._hass, route.service, data, Context())
             except HomeAgentError as err:
                 LOGGER.warning("A timer was not sent: %s", err)
+                self._emitter.fire_error("channels", err, "a timer was not sent", channel="notify")
             else:
                 sent = True
         return sent

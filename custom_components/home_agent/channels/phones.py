@@ -11,6 +11,7 @@ from homeassistant.util import dt as dt_util
 from ..agent.phrases import async_error_sentence, async_phrase
 from ..const import LOGGER
 from ..errors import HomeAgentError
+from ..events import EventEmitter
 from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
 from ..safety.pending import Outcome, PendingAction
 from ..tools.own_calls import async_notify
@@ -43,12 +44,17 @@ class PhoneChannel(ConfirmationChannel):
     """
 
     def __init__(
-        self, hass: HomeAssistant, confirmations: Confirmations, stored: Iterable[Mapping[str, Any]]
+        self,
+        hass: HomeAssistant,
+        confirmations: Confirmations,
+        stored: Iterable[Mapping[str, Any]],
+        emitter: EventEmitter,
     ) -> None:
         """Serve the confirmations of one entry; `stored` says which targets are whose."""
         self._hass = hass
         self._confirmations = confirmations
         self._targets = read_targets(stored)
+        self._emitter = emitter
         self._asked: dict[str, _Asked] = {}
 
     @callback
@@ -156,6 +162,9 @@ class PhoneChannel(ConfirmationChannel):
                 await async_notify(self._hass, route.service, data, context)
             except HomeAgentError as err:
                 LOGGER.warning("A question for a confirmation was not sent: %s", err)
+                self._emitter.fire_error(
+                    "channels", err, "a question for a confirmation was not sent", channel="notify"
+                )
 
         async with asked.turn:
             await asyncio.gather(*(send(route, message) for route, message in messages.items()))

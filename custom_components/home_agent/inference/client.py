@@ -215,7 +215,8 @@ class ModelClient:
                     begun = True
                     yield delta
             if reader.failure is not None and answer.finish_reason is None:
-                raise malformed(shorten(reader.failure, self.transport.secrets))
+                shown = f"{reader.failure}: {reader.quote}" if reader.quote else reader.failure
+                raise malformed(shorten(shown, self.transport.secrets), plain=reader.failure)
         last = answer.close()
         self._keep_extras(answer.calls.extras)
         if last is not None:
@@ -289,5 +290,5 @@ def _named(dialect: str) -> Wire:
 def _nothing_said(answer: Answer, reader: JSONReader) -> ModelServerError:
     """Return the error for an answer that ended and said nothing."""
     if reader.empty or answer.recognised:
-        return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty")
+        return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty", answered=True)
     return malformed("the server's answer holds no message; is the address right?")

@@ -36,7 +36,11 @@ class ErrorKind(StrEnum):
 
 
 class ModelServerError(Exception):
-    """A request failed; `detail` is short and holds no key, `retry_after` is in seconds."""
+    """A request failed; `detail` is short and holds no key, `retry_after` is in seconds.
+
+    `plain` is the same without what the server or the model wrote, which may quote a conversation. `answered`
+    tells that the server itself reports the failure, `keyless` that it was sent no key.
+    """
 
     def __init__(
         self,
@@ -48,11 +52,16 @@ class ModelServerError(Exception):
         retryable: bool | None = None,
         limit: int | None = None,
         counted: int | None = None,
+        plain: str | None = None,
+        answered: bool = False,
     ) -> None:
         """Store what is known; of a prompt that is too long the tokens allowed and those counted."""
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
+        self.plain = detail if plain is None else plain
+        self.answered = answered
+        self.keyless = False
         self.status = status
         self.retry_after = retry_after
         self.limit = limit
@@ -106,6 +115,7 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
         frozenset({0, 400}),
     ),
 )
+_CODE: Final = lazy(r"[a-z0-9]+(?:[_.-][a-z0-9]+){0,7}", re.IGNORECASE)
 _SPENT: Final = lazy(r"insufficient_quota|exceeded your current quota|billing|credit")
 
 
@@ -177,6 +187,9 @@ def from_answer(
     spent = kind is ErrorKind.RATE_LIMIT and bool(_SPENT.search(f"{code} {message}".lower()))
     said = message or code or "no explanation"
     detail = f"{status}: {said}" if status else said
+    numbered = [str(status)] if status else []
+    named = [code] if _CODE.fullmatch(code) and code != str(status) else []
+    plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
     too_long = kind is ErrorKind.CONTEXT_TOO_LONG
     limit, counted = numbers(message, body) if too_long else (None, None)
     return ModelServerError(
@@ -187,6 +200,8 @@ def from_answer(
         retryable=False if spent else None,
         limit=limit,
         counted=counted,
+        plain=plain,
+        answered=True,
     )
 
 

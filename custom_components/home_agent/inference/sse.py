@@ -14,6 +14,7 @@ from ..regex import lazy
 
 LINE_BYTES: Final = 2 * 1024 * 1024
 BODY_BYTES: Final = 32 * 1024 * 1024
+QUOTED_BYTES: Final = 80
 
 DONE: Final = object()
 """What `feed` returns in place of an object for `[DONE]`."""
@@ -28,7 +29,13 @@ _FIELD: Final = lazy(rb"(?:event|id|retry)\s*:|:")
 
 
 class _NotJSONError(Exception):
-    """The body is not what a model server sends; the message says what it is."""
+    """The body is not what a model server sends: what is wrong with it, and its beginning."""
+
+    def __init__(self, problem: str, beginning: bytes = b"") -> None:
+        """Keep a little of the beginning."""
+        super().__init__(problem)
+        self.problem = problem
+        self.quote = beginning[:QUOTED_BYTES].decode("utf-8", "replace")
 
 
 def parse(data: bytes | bytearray) -> Any:
@@ -45,7 +52,8 @@ def parse(data: bytes | bytearray) -> Any:
 class JSONReader:
     """Takes bytes in pieces of any size and returns objects as soon as they are whole.
 
-    `failure` says why nothing can be read any more; what came before it has been returned.
+    `failure` says why nothing can be read any more, and `quote` shows the place; what came before has been
+    returned.
     """
 
     def __init__(self, *, line_bytes: int = LINE_BYTES, body_bytes: int = BODY_BYTES) -> None:
@@ -53,6 +61,7 @@ class JSONReader:
         self._line_bytes = line_bytes
         self._left = body_bytes
         self.failure: str | None = None
+        self.quote = ""
         self._buffer = bytearray()
         self._scanned = 0
         self._pending = bytearray()
@@ -72,7 +81,7 @@ class JSONReader:
             try:
                 self._feed(chunk, found)
             except _NotJSONError as err:
-                self.failure = str(err)
+                self.failure, self.quote = err.problem, err.quote
         return found
 
     def close(self) -> list[Any]:
@@ -84,7 +93,7 @@ class JSONReader:
                 if self._pending:
                     self._try(found, last=True)
             except _NotJSONError as err:
-                self.failure = str(err)
+                self.failure, self.quote = err.problem, err.quote
         self._buffer.clear()
         return found
 
@@ -129,7 +138,7 @@ class JSONReader:
             self._is_event = True
             self._take(data, found)
         elif data and not data.startswith(b":"):
-            raise _NotJSONError(f"not JSON: {data[:80].decode('utf-8', 'replace')}")
+            raise _NotJSONError("not JSON", data)
 
     def _json(self, line: bytes, text: bytes, found: list[Any]) -> None:
         """Take a line of bare JSON: a whole object, or a part of one that is written over several lines."""
@@ -138,8 +147,9 @@ class JSONReader:
         elif self._pending or text.startswith((b"{", b"[")):
             self._take(line, found)
         else:
-            kind = "a web page" if text.startswith(b"<") else text[:80].decode("utf-8", "replace")
-            raise _NotJSONError(f"not JSON: {kind}")
+            if text.startswith(b"<"):
+                raise _NotJSONError("not JSON: a web page")
+            raise _NotJSONError("not JSON", text)
 
     def _take(self, line: bytes, found: list[Any]) -> None:
         """Add a line to what is pending; only a line that may end an object is worth a try."""
@@ -158,7 +168,7 @@ class JSONReader:
         except ValueError:
             if not last:
                 return
-            start = bytes(self._pending[:80]).decode("utf-8", "replace")
+            start = bytes(self._pending)
             self._pending.clear()
-            raise _NotJSONError(f"broken JSON: {start}") from None
+            raise _NotJSONError("broken JSON", start) from None
         self._pending.clear()

@@ -49,6 +49,7 @@ class Transport:
             total=None, connect=connect_timeout, sock_connect=connect_timeout
         )
         self._may_be_kept = False
+        self._keyless = not endpoint.api_key.strip() and not self._extra
         self.secrets = tuple(_secrets(endpoint))
 
     @asynccontextmanager
@@ -137,6 +138,7 @@ class Transport:
             answer = {"error": f"a web page ({response.reason})" if text.lstrip().startswith("<") else text}
         retry_after = retry_seconds(response.headers)
         error = from_answer(response.status, answer, secrets=self.secrets, retry_after=retry_after)
+        error.keyless = self._keyless
         return error, answer
 
     async def _read(self, response: aiohttp.ClientResponse, limit: int, *, cut: bool = False) -> bytes:

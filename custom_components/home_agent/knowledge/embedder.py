@@ -20,6 +20,7 @@ from ..const import (
 from ..errors import AuthenticationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
+from ..inference.quotes import without_quotes
 from ..safety.disclosure import AT_HOME, DataPolicy, Disclosure
 from ..vector.builtin import REQUIREMENTS, BuiltinModel
 from ..vector.embeddings import CachedEmbedder, EmbeddingError, Model
@@ -45,7 +46,8 @@ class ServedModel:
         try:
             return await self._client.embed(list(texts), keep_alive=self._keep_alive)
         except ModelServerError as err:
-            raise EmbeddingError(err.detail, refused=err.kind is ErrorKind.AUTH) from err
+            detail = without_quotes(err.detail, " ".join(texts))
+            raise EmbeddingError(detail, refused=err.kind is ErrorKind.AUTH) from err
 
     async def async_close(self) -> None:
         """Hold nothing: the session is Home Assistant's."""

@@ -11,6 +11,7 @@ from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
 
 from ..const import LOGGER
+from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
@@ -63,6 +64,7 @@ class Health:
         entry_id: str,
         title: str,
         *,
+        emitter: EventEmitter,
         probe: Callable[[Part], Awaitable[None]],
         recovered: Callable[[Part], None],
     ) -> None:
@@ -70,6 +72,7 @@ class Health:
         self._hass = hass
         self._entry_id = entry_id
         self._title = title
+        self._emitter = emitter
         self._probe = probe
         self._recovered = recovered
         self.faults: dict[Part, Fault] = {}
@@ -89,6 +92,7 @@ class Health:
         if not new:
             return
         LOGGER.warning("%s: the %s of the vector index failed: %s", self._title, part.value, fault.detail)
+        self._emitter.fire_error("index", err, fault.detail, part=part.value)
         if self._hass.loop.time() - self._well_since.get(part, 0.0) > FORGOTTEN_SECONDS:
             self._tries[part] = 0
         if part not in self._running and part not in self._planned:

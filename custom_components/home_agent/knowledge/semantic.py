@@ -54,7 +54,9 @@ class SemanticIndex:
         self._open_embedder = open_embedder
         self._store: VectorStore | None = None
         self._embedder: Embedder | None = None
-        self.health = Health(hass, entry_id, title, probe=self._async_probe, recovered=self._on_recovered)
+        self.health = Health(
+            hass, entry_id, title, emitter=emitter, probe=self._async_probe, recovered=self._on_recovered
+        )
         self.owners: dict[str, Owner] = {}
         self._made_by: dict[str, str | None] | None = None
         self._made_now: str | None = None

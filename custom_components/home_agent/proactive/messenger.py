@@ -19,6 +19,7 @@ from ..const import (
 )
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
+from ..events import EventEmitter
 from ..tools.own_calls import async_notify
 from ..tools.resolving.candidates import plain
 from .book import Book
@@ -34,13 +35,21 @@ _NO_LINKS: Final = str.maketrans("[]()|*_#~\\!", "           ")
 class Messenger:
     """Tells people of one entry."""
 
-    def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any], book: Book) -> None:
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        settings: Mapping[str, Any],
+        book: Book,
+        emitter: EventEmitter,
+    ) -> None:
         """Read the options once; an entry is set up anew when they change."""
         self._hass = hass
         self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
         self._most = int(settings[CONF_PROACTIVE_MAX_PER_DAY])
         self._book = book
+        self._emitter = emitter
         self.quiet = Hours.from_options(settings)
 
     @property
@@ -110,6 +119,7 @@ class Messenger:
                 await async_notify(self._hass, route.service, {**route.target, **message, **extra}, Context())
             except HomeAgentError as err:
                 LOGGER.warning("A message was not sent: %s", err)
+                self._emitter.fire_error("channels", err, "a message was not sent", channel="notify")
                 return False
             return True
 

@@ -33,7 +33,7 @@ class Proactive:
         habits: Callable[[], Sequence[HouseHabit]],
     ) -> None:
         """Put the parts together; nothing is watched yet."""
-        messenger = Messenger(hass, entry_id, settings, book)
+        messenger = Messenger(hass, entry_id, settings, book, emitter)
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
         self.suggestions = Suggestions(

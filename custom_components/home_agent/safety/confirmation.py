@@ -301,7 +301,11 @@ class Confirmations:
         found = await asyncio.gather(*(tell(channel) for channel in self.channels), return_exceptions=True)
         for channel, problem in zip(self.channels, found, strict=True):
             if isinstance(problem, Exception):
-                LOGGER.warning("%s could not be told of a confirmation: %s", type(channel).__name__, problem)
+                name = type(channel).__name__
+                LOGGER.warning("%s could not be told of a confirmation: %s", name, problem)
+                self._emitter.fire_error(
+                    "channels", problem, "a confirmation could not be announced", channel=name
+                )
 
     @callback
     def _remember(self) -> None:

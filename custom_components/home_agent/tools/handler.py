@@ -20,7 +20,7 @@ from homeassistant.helpers.redact import REDACTED
 from homeassistant.util.json import JsonValueType
 
 from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
-from ..errors import HomeAgentError, ToolNotFound, ValidationError
+from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
 from ..events import EventEmitter
 from ..knowledge.house import House
 from ..knowledge.speaker import Speaker
@@ -160,10 +160,13 @@ class ToolHandler(Guard):
         except HomeAgentError as err:
             attempt.error_type = type(err).__name__
             misfit = isinstance(err, (ValidationError, ToolNotFound))
+            if not misfit and not isinstance(err, (ConfirmationNeeded, PermissionDenied)):
+                self._report_failure(call, turn, err)
             detail = turn.refuse(attempt, err) if misfit else str(err)
             return failed(detail, err.result if isinstance(err, PartlyFailed) else None)
         except TimeoutError as err:
             attempt.error_type = type(err).__name__
+            self._report_failure(call, turn, err)
             late = f"{call.tool_name} did not finish within {self._timeout:g} s"
             problem = late if limit.expired() else "A device did not answer in time"
             problem = f"{problem}; whether it acted is unknown."
@@ -178,6 +181,7 @@ class ToolHandler(Guard):
         except Exception as err:  # noqa: BLE001 - a tool must never end the turn
             attempt.error_type = type(err).__name__
             LOGGER.exception("Tool %s failed", call.tool_name)
+            self._report_failure(call, turn, err)
             problem = f"{call.tool_name} failed unexpectedly ({type(err).__name__})."
         return failed(problem)
 
@@ -350,6 +354,13 @@ class ToolHandler(Guard):
                 :MAX_EVENT_CHARS
             ],
         )
+
+    def _report_failure(self, call: llm.ToolInput, turn: TurnCalls, err: Exception) -> None:
+        """Fire the event of an error where a tool of the household's failed."""
+        tool = turn.tools.get(call.tool_name)
+        if component := getattr(tool, "component", None):
+            message = f"the tool {call.tool_name} failed"
+            self._emitter.fire_error(component, err, message, turn.conversation_id, tool=call.tool_name)
 
     def _report_progress(
         self,

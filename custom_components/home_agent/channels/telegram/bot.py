@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 
 from ...const import LOGGER
 from ...errors import ToolExecutionError
+from ...events import EventEmitter
 from ...tools.own_calls import TELEGRAM, async_telegram
 from .text import as_html, pieces
 
@@ -29,9 +30,10 @@ type Buttons = Sequence[tuple[str, str]]
 class Bot:
     """Sends to the chats of one entry, with the bot that knows the chat."""
 
-    def __init__(self, hass: HomeAssistant) -> None:
+    def __init__(self, hass: HomeAssistant, emitter: EventEmitter) -> None:
         """Send nothing yet."""
         self._hass = hass
+        self._emitter = emitter
         self._entries: dict[int, str] = {}
 
     @callback
@@ -97,6 +99,7 @@ class Bot:
                 if mode == HTML and "parse" in str(err).lower():
                     continue
                 LOGGER.warning("An answer was not sent to Telegram: %s", err)
+                self._emitter.fire_error("channels", err, "an answer was not sent", channel="telegram")
                 return None
             sent: dict[str, Any] = next(
                 (item for item in answer.get("chats", []) if item.get("chat_id") == chat), {}

@@ -41,7 +41,7 @@ class TelegramBridge:
         self._hass = hass
         self._entry = entry
         self._known = Chats(hass, entry.runtime_data.settings[CONF_TELEGRAM_CHATS])
-        self._bot = Bot(hass)
+        self._bot = Bot(hass, entry.runtime_data.emitter)
         confirmations = entry.runtime_data.confirmations
         self._confirming = TelegramConfirmations(hass, confirmations, self._bot, self._known)
         self._chats: dict[int, Chat] = {}

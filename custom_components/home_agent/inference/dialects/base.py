@@ -115,6 +115,6 @@ def tokens(value: Any) -> int:
     return int(min(value, MAX_TOKENS))
 
 
-def malformed(detail: str) -> ModelServerError:
-    """Return the error for an answer that makes no sense."""
-    return ModelServerError(ErrorKind.MALFORMED, detail)
+def malformed(detail: str, plain: str | None = None) -> ModelServerError:
+    """Return the error for an answer that makes no sense; `plain` where the detail quotes the answer."""
+    return ModelServerError(ErrorKind.MALFORMED, detail, plain=plain)

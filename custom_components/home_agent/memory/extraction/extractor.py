@@ -107,6 +107,8 @@ class Extractor:
             (LOGGER.debug if self._failing else LOGGER.warning)(
                 "Nothing can be learned from conversations just now: %s", err
             )
+            if not self._failing:
+                self._emitter.fire_error("extraction", err, str(err), conversation_id)
             self._failing = True
             return False
         self._failing = False

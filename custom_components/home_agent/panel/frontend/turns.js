@@ -82,6 +82,7 @@ function said(turn, t) {
   return [
     h("h2", {}, turn.sentence),
     h("p", { class: turn.error ? "error" : "" }, turn.answer || "–"),
+    turn.cause && h("p", { class: "error" }, turn.cause),
     h(
       "p",
       { class: "quiet" },

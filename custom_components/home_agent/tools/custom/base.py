@@ -39,6 +39,7 @@ class CustomTool(HomeAgentTool):
     """
 
     judged = True
+    component = "custom_tools"
     max_text = MAX_CHARS
     leaves = False
     """Whether its arguments go to a server outside the house: then they are sanitised."""

@@ -1,0 +1,72 @@
+"""What a server says of an error, without what it quotes: requests hold what people have said."""
+
+import re
+from typing import Final
+
+from ..regex import lazy
+
+GRAM: Final = 12
+"""Letters and digits in a row that are taken for a quotation where they stand in the conversation too."""
+DENSE_GRAM: Final = 3
+"""The same for scripts that write a word with one or two characters."""
+LEAST_WORD: Final = 3
+"""Letters of the shortest word of the sentence itself that is taken out alone."""
+CUT: Final = "…"
+
+_ESCAPE: Final = lazy(r"\\u([0-9a-fA-F]{4})|\\[nrtbf\"/\\]")
+_QUOTED: Final = lazy(
+    r"\{.*\}|\[.*\]|(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“”]*[“”]|«[^»]*»|[{\[].*$|(?<!\w)[\"`'][^\"`']*$",
+    re.DOTALL,
+)
+_IDENTIFIER: Final = lazy(r"(?=[^\W]*[\d_./:-])[A-Za-z0-9_./:-]{1,64}")
+_DENSE: Final = lazy(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_WORD: Final = lazy(r"\w+")
+
+
+def without_quotes(words: str, conversation: str, sentence: str = "") -> str:
+    """Return what a server says, less what is in quotes and what stands in the conversation.
+
+    The conversation may be JSON. Names of models and of parameters stay where they are no words.
+    """
+    words = _QUOTED.sub(_shortened, _unescaped(words))
+    kept = [True] * len(words)
+    places = [index for index, character in enumerate(words) if character.isalnum()]
+    letters = "".join(words[index].casefold()[:1] for index in places)
+    said = _letters(f"{_unescaped(conversation)} {sentence}")
+    size = DENSE_GRAM if _DENSE.search(words) else GRAM
+    for start in range(len(letters) - size + 1):
+        if letters[start : start + size] in said:
+            for index in range(places[start], places[start + size - 1] + 1):
+                kept[index] = False
+    spoken = {word for word in _WORD.findall(sentence.casefold()) if len(word) >= LEAST_WORD}
+    for found in _WORD.finditer(words):
+        if found[0].casefold() in spoken or not all(kept[found.start() : found.end()]):
+            kept[found.start() : found.end()] = [False] * (found.end() - found.start())
+    return _joined(words, kept)
+
+
+def _joined(words: str, kept: list[bool]) -> str:
+    """Return the characters that are kept, with a mark where some were cut."""
+    out: list[str] = []
+    for character, keep in zip(words, kept, strict=True):
+        if keep:
+            out.append(character)
+        elif not out or out[-1] != CUT:
+            out.append(CUT)
+    return " ".join("".join(out).split())
+
+
+def _shortened(quoted: re.Match[str]) -> str:
+    """Return a mark for what is quoted; the name of a model or a parameter stays."""
+    text = quoted[0]
+    return text if _IDENTIFIER.fullmatch(text[1:-1]) else CUT
+
+
+def _unescaped(text: str) -> str:
+    """Return a text without JSON's escapes."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+
+
+def _letters(text: str) -> str:
+    """Return the letters and digits of a text."""
+    return "".join(character.casefold()[:1] for character in text if character.isalnum())
