@@ -183,7 +183,10 @@ async def test_a_cloud_primary(hass: HomeAssistant, model_server: ModelServer) -
     anna = user(hass, "Annabel")
     model_server.script([tool_calls([("store_memory", {"content": MEMORY})]), text("Yes.")])
     await agent.say("Remember that I take honey", context=anna)
-    assert tool_results(model_server.chats[-1])[-1]["success"]
+    result = tool_results(model_server.chats[-1])[-1]
+    assert result["success"]
+    assert "Tell the person" in result["result"]["note"]
+    assert "cloud_send_profile" in result["result"]["note"]
     for on in (False, True):
         await agent.set_options(cloud_send_profile=on)
         model_server.clear()
@@ -192,6 +195,43 @@ async def test_a_cloud_primary(hass: HomeAssistant, model_server: ModelServer) -
         assert [("honey" in read(request)) for request in model_server.chats] == [on, on]
         (result,) = tool_results(model_server.chats[-1])
         assert result["success"] is on
+
+
+@pytest.mark.parametrize("on", [False, True])
+async def test_a_model_is_told_what_it_will_not_see_again(
+    hass: HomeAssistant, model_server: ModelServer, *, on: bool
+) -> None:
+    """So that it does not promise to remember: with the switch on only what is private or sensitive."""
+    options = {"history_enabled": False, "cloud_send_profile": on}
+    agent = await async_agent(hass, model_server, options, llm_base_url=outside(model_server))
+    anna = user(hass, "Annabel")
+    told = []
+    for said, call in (
+        ("Remember that I take honey", ("store_memory", {"content": MEMORY})),
+        ("Remember that the shed code is 4711", ("store_memory", {"content": CODE})),
+        ("I live on plants", ("update_user_profile", {"category": "food", "key": "diet", "value": "vegan"})),
+        ("Note it", ("update_user_profile", {"category": "health", "key": "allergy", "value": "hay fever"})),
+    ):
+        model_server.script([tool_calls([call]), text("Yes.")])
+        await agent.say(said, context=anna)
+        told.append("note" in tool_results(model_server.chats[-1])[-1]["result"])
+    assert told == [not on, True, told[2], True]
+    assert told[2] or on
+
+
+@pytest.mark.parametrize(
+    ("away", "on", "says"), [(True, False, True), (True, True, False), (False, False, False)]
+)
+async def test_the_page_memory_says_what_is_withheld(
+    hass: HomeAssistant, model_server: ModelServer, *, away: bool, on: bool, says: bool
+) -> None:
+    address = outside(model_server) if away else model_server.url
+    agent = await async_agent(hass, model_server, {"cloud_send_profile": on}, llm_base_url=address)
+    flows = hass.config_entries.options
+    menu = await flows.async_init(agent.entry.entry_id)
+    shown = await flows.async_configure(menu["flow_id"], {"next_step_id": "memory"})
+    withheld = shown["description_placeholders"]["withheld"]
+    assert ("models.example.com" in withheld, bool(withheld)) == (says, says)
 
 
 async def test_nothing_is_read_ahead_outside(
@@ -272,6 +312,57 @@ async def test_a_fallback_outside_is_warned_about(
     done = await flows.async_configure(menu["flow_id"], {"next_step_id": "vector_save"})
     assert done["type"] == "create_entry"
     assert agent.entry.options["fallback_llm_base_url"] == outside(other_model_server)
+
+
+@pytest.mark.parametrize(
+    ("page", "step", "typed"),
+    [
+        (
+            "external_llm",
+            "external_cloud",
+            {
+                "external_llm_enabled": True,
+                "external_llm_base_url": "",
+                "external_llm_model": "test-model",
+            },
+        ),
+        (
+            "vector_store",
+            "vector_cloud",
+            {
+                "vector_db_embedding_provider": "openai",
+                "vector_db_embedding_base_url": "",
+                "vector_db_embedding_model": "embedder",
+            },
+        ),
+    ],
+)
+async def test_other_servers_outside_are_warned_about(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    *,
+    other_model_server: ModelServer,
+    page: str,
+    step: str,
+    typed: dict[str, Any],
+) -> None:
+    """Nothing is stored before somebody has read what the server receives; one at home needs no word."""
+    agent = await async_agent(hass, model_server)
+    flows = hass.config_entries.options
+    field = next(key for key in typed if key.endswith("base_url"))
+    for address, expected in ((other_model_server.url, None), (outside(other_model_server), step)):
+        menu = await flows.async_init(agent.entry.entry_id)
+        await flows.async_configure(menu["flow_id"], {"next_step_id": page})
+        told = await flows.async_configure(menu["flow_id"], {**typed, field: address})
+        if expected is None:
+            assert told.get("step_id") != step
+            continue
+        assert told["step_id"] == expected
+        assert told["description_placeholders"]["host"] == "models.example.com"
+        assert field not in agent.entry.options or agent.entry.options[field] != address
+        await flows.async_configure(menu["flow_id"], {"next_step_id": "vector_save"})
+        await hass.async_block_till_done(wait_background_tasks=True)
+        assert agent.entry.options[field] == address
 
 
 async def test_tools_of_others_may_tell_states(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -48,6 +48,8 @@ FILLED: dict[str, dict[str, Any]] = {
         "budget_history": 1200.0,
         "budget_retrieved": 300.0,
         "budget_documents": 0.0,
+        "budget_memories": 150.0,
+        "budget_profile": 0.0,
     },
     "vector_store": {
         "vector_db_embedding_provider": "none",
@@ -328,9 +330,12 @@ async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: M
     influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
     second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
     assert found["memory_enabled"] is None
-    assert found["learning_source"] == [learning]
-    assert found["influxdb_url"] == [learning, influxdb]
-    assert found["influxdb_token"] == [learning, influxdb, second]
+    remember = {"field": "memory_enabled", "operator": "in", "value": [True]}
+    assert found["learning_enabled"] == [remember]
+    assert found["learning_source"] == [remember, learning]
+    assert found["influxdb_url"] == [remember, learning, influxdb]
+    assert found["influxdb_token"] == [remember, learning, influxdb, second]
+    assert conditions(await page(hass, entry, "history"))["session_timeout"] is None
     found = conditions(await page(hass, entry, "llm"))
     assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
 

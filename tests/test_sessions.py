@@ -83,7 +83,7 @@ async def test_a_device_continues_for_29_minutes_and_not_for_31(
     freezer.tick(timedelta(minutes=29))
     assert sessions.speak("third", device_id="kitchen") == Session("first", is_new=False)
     freezer.tick(timedelta(minutes=31))
-    assert sessions.speak("fourth", device_id="kitchen") == Session("fourth", is_new=True, expired="first")
+    assert sessions.speak("fourth", device_id="kitchen") == Session("fourth", is_new=True)
     assert sessions.speak("fifth", device_id="kitchen") == Session("fourth", is_new=False)
 
 
@@ -148,22 +148,23 @@ async def test_a_clock_put_back_or_far_off_does_not_keep_a_session_for_ever(
     freezer.move_to(NOW + timedelta(days=400))
     sessions.speak("future", device_id="kitchen")
     freezer.move_to(NOW)
-    assert sessions.speak("now", device_id="kitchen").expired == "future"
+    assert sessions.speak("now", device_id="kitchen") == Session("now", is_new=True)
     freezer.move_to(NOW - timedelta(minutes=2))
     assert sessions.speak("later", device_id="kitchen").history_id == "now"
 
 
-async def test_touch_and_expire(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
+async def test_silent_sessions_are_closed(hass: HomeAssistant, freezer: FrozenDateTimeFactory) -> None:
     sessions = Sessions(hass)
     sessions.speak("a", device_id="kitchen")
     sessions.speak("b", user_id="anna")
     freezer.tick(timedelta(minutes=20))
-    sessions.manager.touch("entry", device_id="kitchen", user_id=None, now=dt_util.utcnow())
-    sessions.manager.touch("entry", device_id="attic", user_id=None, now=dt_util.utcnow())
+    sessions.speak("a", device_id="kitchen")
     freezer.tick(timedelta(minutes=20))
-    expired = sessions.manager.expire("entry", timeout_minutes=30, now=dt_util.utcnow())
-    assert expired == ["b"]
-    assert sessions.manager.expire("entry", timeout_minutes=30, now=dt_util.utcnow()) == []
+    sessions.manager.expire("entry", timeout_minutes=30, now=dt_util.utcnow())
+    await sessions.manager.async_flush()
+    written = path_of(hass).read_text()
+    assert '"a"' in written
+    assert '"b"' not in written
     assert sessions.speak("c", device_id="kitchen").history_id == "a"
 
 

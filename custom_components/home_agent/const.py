@@ -48,7 +48,8 @@ CONF_DIRECT_ATTRIBUTES: Final = "direct_attributes"
 CONF_DIRECT_ENTITIES: Final = "direct_entities"
 CONF_MAX_CONTEXT_TOKENS: Final = "max_context_tokens"
 CONF_BUDGETS: Final = {
-    slot: f"budget_{slot}" for slot in ("rules", "tools", "home", "history", "retrieved", "documents")
+    slot: f"budget_{slot}"
+    for slot in ("rules", "tools", "home", "history", "retrieved", "documents", "memories", "profile")
 }
 """Per slot of a request: the option that sets its share, in tokens."""
 

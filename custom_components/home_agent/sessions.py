@@ -23,11 +23,10 @@ MAX_SESSIONS = 200
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What a turn belongs to: a history, whether it just began, and the one that ended for it."""
+    """What a turn belongs to: a history, and whether it just began."""
 
     history_id: str
     is_new: bool
-    expired: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +99,21 @@ class ConversationSessionManager(StoredFile):
             if abs(now - open_session.last) <= timedelta(minutes=timeout_minutes):
                 session = Session(open_session.history_id, is_new=False)
             elif open_session.history_id != conversation_id:
-                session = Session(conversation_id, is_new=True, expired=open_session.history_id)
+                session = Session(conversation_id, is_new=True)
         if key:
             self._set(entry_id, key, _Open(session.history_id, now))
         return session
 
     @callback
-    def touch(self, entry_id: str, *, device_id: str | None, user_id: str | None, now: datetime) -> None:
-        """Note that a device or person is still in its conversation."""
-        key = _key(device_id, user_id)
-        if key and (session := self._entries.get(entry_id, {}).get(key)):
-            self._set(entry_id, key, _Open(session.history_id, now))
-
-    @callback
-    def expire(self, entry_id: str, *, timeout_minutes: float, now: datetime) -> list[str]:
-        """Close the sessions that have been silent too long and return their history ids."""
+    def expire(self, entry_id: str, *, timeout_minutes: float, now: datetime) -> None:
+        """Close the sessions that have been silent too long. Their histories stay, see history.py."""
         sessions = self._entries.get(entry_id, {})
         limit = timedelta(minutes=timeout_minutes)
         silent = [key for key, session in sessions.items() if abs(now - session.last) > limit]
-        closed = [sessions.pop(key).history_id for key in silent]
-        if closed:
+        for key in silent:
+            del sessions[key]
+        if silent:
             self._store.schedule()
-        open_ids = {session.history_id for session in sessions.values()}
-        return [history_id for history_id in dict.fromkeys(closed) if history_id not in open_ids]
 
     @callback
     def clear(

@@ -5,6 +5,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
+import yarl
+
 from homeassistant import data_entry_flow
 from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
 from homeassistant.core import HomeAssistant
@@ -18,16 +20,20 @@ from homeassistant.helpers.selector import (
 from homeassistant.helpers.translation import async_get_translations
 
 from ..const import (
+    CONF_BASE_URL,
     CONF_LLM_APIS,
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_RULES,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
     CONF_TELEGRAM_CHATS,
+    DEFAULTS,
     DOMAIN,
 )
 from ..errors import InvalidInput
+from ..inference.router import PRIMARY
 from ..parts import async_part
+from ..safety.disclosure import DataPolicy
 from .channels import async_check_channels, chat_options, notify_options
 from .fields import Checked, Field, check, form, kept_values, stored_values, with_removals
 from .lists import chats_selector, notify_selector, proactive_selector
@@ -131,7 +137,8 @@ class HomeAgentOptionsFlow(OptionsFlow):
 
     # Home Assistant wants a step for each menu.
     async_step_vector_checked = async_step_vector_missing = async_step_vector_save
-    async_step_fallback_cloud = async_step_vector_save
+    async_step_fallback_cloud = async_step_external_cloud = async_step_vector_save
+    async_step_vector_cloud = async_step_vector_save
 
     async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show or save the page of conversations."""
@@ -179,11 +186,12 @@ class HomeAgentOptionsFlow(OptionsFlow):
         stored = self.config_entry.options
         fields = with_removals(await async_with_choices(self.hass, PAGES[page]), stored)
         shown = stored_values(fields, stored)
+        notes = {**EXAMPLES, "withheld": await self._async_withheld()}
         if user_input is None:
             return self.async_show_form(
                 step_id=page,
                 data_schema=form(fields, self._typed or shown),
-                description_placeholders=EXAMPLES,
+                description_placeholders=notes,
             )
         checked = check(fields, user_input, stored)
         kept = kept_values(fields, user_input, stored) if HIDES_FIELDS else {}
@@ -199,7 +207,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
                 step_id=page,
                 data_schema=form(fields, shown),
                 errors=checked.errors,
-                description_placeholders={**EXAMPLES, **checked.placeholders},
+                description_placeholders={**notes, **checked.placeholders},
             )
         self._typed, self._tried = shown, others | kept | checked.values
         if checked.report:
@@ -209,3 +217,12 @@ class HomeAgentOptionsFlow(OptionsFlow):
                 description_placeholders=checked.placeholders,
             )
         return self.async_create_entry(data=self._tried)
+
+    async def _async_withheld(self) -> str:
+        """Return a paragraph on what a model outside the house is not told; nothing for one that is."""
+        settings = {**DEFAULTS, **self.config_entry.data, **self.config_entry.options}
+        if DataPolicy(settings).of(PRIMARY).people:
+            return ""
+        texts = await async_get_translations(self.hass, self.hass.config.language, "selector", {DOMAIN})
+        note = texts.get(f"component.{DOMAIN}.selector.page_notes.options.withheld", "")
+        return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")

@@ -186,7 +186,7 @@ HISTORY: Final = (
         switch(const.CONF_HISTORY_SUMMARIZE),
     ),
     switch(const.CONF_SESSION_PERSISTENCE),
-    *shown_if(const.CONF_SESSION_PERSISTENCE, (True,), whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min")),
+    whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
 
 _INFLUXDB: Final = (
@@ -231,13 +231,13 @@ MEMORY: Final = (
         *(Field(key=key, selector=text(), clean=clean_span) for key in const.CONF_MEMORY_TTL.values()),
         Field(key=const.CONF_MEMORY_CLEANUP, selector=text(), clean=clean_span),
         Field(key=const.CONF_MEMORY_COLLECTION, selector=text(), clean=clean_collection),
-    ),
-    switch(const.CONF_LEARNING),
-    *shown_if(
-        const.CONF_LEARNING,
-        (True,),
-        Field(key=const.CONF_LEARNING_SOURCE, selector=choice("learning_source", const.LEARNING_SOURCES)),
-        *shown_if(const.CONF_LEARNING_SOURCE, (const.SOURCE_INFLUXDB,), *_INFLUXDB),
+        switch(const.CONF_LEARNING),
+        *shown_if(
+            const.CONF_LEARNING,
+            (True,),
+            Field(key=const.CONF_LEARNING_SOURCE, selector=choice("learning_source", const.LEARNING_SOURCES)),
+            *shown_if(const.CONF_LEARNING_SOURCE, (const.SOURCE_INFLUXDB,), *_INFLUXDB),
+        ),
     ),
 )
 

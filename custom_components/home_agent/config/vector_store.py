@@ -11,7 +11,7 @@ from homeassistant.config_entries import ConfigEntry, ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 
-from ..connection import embedding_endpoint
+from ..connection import embedding_address, embedding_endpoint
 from ..const import (
     BACKEND_CHROMA,
     CONF_COLLECTIONS,
@@ -43,6 +43,7 @@ from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .fields import Checked, Values
 from .probe import EMBEDDING_ERROR_KEYS, candidates, failure_of
+from .servers import tell_cloud
 from .validators import normalise_url
 
 EMBEDDING_KEYS: Final = (
@@ -95,7 +96,7 @@ async def async_check_vector_store(
     if chosen[CONF_EMBEDDING_PROVIDER] != EMBEDDING_NONE and new_model and not checked.errors:
         await _async_try_embedding(hass, checked, chosen)
     missing = [name for name in chosen[CONF_COLLECTIONS] if name not in there and not _filled(entry, name)]
-    if missing and new_store:
+    if missing and new_store and checked.report != "vector_cloud":
         checked.placeholders["collections"] = ", ".join(missing)
         checked.report = "vector_missing"
 
@@ -189,6 +190,8 @@ async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Va
         checked.placeholders["model"] = chosen[CONF_EMBEDDING_MODEL] or BUILTIN
         checked.placeholders["dimension"] = str(dimension)
         checked.report = "vector_checked"
+        if chosen[CONF_EMBEDDING_PROVIDER] != EMBEDDING_BUILTIN:
+            tell_cloud(checked, embedding_address({**chosen, **checked.values}), "vector_cloud")
         return
     checked.fail(*failures[0])
 

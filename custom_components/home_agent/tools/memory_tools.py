@@ -20,6 +20,7 @@ from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
 from ..memory.whose import is_households
+from ..safety.disclosure import Disclosure
 from ..safety.firewall import firewall
 from . import facts as known
 from .base import HomeAgentTool, ToolRun
@@ -32,6 +33,11 @@ SURE: Final = 0.6
 APART: Final = 0.25
 DEFAULT_IMPORTANCE: Final = 0.6
 OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
+WITHHELD: Final = (
+    "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
+    "later. Tell the person so"
+)
+SWITCH: Final = "The option cloud_send_profile (page Safety) changes this"
 
 
 class StoreMemoryTool(HomeAgentTool):
@@ -99,11 +105,14 @@ class StoreMemoryTool(HomeAgentTool):
         )
         if outcome is Outcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
-        return {
+        told: dict[str, JsonValueType] = {
             "remembered": memory.content,
             "memory_id": memory.id,
             "known_before": outcome is Outcome.MERGED,
         }
+        if not run.disclosure.home and not is_visible(memory, speaker.person_id, run.disclosure):
+            told["note"] = withheld(run.disclosure)
+        return told
 
 
 class RecallMemoryTool(HomeAgentTool):
@@ -193,6 +202,11 @@ class ForgetMemoryTool(HomeAgentTool):
         if best.relevance < SURE or near:
             raise ValidationError(f"memory: which is meant? Give the memory_id of one of {_ids(found)}")
         return best.memory
+
+
+def withheld(disclosure: Disclosure) -> str:
+    """Return what a model outside is told of something that it has noted and will not be told again."""
+    return WITHHELD if disclosure.people else f"{WITHHELD}. {SWITCH}"
 
 
 def _check_secret(content: str, run: ToolRun, *, asked: bool) -> None:

@@ -18,7 +18,7 @@ from ..memory.visibility import is_entry_visible
 from ..vector.text import fold, words
 from . import facts as known
 from .base import HomeAgentTool, ToolRun
-from .memory_tools import OUTSIDE
+from .memory_tools import OUTSIDE, withheld
 
 MOST: Final = 50
 """Entries in one answer."""
@@ -92,7 +92,13 @@ class UpdateProfileTool(HomeAgentTool):
         if old is not None and args.get("sensitivity") is None:
             new = _entry({**args, "sensitivity": old.sensitivity.value}, run)
         known = await self._profile.async_note(new)
-        return {"noted": f"{known.category}, {known.key}", "sensitivity": known.sensitivity.value}
+        noted: dict[str, JsonValueType] = {
+            "noted": f"{known.category}, {known.key}",
+            "sensitivity": known.sensitivity.value,
+        }
+        if not run.disclosure.home and not is_entry_visible(known, run.speaker.person_id, run.disclosure):
+            noted["note"] = withheld(run.disclosure)
+        return noted
 
 
 def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
