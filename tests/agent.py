@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import DOMAIN, MINOR_VERSION
 from homeassistant.components import conversation
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import entity_registry as er
@@ -83,6 +83,7 @@ async def async_add_agent(
     """Set up an agent in a house that is already there."""
     entry = MockConfigEntry(
         domain=DOMAIN,
+        minor_version=MINOR_VERSION,
         title="Home Agent",
         data={"name": "Home Agent", "llm_base_url": server.url, "llm_model": "test-model", **data},
         options=dict(options or {}),

@@ -83,6 +83,25 @@ async def test_a_fact_is_there_after_a_restart_in_another_conversation(
     assert "honey" not in agent.server.chats[-1].messages[0]["content"]
 
 
+async def test_shares_of_memories_and_profile(hass: HomeAssistant, agent: Agent) -> None:
+    """The options say how much of a request they may take; what comes first is what fits best."""
+    anna = user(hass, "Anna")
+    await remember(agent, FACT, anna)
+    await remember(agent, "Anna keeps her bicycle pump in the cellar beside the washing machine", anna)
+    note = {"category": "food", "key": "diet", "value": "vegetarian"}
+    await call(agent, "update_user_profile", note, anna)
+
+    async def shown() -> list[bool]:
+        beside = await told(agent, "Make me some tea with honey", anna)
+        return [word in beside for word in ('tea with honey"', "bicycle", "vegetarian")]
+
+    assert await shown() == [True, True, True]
+    await agent.set_options(budget_memories=15)
+    assert await shown() == [True, False, True]
+    await agent.set_options(budget_memories=0, budget_profile=0)
+    assert await shown() == [False, False, False]
+
+
 async def test_what_one_person_said_another_never_sees(hass: HomeAssistant, agent: Agent) -> None:
     """Nor does somebody whom nobody knows; the household's is for everybody."""
     anna, ben = user(hass, "Anna"), user(hass, "Ben")

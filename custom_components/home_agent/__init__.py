@@ -112,6 +112,12 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     return True
 
 
+async def async_migrate_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
+    """Bring an entry of an earlier version, or of another integration with this domain, to this one."""
+    migrated: bool = await (await async_part(hass, "config.migration")).async_migrate(hass, entry)
+    return migrated
+
+
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Set up one agent. Its model server is asked beside that: much of an agent works without it."""
     await async_load_parts(hass, settings_of(entry))

@@ -31,6 +31,8 @@ from .const import (
     CONF_PROBED_TOOL_CALLING,
     CONF_PROXY_HEADERS,
     DOMAIN,
+    MINOR_VERSION,
+    VERSION,
 )
 from .errors import InvalidInput
 
@@ -57,7 +59,8 @@ def suggested_model(models: list[str], before: str | None) -> str | None:
 class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
-    VERSION = 1
+    VERSION = VERSION
+    MINOR_VERSION = MINOR_VERSION
 
     def __init__(self) -> None:
         """Start with nothing known."""

@@ -4,6 +4,9 @@ import logging
 from typing import Any, Final
 
 DOMAIN: Final = "home_agent"
+VERSION: Final = 1
+MINOR_VERSION: Final = 2
+"""Of an entry. 1.1 was written by 0.1.0, and by another integration with this domain."""
 EXTENDED_OPENAI: Final = "extended_openai_conversation"
 """The integration whose agents can be imported."""
 LOGGER: Final = logging.getLogger(__package__)

@@ -211,6 +211,10 @@ async def _async_rename(hass: HomeAssistant, data: Data) -> tuple[FlowType, str]
     return await _async_open_options(hass, data, page=str(data["page"])) if data["page"] else None
 
 
+async def _async_note(_hass: HomeAssistant, _data: Data) -> None:
+    """Take note; there is nothing to mend."""
+
+
 _OPEN_VECTOR_STORE: Final[Fix] = partial(_async_open_options, page="vector_store")
 
 FIXES: Final[Mapping[str, Fix]] = {
@@ -219,9 +223,11 @@ FIXES: Final[Mapping[str, Fix]] = {
     "custom_tool_invalid": _async_reload_tools,
     "embedder_refused": _OPEN_VECTOR_STORE,
     "embedder_unavailable": _OPEN_VECTOR_STORE,
+    "entry_refused": _async_note,
     "extraction_llm_off": _async_use_own_model,
     "model_missing": _async_reconfigure,
     "names_unmatched": _async_rename,
+    "options_converted": _async_note,
     "prefer_local_bypass": _async_end_bypass,
     "prompt_template_invalid": partial(_async_open_options, page="prompt"),
     "rules_unmatched": _async_rename,
