@@ -86,7 +86,7 @@ class SecureHouse:
 
     async def _async_handle(self, call: ServiceCall) -> None:
         """Record a call and do what it says."""
-        ids = call.data["entity_id"]
+        ids = call.data.get("entity_id", ())
         ids = [ids] if isinstance(ids, str) else list(ids)
         data = {key: value for key, value in call.data.items() if key != "entity_id"}
         self.calls.append(Call(f"{call.domain}.{call.service}", tuple(ids), data, call.context))

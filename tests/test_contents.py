@@ -15,6 +15,7 @@ from .agent import Agent
 from .secure_house import SecureHouse
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
+from .test_policy import SERVICES
 
 ALLOWED = {"allow_scripts_and_scenes": True}
 SATELLITE = "satellite-1"
@@ -181,6 +182,7 @@ RISKY_STEPS: dict[str, list[Any]] = {
         {"action": "scene.turn_on", "target": {"entity_id": "scene.new"}},
     ],
     "snapshot": [{"action": "scene.create", "data": {"scene_id": "old", "snapshot_entities": "LOCK.cellar"}}],
+    "nowhere_yet": [{"action": "cover.open_cover", "target": {"area_id": "not_there"}}],
     "else": [{"if": [], "then": [], "else": [{"event": "open_sesame"}]}],
     "default": [{"choose": [], "default": [{"event": "open_sesame"}]}],
     "until": [{"repeat": {"until": "{{ true }}", "sequence": [{"event": "open_sesame"}]}}],
@@ -328,3 +330,41 @@ async def test_whoever_confirms_may_control_what_is_inside(rooms: Rooms) -> None
     await rooms.agent.say("Make it so", context=Context(), device_id=SATELLITE)
     (action,) = rooms.agent.entry.runtime_data.confirmations.pending
     assert action.entity_ids == {"script.open_up", "lock.front_door"}
+
+
+STEPS_OF: dict[str, Any] = {
+    "step": lambda service, target: [{"action": service, "target": {"entity_id": target}}],
+    "area": lambda service, _: [{"action": service, "target": {"area_id": "hall"}}],
+    "data": lambda service, target: [{"action": service, "data": {"entity_id": f" {target.upper()} "}}],
+    "rendered": lambda service, target: [
+        {"action": f"{{{{ '{service}' }}}}", "target": {"entity_id": f"{{{{ '{target}' }}}}"}}
+    ],
+    "branch": lambda service, target: [
+        {"if": [], "then": [], "else": [{"action": service, "target": {"entity_id": target}}]}
+    ],
+}
+WAYS = [*STEPS_OF, "script", "old group"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+async def test_matrix_of_contents(rooms: Rooms, way: str) -> None:
+    """Each service of the policy's matrix, in each kind of container, from each origin: judged alike."""
+    scripts: dict[str, Any] = {}
+    for number, (_, entity_id, service, _) in enumerate(SERVICES):
+        steps = STEPS_OF.get(way, STEPS_OF["step"])(service, entity_id)
+        if way == "old group":
+            rooms.hass.states.async_set(f"group.g{number}", "off", {"entity_id": [entity_id]})
+            steps = STEPS_OF["step"](service, f"group.g{number}")
+        scripts[f"inner_{number}"] = {"sequence": steps}
+        scripts[f"outer_{number}"] = {"sequence": [{"action": f"script.inner_{number}"}]}
+    assert await async_setup_component(rooms.hass, "script", {"script": scripts})
+    wrong = []
+    for number, (_, _, service, restricted) in enumerate(SERVICES):
+        name = f"script.{'outer' if way == 'script' else 'inner'}_{number}"
+        async_expose_entity(rooms.hass, "conversation", name, True)
+        expected = restricted or (way == "area" and service == "cover.open_cover")
+        for came in rooms.origins():
+            asked = await rooms.asks("turn_on", name, **came)
+            if bool(asked) is not expected or (expected and rooms.secure.calls):
+                wrong.append((service, came, asked))
+    assert wrong == []

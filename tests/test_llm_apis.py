@@ -15,7 +15,7 @@ from homeassistant.components.intent import async_register_timer_handler
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import issue_registry as ir, llm
+from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir, llm
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
@@ -185,6 +185,35 @@ async def test_scripts_as_tools(hass: HomeAssistant, model_server: ModelServer) 
     await agent.say("yes", conversation_id=asked.conversation_id)
     await hass.async_block_till_done()
     assert door(hass) == "unlocked"
+
+
+async def test_scripts_as_tools_with_fields(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """They are judged with their values; core puts the id of an area in the place of its name."""
+    sequence = [{"action": "lock.unlock", "target": {"area_id": "{{ where }}"}}]
+    light = [{"action": "light.turn_{{ how }}", "target": {"entity_id": "light.bed_light"}}]
+    scripts = {
+        "open_up": {"fields": {"where": {"selector": {"area": {}}}}, "sequence": sequence},
+        "lamp": {"fields": {"how": {"selector": {"text": {}}}}, "sequence": light},
+    }
+    assert await async_setup_component(hass, "script", {"script": scripts})
+    agent = await locked(hass, model_server, {"llm_apis": ["assist"]})
+    area = er.async_get(hass).async_get(DOOR)
+    assert area is not None
+    room = ar.async_get(hass).async_get_area(str(area.area_id))
+    assert room is not None
+    for name, args, asks in (
+        ("open_up", {"where": room.name}, True),
+        ("lamp", {"how": "on"}, False),
+    ):
+        async_expose_entity(hass, "conversation", f"script.{name}", True)
+        model_server.clear()
+        model_server.script([tool_calls([(f"script__{name}", args)]), text("Ran.")])
+        await agent.say("Go")
+        await hass.async_block_till_done()
+        assert bool(pending_ids(hass)) is asks, name
+        assert door(hass) == "locked"
+        await agent.entry.runtime_data.confirmations.async_stop()
+    assert hass.states.get("light.bed_light").state == "on"
 
 
 async def test_unknown_tools(hass: HomeAssistant, model_server: ModelServer) -> None:

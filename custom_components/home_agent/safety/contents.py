@@ -67,7 +67,7 @@ class _Opener:
     def __init__(self, hass: HomeAssistant) -> None:
         """Start with nothing opened."""
         self._hass = hass
-        self._seen: set[tuple[str, str, str]] = set()
+        self._seen: set[tuple[str, str, str, bool]] = set()
         self._created: set[str] = set()
         """Scenes that a script creates before it sets them."""
 
@@ -99,7 +99,8 @@ class _Opener:
         if domain == "homeassistant" and service in GENERIC_SERVICES:
             domain, service = own, GENERIC_MEANING.get((service, own), service)
         yield self._effect(domain, service, entity_id, place)
-        key = (f"{domain}.{service}", entity_id, repr(place.variables) if own == "script" else "")
+        variables = repr(place.variables) if own == "script" else ""
+        key = (f"{domain}.{service}", entity_id, variables, place.inside)
         if key in self._seen:
             return
         self._seen.add(key)
@@ -147,7 +148,7 @@ class _Opener:
         if config is not None:
             for state in config.states.values():
                 yield from self._brought_to(state, place.within())
-        elif entity_id not in self._created:
+        elif entity_id not in self._created or self._hass.states.get(entity_id) is not None:
             yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
 
     def _applied(self, data: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
@@ -222,10 +223,13 @@ class _Opener:
             if not step.known:
                 yield Effect(step.domain, step.service, known=False, inside=True)
             given = step.data if step.domain == "scene" else step.variables
-            yield from self.call(step.domain, step.service, self._targets(step), given, inner)
+            targets = self._targets(step)
+            if targets is None:
+                yield Effect(step.domain, step.service, known=False, inside=True)
+            yield from self.call(step.domain, step.service, targets or [], given, inner)
 
-    def _targets(self, step: Step) -> list[str]:
-        """Return the entities that a step means."""
+    def _targets(self, step: Step) -> list[str] | None:
+        """Return the entities that a step means; None where a place or a device is not there (yet)."""
         given = dict(step.targets)
         if named := given.get(ATTR_ENTITY_ID):
             try:
@@ -236,6 +240,8 @@ class _Opener:
             return [state.entity_id for state in self._hass.states.async_all(step.domain)]
         registry = er.async_get(self._hass)
         found = async_extract_referenced_entity_ids(self._hass, TargetSelection(given))
+        if found.missing_areas or found.missing_devices or found.missing_floors or found.missing_labels:
+            return None
         named = {er.async_resolve_entity_id(registry, key) or key for key in found.referenced}
         inferred = {
             key

@@ -36,7 +36,7 @@ from .control.actions import GATED_DOMAINS, GATED_OFF
 from .intents import carries_command, is_scripted, predicted_calls
 from .looking import Looking
 from .named import entities_in, places_in
-from .other_apis import inner_name, intent_of, script_of
+from .other_apis import inner_name, intent_of, script_of, values_of
 from .results import envelope
 from .vetted import NOTIFY, REACHING, READS, is_offered, target_keys
 
@@ -262,7 +262,7 @@ class Guard(Looking):
         """Return the call of a tool that runs a script, None for any other."""
         if (script := script_of(self._hass, tool)) is None:
             return None
-        data = {"variables": dict(args)} if args else {}
+        data = {"variables": values} if (values := values_of(tool, args)) else {}
         return ServiceCall(domain="script", service="turn_on", entity_ids=(script,), data=data)
 
     @callback

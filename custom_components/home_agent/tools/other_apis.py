@@ -1,15 +1,15 @@
 """Tools of other LLM APIs: named so that every server accepts them, and known for what they are."""
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import override
+from typing import Any, override
 
 import probatio
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import entity_registry as er, llm
+from homeassistant.helpers import entity_registry as er, llm, selector
 from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
@@ -185,3 +185,15 @@ def script_of(hass: HomeAssistant, tool: llm.Tool) -> str | None:
         return None
     registered = er.async_get(hass).async_get_entity_id("script", "script", action)
     return registered or f"script.{action}"
+
+
+def values_of(tool: llm.Tool, args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that a script gets as they are; core puts ids in the place of areas and floors."""
+    schema = getattr(_inner(tool).parameters, "schema", None)
+    fields = schema if isinstance(schema, Mapping) else {}
+    replaced = {
+        str(name)
+        for name, validator in fields.items()
+        if isinstance(validator, selector.AreaSelector | selector.FloorSelector)
+    }
+    return {name: value for name, value in args.items() if name not in replaced}
