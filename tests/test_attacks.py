@@ -313,7 +313,11 @@ async def test_pictures_in_answers(home: Home, picture: str) -> None:
         home.agent.server.script([reply])
         result = await home.agent.say("What is the weather?", context=home.anna)
         log = home.agent.hass.data["conversation_chat_logs"][result.conversation_id].content
-        shown = [speech(result), *(getattr(one, "thinking_content", None) or "" for one in log)]
+        shown = [
+            speech(result),
+            *(one.content or "" for one in log if one.role == "assistant"),
+            *(getattr(one, "thinking_content", None) or "" for one in log),
+        ]
         assert not any(map(fetches, shown))
         assert any("evil.example" in one for one in shown)  # it can still be read
 

@@ -8,8 +8,9 @@ import pytest
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.tools.control.actions import ACTIONS
 from custom_components.home_agent.tools.control.arguments import read_verb
-from custom_components.home_agent.tools.control.parameters import TARGET_KEYS, clean, normalise
+from custom_components.home_agent.tools.control.parameters import clean, normalise
 from custom_components.home_agent.tools.control.values import Units
+from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.const import UnitOfTemperature
 
 
