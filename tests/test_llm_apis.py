@@ -229,7 +229,7 @@ async def test_unknown_tools(hass: HomeAssistant, model_server: ModelServer) -> 
     )
     asked = await agent.say("Go")
     assert "Use them well." in model_server.chats[0].messages[0]["content"]
-    assert speech(asked) == "Shall I use act?"
+    assert speech(asked) == "Shall I use act (text: hi)?"
     assert (len(reads.calls), len(free.calls), len(never.calls), len(acts.calls)) == (1, 1, 0, 0)
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert acts.calls == [{"text": "hi"}]

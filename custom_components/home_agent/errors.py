@@ -68,6 +68,23 @@ class PermissionDenied(HomeAgentError):
     key = "permission_denied"
 
 
+class TooMuchAtOnce(PermissionDenied):
+    """One question cannot name everything that waits for a confirmation."""
+
+    def __init__(self, most: int) -> None:
+        """Tell the model what to do with the rest."""
+        super().__init__(
+            f"At most {most} things can be confirmed at once; this was left out and not done. "
+            "The person is told to ask for it separately"
+        )
+
+
+class ChangedSinceAsked(PermissionDenied):
+    """An entity id means another entity than when the question was put."""
+
+    key = "confirmation_changed"
+
+
 class ConfirmationNeeded(HomeAgentError):
     """A call waits for a person's word; nothing was done. `action_id` names what waits."""
 

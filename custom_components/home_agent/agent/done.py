@@ -9,7 +9,7 @@ from ..tools.control.planning import expectation_of
 from ..tools.control.readback import Expectation, Settling
 from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
-from .questions import GENERIC, MAX_ASKED, names, parts, receiver, receivers_of, tool_name
+from .questions import GENERIC, names, parts, receiver, receivers_of, tool_name
 
 TOLD = frozenset(
     {
@@ -57,8 +57,6 @@ class Deeds:
         if waiting:
             key, which = ("did_unseen", unseen) if unseen else ("did_begin", waiting)
             return await async_phrase(self._hass, language, key, targets=names(self._hass, which))
-        if len(self._parts) > MAX_ASKED:
-            return await async_phrase(self._hass, language, "did_many", count=str(len(self._parts)))
         said = [await self._async_part(language, part) for part in self._parts]
         return " ".join(dict.fromkeys(said))
 

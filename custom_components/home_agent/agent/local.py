@@ -1,5 +1,6 @@
 """Home Assistant's own sentences, let through by the same guard as the model's calls."""
 
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from homeassistant.components import conversation
@@ -10,6 +11,7 @@ from ..errors import PermissionDenied
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import Deed
 from ..safety.verdict import Verdict
+from ..tools.asked_about import freeze
 from ..tools.handler import ToolHandler
 from .closing import async_say
 from .phrases import async_phrase
@@ -58,7 +60,9 @@ async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, ag
         del turn.chat_log.content[before:]
         turn.calls.touched.clear()
         if waiting:
-            turn.calls.draft.freeze(waiting[0])
+            # What one question cannot tell is left to the model, which can ask for less.
+            with suppress(PermissionDenied):
+                freeze(hass, turn.calls.draft.of_call(turn.calls.origin()), waiting[0])
         return False
     speech = response.speech.get("plain", {}).get("speech") or await async_phrase(hass, turn.language, "done")
     await async_say(turn, agent_id, speech)

@@ -1,18 +1,20 @@
-"""How a question for a person's word is put: action and targets by name, in the person's language."""
+"""How a question is put: everything that a yes would do, by name, in the person's language."""
 
 from collections.abc import Sequence
 
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 
+from ..regex import lazy
 from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
+from ..safety.pending import Question
+from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.other_apis import inner_name
 from ..tools.resolving.candidates import plain
 from ..tools.vetted import NOTIFY
+from ..vector.text import fold
 from .phrases import async_phrase
-
-MAX_NAMED = 6
-MAX_ASKED = 4
 
 ASKED = frozenset(
     {
@@ -47,45 +49,68 @@ DOES = {
     "valve.toggle": "move",
 }
 """What scripts and scenes do that has a sentence of its own."""
-MAX_TOLD = 8
 
 GENERIC = frozenset({"turn_on", "turn_off", "toggle"})
 
+SAYING_POSITION = frozenset({"cover_set_cover_position"})
+"""Questions that say the position."""
 
-async def async_question(hass: HomeAssistant, language: str, frozen: Sequence[Frozen]) -> str:
+_WORD_ENDS = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+
+
+async def async_question(
+    hass: HomeAssistant, language: str, frozen: Sequence[Frozen], left_out: bool = False
+) -> Question:
     """Return the question about all that waits; each part is one sentence."""
-    asked = list(dict.fromkeys([await _async_whole(hass, language, part) for part in parts(frozen)]))
-    if len(asked) > MAX_ASKED:
-        return await async_phrase(hass, language, "ask_many", count=str(len(asked)), first=asked[0])
-    return " ".join(asked)
+    rest = [await async_phrase(hass, language, "ask_left_out")] if left_out else []
+    spoken = await _async_sentences(hass, language, frozen, full=False)
+    full = await _async_sentences(hass, language, frozen, full=True)
+    return Question(spoken=" ".join([*spoken, *rest]), full=" ".join([*full, *rest]))
+
+
+async def _async_sentences(
+    hass: HomeAssistant, language: str, frozen: Sequence[Frozen], *, full: bool
+) -> list[str]:
+    """Return one sentence for each part; a message to several receivers is one."""
+    sentences: list[str] = []
+    messages: dict[str, list[str]] = {}
+    for part in parts(frozen):
+        if isinstance(part, FrozenCall) and part.domain == NOTIFY:
+            messages.setdefault(told_message(part.data, full=full).text, []).append(receiver(hass, part))
+        else:
+            sentences.append(await _async_whole(hass, language, part, full=full))
+    for text, receivers in messages.items():
+        targets = ", ".join(dict.fromkeys(receivers))
+        sentences.append(await async_phrase(hass, language, "ask_message", targets=targets, message=text))
+    return list(dict.fromkeys(sentences))
 
 
 def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
     """Return what waits, an intent as the calls that it makes."""
-    return [part for item in frozen for part in (item.calls if isinstance(item, FrozenIntent) else (item,))]
+    return [
+        part
+        for item in frozen
+        for part in (calls_of_intent(item) if isinstance(item, FrozenIntent) else (item,))
+    ]
 
 
-async def _async_whole(hass: HomeAssistant, language: str, part: Frozen) -> str:
+async def _async_whole(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
     """Return the question about one call, with what it does in groups, scripts and scenes."""
-    question = await _async_part(hass, language, part)
-    return " ".join([question, *await _async_contents(hass, language, part)])
+    question = await _async_part(hass, language, part, full=full)
+    return " ".join([question, *await _async_contents(hass, language, part, full=full)])
 
 
-async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
+async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
     """Return the question about one call."""
     if isinstance(part, FrozenLook):
         key, camera = "ask_look_send" if part.sends else "ask_look", names(hass, (part.entity_id,))
         return await async_phrase(hass, language, key, targets=camera, receivers=receivers_of(hass, part))
     if not isinstance(part, FrozenCall):
-        return await async_phrase(hass, language, "ask_tool", tool=tool_name(part))
-    if part.domain == NOTIFY:
-        message = plain(str(part.data.get("message", "")))
-        receivers = receiver(hass, part)
-        return await async_phrase(hass, language, "ask_message", targets=receivers, message=message)
-    targets = names(hass, part.entity_ids)
+        return await async_phrase(hass, language, "ask_tool", tool=_with_data(tool_name(part), part, full))
     key = f"{part.domain}_{part.service}"
+    position = str(part.data.get("position", "")) if key in SAYING_POSITION else ""
+    targets = _with_data(names(hass, part.entity_ids), part, full)
     if key in ASKED:
-        position = str(part.data.get("position", ""))
         return await async_phrase(hass, language, f"ask_{key}", targets=targets, position=position)
     if part.service in GENERIC:
         return await async_phrase(hass, language, f"ask_{part.service}", targets=targets)
@@ -93,7 +118,7 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen) -> str:
     return await async_phrase(hass, language, "ask_service", targets=targets, action=action)
 
 
-async def _async_contents(hass: HomeAssistant, language: str, part: Frozen) -> list[str]:
+async def _async_contents(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
     """Return what a call does in groups, scripts and scenes that is not free, a sentence for each kind."""
     effects = part.contents if isinstance(part, FrozenCall | FrozenTool) else ()
     kinds: dict[str, dict[str, None]] = {}
@@ -102,9 +127,9 @@ async def _async_contents(hass: HomeAssistant, language: str, part: Frozen) -> l
             targets = kinds.setdefault(f"{effect.domain}.{effect.service}", {})
             targets |= dict.fromkeys([effect.entity_id] if effect.entity_id else ())
     said = [await _async_does(hass, language, action, tuple(targets)) for action, targets in kinds.items()]
-    if len(said) > MAX_TOLD:
-        more = await async_phrase(hass, language, "does_more", count=str(len(said) - MAX_TOLD))
-        said = [*said[:MAX_TOLD], more]
+    if len(said) > MAX_KINDS and not full:
+        more = await async_phrase(hass, language, "does_more", count=str(len(said) - MAX_KINDS))
+        said = [*said[:MAX_KINDS], more]
     if any(not effect.known for effect in effects):
         said.append(await async_phrase(hass, language, "does_unknown"))
     return said
@@ -119,9 +144,22 @@ async def _async_does(hass: HomeAssistant, language: str, action: str, entity_id
     return await async_phrase(hass, language, key, action=action, targets=names(hass, entity_ids))
 
 
+def _with_data(name: str, part: FrozenCall | FrozenIntent | FrozenTool, full: bool) -> str:
+    """Return the name of what a call is about, with what the call passes on in brackets."""
+    data = dict(part.slots if isinstance(part, FrozenIntent) else data_of(part))
+    if isinstance(part, FrozenCall) and f"{part.domain}_{part.service}" in SAYING_POSITION:
+        data.pop("position", None)
+    text = told(data, full=full).text
+    return f"{name} ({text})" if text else name
+
+
 def tool_name(part: FrozenIntent | FrozenTool) -> str:
-    """Return the name of a tool or an intent as it is spoken."""
-    return plain(part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool))
+    """Return the title of a tool or an intent, or its name in words."""
+    if isinstance(part, FrozenTool) and part.tool.title and part.tool.title != part.tool.name:
+        return plain(part.tool.title)
+    name = part.intent_type if isinstance(part, FrozenIntent) else inner_name(part.tool)
+    words = _WORD_ENDS.sub(" ", name.rpartition("__")[2].removeprefix("Hass")).replace("_", " ")
+    return plain(words)
 
 
 def receiver(hass: HomeAssistant, part: FrozenCall) -> str:
@@ -137,10 +175,37 @@ def receivers_of(hass: HomeAssistant, part: FrozenLook) -> str:
 
 def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
     """Return the names of entities as they are spoken."""
-    found = []
-    for entity_id in entity_ids[:MAX_NAMED]:
-        state = hass.states.get(entity_id)
-        name = state.attributes.get(ATTR_FRIENDLY_NAME) if state else None
-        found.append(plain(str(name or entity_id)))
-    more = len(entity_ids) - len(found)
-    return ", ".join(found) + (f" + {more}" if more > 0 else "")
+    return ", ".join(_name(hass, entity_id) for entity_id in entity_ids)
+
+
+def _name(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the name of an entity, with its room where another one has this name, or with its id."""
+    name = _friendly(hass, entity_id)
+    alike = [
+        one
+        for one in hass.states.async_entity_ids(entity_id.partition(".")[0])
+        if one != entity_id and fold(_friendly(hass, one)) == fold(name)
+    ]
+    if not alike:
+        return name
+    area = _area(hass, entity_id)
+    if area and not any(_area(hass, one) == area for one in alike):
+        return f"{name} ({plain(area)})"
+    return f"{name} ({entity_id})"
+
+
+def _friendly(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the name of an entity by itself."""
+    state = hass.states.get(entity_id)
+    return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
+
+
+def _area(hass: HomeAssistant, entity_id: str) -> str:
+    """Return the name of the room of an entity, or of its device."""
+    if (entry := er.async_get(hass).async_get(entity_id)) is None:
+        return ""
+    area_id = entry.area_id
+    if area_id is None and entry.device_id and (device := dr.async_get(hass).async_get(entry.device_id)):
+        area_id = device.area_id
+    area = ar.async_get(hass).async_get_area(area_id) if area_id else None
+    return area.name if area else ""

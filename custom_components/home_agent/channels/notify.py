@@ -33,7 +33,7 @@ class NotificationChannel(ConfirmationChannel):
         )
         persistent_notification.async_create(
             self._hass,
-            f"{action.question}\n\n{how}",
+            f"{action.full}\n\n{how}",
             await async_phrase(self._hass, language, "confirmation_title"),
             _notification_id(action),
         )

@@ -112,7 +112,7 @@ class PhoneChannel(ConfirmationChannel):
         seconds = max(1, int((action.expires_at - dt_util.utcnow()).total_seconds()))
         messages = {
             route: {
-                "message": f"{action.question} {hint if route.has_buttons else how}".strip(),
+                "message": f"{action.full} {hint if route.has_buttons else how}".strip(),
                 **_data(route, action, actions=buttons, timeout=seconds),
             }
             for route in asked.routes

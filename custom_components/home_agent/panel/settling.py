@@ -20,7 +20,7 @@ async def _async_pending(asking: Asking) -> dict[str, Any]:
         "actions": [
             {
                 "id": action.id,
-                "question": action.question,
+                "question": action.full,
                 "expires_at": action.expires_at.isoformat(),
                 "person": names.get(action.owner.user_id or "", ""),
                 "may_approve": confirmations.may_answer(action, asking.user),

@@ -29,8 +29,11 @@ from ..events import EventEmitter
 from .confirmation_store import ConfirmationStore, Lost
 from .frozen import Draft, Frozen
 from .late_answers import LateAnswers, most_crowding
-from .pending import Outcome, Owner, PendingAction
+from .pending import Outcome, Owner, PendingAction, Question
 from .pin import Look, PinGate
+
+type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
+"""Words a question; the last argument says whether something was left out."""
 
 MAX_PENDING = 20
 MAX_TRIES = 3
@@ -86,7 +89,7 @@ class Confirmations:
         *,
         emitter: EventEmitter,
         store: ConfirmationStore,
-        describe: Callable[[HomeAssistant, str, tuple[Frozen, ...]], Awaitable[str]],
+        describe: Describe,
         run: Callable[[PendingAction], Awaitable[None]],
     ) -> None:
         """Take the options; `describe` words the question, `run` runs what was approved."""
@@ -135,14 +138,15 @@ class Confirmations:
 
     async def async_open(self, draft: Draft, *, unattended: bool = False) -> PendingAction:
         """Ask about what a turn wants to do, and let it expire."""
-        action_id, frozen = draft.take()
-        question = without_embeds(await self._describe(self._hass, draft.speaker.language, frozen))
+        action_id, frozen, left_out = draft.take()
+        question = await self._describe(self._hass, draft.speaker.language, frozen, left_out)
         action = PendingAction(
             id=action_id,
             owner=Owner.of(draft.speaker, draft.conversation_id),
             speaker=draft.speaker,
             frozen=frozen,
-            question=question,
+            question=without_embeds(question.spoken),
+            full=without_embeds(question.full),
             expires_at=dt_util.utcnow() + timedelta(seconds=self._seconds),
             deadline=self._hass.loop.time() + self._seconds,
             unattended=unattended,

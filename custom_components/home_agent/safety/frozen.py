@@ -1,19 +1,47 @@
-"""Calls that wait for a person's word, as they are and as they will be run."""
+"""Calls that wait for a confirmation, as they are and as they will be run."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from homeassistant.helpers import llm
 from homeassistant.util.ulid import ulid_now
 
+from ..errors import TooMuchAtOnce
 from ..knowledge.speaker import Speaker
+from .disclosure import AT_HOME, Disclosure
 from .rules import Effect
+from .sanitizer.origins import Origins
+
+MAX_THINGS = 4
+"""What one spoken question can name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrozenCall:
+class Origin:
+    """The turn that made a call, as it was at that moment; the call runs as if it were still that moment."""
+
+    speaker: Speaker
+    """Also says whether the turn had read text from outside."""
+    sentence: str = ""
+    disclosure: Disclosure = AT_HOME
+    words: Origins = field(default_factory=Origins)
+    """What was said and read in the conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What every call that waits carries."""
+
+    origin: Origin | None = field(default=None, compare=False, repr=False)
+    registered: Mapping[str, str | None] = field(default_factory=dict, compare=False)
+    """The registry's id of each entity that the call names, None for one without. Entity ids can be given to
+    other entities while a question is open."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenCall(Waiting):
     """One service call on resolved targets."""
 
     domain: str
@@ -27,7 +55,7 @@ class FrozenCall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrozenIntent:
+class FrozenIntent(Waiting):
     """One intent of Home Assistant, with the calls it was going to make when it was asked about."""
 
     intent_type: str
@@ -36,7 +64,7 @@ class FrozenIntent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrozenTool:
+class FrozenTool(Waiting):
     """One call of a tool that is not ours."""
 
     tool: llm.Tool
@@ -47,7 +75,7 @@ class FrozenTool:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrozenLook:
+class FrozenLook(Waiting):
     """One look through a camera. What was seen is said after the yes."""
 
     entity_id: str
@@ -65,28 +93,64 @@ type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What one turn wants to do and may not do without a person's word."""
+    """What one turn wants to do and may not do without a confirmation."""
 
     speaker: Speaker
     conversation_id: str
     action_id: str = field(default_factory=ulid_now)
     frozen: list[Frozen] = field(default_factory=list)
+    things: set[str] = field(default_factory=set)
+    """What the question names."""
+    left_out: set[str] = field(default_factory=set)
+    """What the question has no room for, so that it was refused."""
 
     def __bool__(self) -> bool:
         """Return whether anything waits."""
         return bool(self.frozen)
 
-    def freeze(self, call: Frozen) -> str:
-        """Keep a call as it is now and return the id of the action that it belongs to."""
+    def add(self, call: Frozen, things: Iterable[str]) -> str:
+        """Keep a call and return the id of the action that it belongs to.
+
+        Raises TooMuchAtOnce where one question cannot name everything.
+        """
         if call not in self.frozen:
+            named = set(things)
+            if len(self.things | named) > MAX_THINGS:
+                self.left_out |= named - self.things
+                raise TooMuchAtOnce(MAX_THINGS)
+            self.things |= named
+            self.left_out -= named
             self.frozen.append(call)
         return self.action_id
 
-    def take(self) -> tuple[str, tuple[Frozen, ...]]:
-        """Return the id and the calls, and begin a new action."""
-        taken = self.action_id, tuple(self.frozen)
-        self.action_id, self.frozen = ulid_now(), []
+    def take(self) -> tuple[str, tuple[Frozen, ...], bool]:
+        """Return the id, the calls, and whether some were left out; begin a new action."""
+        taken = self.action_id, tuple(self.frozen), bool(self.left_out)
+        self.action_id, self.frozen, self.things, self.left_out = ulid_now(), [], set(), set()
         return taken
+
+    def of_call(self, origin: Origin) -> CallDraft:
+        """Return the part of one call."""
+        return CallDraft(draft=self, origin=origin)
+
+
+@dataclass(slots=True, kw_only=True)
+class CallDraft:
+    """What one call of a turn wants to do and may not do without a confirmation."""
+
+    draft: Draft
+    origin: Origin
+    waits: bool = False
+    """Whether anything of this call waits."""
+
+    def freeze(self, call: Frozen, things: Iterable[str], registered: Mapping[str, str | None]) -> str:
+        """Keep a call as it is now and return the id of the action that it belongs to.
+
+        Raises TooMuchAtOnce where one question cannot name everything.
+        """
+        action_id = self.draft.add(replace(call, origin=self.origin, registered=dict(registered)), things)
+        self.waits = True
+        return action_id
 
 
 def frozen_call(

@@ -43,6 +43,15 @@ class Owner:
         )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """How a question is put."""
+
+    spoken: str
+    full: str
+    """With everything that a spoken sentence has no room for, for people who read it."""
+
+
 @dataclass(slots=True, kw_only=True)
 class PendingAction:
     """One action that waits."""
@@ -52,6 +61,9 @@ class PendingAction:
     speaker: Speaker
     frozen: tuple[Frozen, ...]
     question: str
+    """As it is spoken."""
+    full: str
+    """As it is written, with nothing shortened."""
     expires_at: datetime
     deadline: float
     """When it expires on the loop's own clock, which does not jump."""

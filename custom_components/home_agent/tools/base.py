@@ -14,7 +14,7 @@ from ..errors import ToolExecutionError
 from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure
-from ..safety.frozen import Draft, FrozenLook
+from ..safety.frozen import CallDraft, FrozenLook
 from ..safety.journal import Journal
 from ..safety.sanitizer.origins import PUBLIC, Origins
 from .facts import UNKNOWN, ToolFacts
@@ -54,14 +54,14 @@ class Gate(Protocol):
         """Return whether the agent may see this entity now."""
 
     async def async_call_service(
-        self, call: ServiceCall, speaker: Speaker, draft: Draft | None = None
+        self, call: ServiceCall, speaker: Speaker, draft: CallDraft | None = None
     ) -> None:
         """Call a service and wait for it; raises ConfirmationNeeded for what waits in `draft`."""
 
     async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
         """Call a service that only answers, and return what it says by entity."""
 
-    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: Draft | None) -> str:
+    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
         """Look through a camera; raises ConfirmationNeeded for what waits in `draft`."""
 
 
@@ -77,7 +77,7 @@ class ToolRun:
     """What the person said, as the model saw it."""
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on."""
-    draft: Draft | None = None
+    draft: CallDraft | None = None
     """Where calls wait that need a person's word; without one they are refused."""
     external: list[Usage] = field(default_factory=list)
     """What each answer of the external model cost."""

@@ -21,16 +21,26 @@ from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUs
 from homeassistant.helpers import intent, llm
 
 from ..const import ASSISTANT, DOMAIN
-from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
+from ..errors import ChangedSinceAsked, ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
-from ..safety.frozen import Draft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool, frozen_call
+from ..safety.frozen import (
+    CallDraft,
+    Frozen,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenTool,
+    Origin,
+    frozen_call,
+)
 from ..safety.journal import Journal
 from ..safety.pending import PendingAction
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
 from ..safety.rules import Effect
 from ..safety.verdict import Verdict
+from .asked_about import check_contents, check_unchanged, freeze
 from .base import HomeAgentTool, ServiceCall
 from .control.actions import GATED_DOMAINS, GATED_OFF
 from .intents import carries_command, is_scripted, predicted_calls
@@ -73,7 +83,7 @@ class Guard(Looking):
         return self._hass.states.get(entity_id) is not None and is_exposed(self._hass, entity_id)
 
     async def async_call_service(
-        self, call: ServiceCall, speaker: Speaker, draft: Draft | None = None
+        self, call: ServiceCall, speaker: Speaker, draft: CallDraft | None = None
     ) -> None:
         """Call a service on resolved targets and wait for it.
 
@@ -83,7 +93,7 @@ class Guard(Looking):
         if self.check(call, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
-            raise ConfirmationNeeded(draft.freeze(self._frozen(call, speaker)))
+            raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker)))
         await self._async_make(call, speaker)
 
     def _contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
@@ -237,7 +247,7 @@ class Guard(Looking):
         args: Mapping[str, Any],
         speaker: Speaker,
         llm_context: llm.LLMContext,
-        draft: Draft,
+        draft: CallDraft,
     ) -> None:
         """Let a call of a tool that is not ours through.
 
@@ -248,7 +258,7 @@ class Guard(Looking):
             FrozenTool(tool=tool, args=dict(args), llm_context=llm_context), user, speaker
         )
         if waiting is not None:
-            raise ConfirmationNeeded(draft.freeze(waiting))
+            raise ConfirmationNeeded(freeze(self._hass, draft, waiting))
 
     @callback
     def calls_of(self, tool: llm.Tool, args: Mapping[str, Any], speaker: Speaker) -> list[ServiceCall]:
@@ -301,7 +311,10 @@ class Guard(Looking):
         try:
             async with asyncio.timeout(self._timeout):
                 for item in action.frozen:
-                    await self._async_run_frozen(item, user, action.speaker)
+                    check_unchanged(self._hass, item)
+                for item in action.frozen:
+                    origin = item.origin or Origin(speaker=action.speaker)
+                    await self._async_run_frozen(item, user, origin)
         except TimeoutError as err:
             raise ToolExecutionError(f"It did not finish within {self._timeout:g} s") from err
         except (HomeAssistantError, probatio.Invalid, ValueError) as err:
@@ -309,8 +322,9 @@ class Guard(Looking):
                 raise
             raise ToolExecutionError(f"It failed: {err}") from err
 
-    async def _async_run_frozen(self, item: Frozen, user: User | None, speaker: Speaker) -> None:
-        """Run one confirmed call."""
+    async def _async_run_frozen(self, item: Frozen, user: User | None, origin: Origin) -> None:
+        """Run one confirmed call, with the rights of the turn that made it."""
+        speaker = origin.speaker
         match item:
             case FrozenLook():
                 self._judge_look(item, user, speaker)
@@ -324,17 +338,18 @@ class Guard(Looking):
                     tool=item.tool,
                 )
                 self.check(call, user, speaker)
-                _check_unchanged(item, self._contents(call, speaker))
+                check_contents(item, self._contents(call, speaker))
                 await self._async_make(call, speaker)
             case FrozenIntent():
                 await self._async_run_intent(item, user, speaker)
             case FrozenTool():
                 judged = self._judge_tool(item, user, speaker)
                 if isinstance(judged, FrozenTool):
-                    _check_unchanged(item, judged.contents)
+                    check_contents(item, judged.contents)
                 if isinstance(item.tool, HomeAgentTool):
-                    await self._async_run_own(item.tool, dict(item.args), speaker)
+                    await self._async_run_own(item.tool, dict(item.args), origin)
                     return
+                await self._async_let_out(item, origin)
                 call_input = llm.ToolInput(item.tool.name, dict(item.args))
                 calls = self.calls_of(item.tool, item.args, speaker)
                 with self.journal.acting_all(calls, speaker, item.args):
@@ -342,14 +357,18 @@ class Guard(Looking):
                     envelope(result, strict=True)
 
     @abstractmethod
-    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], speaker: Speaker) -> None:
+    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: Origin) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
+
+    @abstractmethod
+    async def _async_let_out(self, item: FrozenTool, origin: Origin) -> None:
+        """Check and note what a confirmed call takes out of the house. Raises PermissionDenied."""
 
     async def _async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
         """Run a confirmed intent, if it would still do what was confirmed."""
         judged = self.check_intent(item.intent_type, item.slots, user, speaker)
         if judged is None or judged[1] != item:
-            raise PermissionDenied("It would not do any more what was confirmed")
+            raise ChangedSinceAsked
         with self.journal.acting_all(item.calls, speaker, item.slots):
             await intent.async_handle(
                 self._hass,
@@ -361,12 +380,6 @@ class Guard(Looking):
                 assistant=ASSISTANT,
                 device_id=speaker.device_id,
             )
-
-
-def _check_unchanged(item: FrozenCall | FrozenTool, contents: tuple[Effect, ...]) -> None:
-    """Raise PermissionDenied where a script or a scene would do more than was asked about."""
-    if not set(contents) <= set(item.contents):
-        raise PermissionDenied("It would not do any more what was confirmed")
 
 
 def nobody(_call: ServiceCall) -> bool:

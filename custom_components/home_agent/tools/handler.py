@@ -7,7 +7,6 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import monotonic
 from typing import Any, override
 
@@ -23,12 +22,12 @@ from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
 from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
 from ..events import EventEmitter
 from ..knowledge.house import House
-from ..knowledge.speaker import Speaker
 from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
 from ..safety.firewall.taint import comes_from_outside, has_text, is_suspicious
 from ..safety.firewall.tool_names import note_tools
+from ..safety.frozen import FrozenTool, Origin
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.redaction import UNPARSED, redacted, without_secrets
@@ -196,6 +195,7 @@ class ToolHandler(Guard):
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
         fitted = fit(tool, call.tool_args)
         attempt.rules += fitted.rules
+        draft = attempt.draft = turn.draft.of_call(turn.origin())
         run = ToolRun(
             hass=self._hass,
             handler=self,
@@ -204,7 +204,7 @@ class ToolHandler(Guard):
             sentence=turn.sentence,
             touched=turn.touched,
             meanings=adapted.meanings,
-            draft=turn.draft,
+            draft=draft,
             external=turn.external,
             forgotten=turn.forgotten,
             tainted=turn.speaker.tainted,
@@ -214,13 +214,13 @@ class ToolHandler(Guard):
         if isinstance(tool, HomeAgentTool):
             await tool.async_check(fitted.checked, run)
             if tool.judged:
-                await self.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, turn.draft)
+                await self.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
             attempt.ran = True
             return succeeded(await self._async_run_judged(tool, fitted.checked, run))
         leaving = self._leaving(tool, fitted.args)
         if leaving is not None:
             await self._outgoing.async_check(leaving, run)
-        await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, turn.draft)
+        await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
         if leaving is not None:
             self._outgoing.note_sent(leaving, run)
         calls = self.calls_of(tool, fitted.args, turn.speaker)
@@ -274,14 +274,33 @@ class ToolHandler(Guard):
         return result
 
     @override
-    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], speaker: Speaker) -> None:
+    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: Origin) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
-        house = await self._house.async_snapshot()
-        run = ToolRun(
-            hass=self._hass, handler=self, house=house, speaker=speaker, sentence="", confirmed=True
-        )
+        run = await self._run_of(origin)
         await tool.async_check(args, run)
         await self._async_run_judged(tool, args, run)
+
+    @override
+    async def _async_let_out(self, item: FrozenTool, origin: Origin) -> None:
+        """Check and note what a confirmed call takes out of the house. Raises PermissionDenied."""
+        if (leaving := self._leaving(item.tool, item.args)) is not None:
+            run = await self._run_of(origin)
+            await self._outgoing.async_check(leaving, run)
+            self._outgoing.note_sent(leaving, run)
+
+    async def _run_of(self, origin: Origin) -> ToolRun:
+        """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
+        return ToolRun(
+            hass=self._hass,
+            handler=self,
+            house=await self._house.async_snapshot(),
+            speaker=origin.speaker,
+            sentence=origin.sentence,
+            tainted=origin.speaker.tainted,
+            origins=origin.words,
+            disclosure=origin.disclosure,
+            confirmed=True,
+        )
 
     def _inherit(self, turn: TurnCalls) -> None:
         """Have a call judged by what its asker has read; single calls of other agents share a context."""

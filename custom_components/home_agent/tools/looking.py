@@ -4,14 +4,16 @@ from abc import ABC, abstractmethod
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.core import HomeAssistant
 
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.audit import AuditKind
-from ..safety.frozen import Draft, FrozenCall, FrozenLook
+from ..safety.frozen import CallDraft, FrozenCall, FrozenLook
 from ..safety.journal import Journal
 from ..safety.policy import Policy
 from ..safety.verdict import Verdict
+from .asked_about import freeze
 from .base import ServiceCall
 
 
@@ -19,6 +21,7 @@ class Looking(ABC):
     """The guard's part for cameras."""
 
     journal: Journal
+    _hass: HomeAssistant
     _policy: Policy
 
     @abstractmethod
@@ -39,7 +42,7 @@ class Looking(ABC):
     ) -> None:
         """Raise PermissionDenied for targets that are not exposed, or that the user has no such right to."""
 
-    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: Draft | None) -> str:
+    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
         """Look through a camera and return what is seen.
 
         Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits in `draft` for a
@@ -49,7 +52,7 @@ class Looking(ABC):
         if self._judge_look(look, user, speaker) is Verdict.CONFIRM:
             if draft is None:
                 raise PermissionDenied("A look through a camera needs a person's confirmation")
-            raise ConfirmationNeeded(draft.freeze(look))
+            raise ConfirmationNeeded(freeze(self._hass, draft, look))
         return await self._async_look(look, speaker)
 
     def _judge_look(self, look: FrozenLook, user: User | None, speaker: Speaker) -> Verdict:

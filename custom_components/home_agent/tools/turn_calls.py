@@ -14,7 +14,7 @@ from ..errors import HomeAgentError, ValidationError
 from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import AT_HOME, Disclosure, Tells
-from ..safety.frozen import Draft
+from ..safety.frozen import CallDraft, Draft, Origin
 from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
 from .facts import facts_of
@@ -38,6 +38,8 @@ class Attempt:
     """What kind of error ended it, if one did; a tool that reports a failure itself names none."""
     ran: bool = False
     """Whether the tool was reached: what a refusal says is our own."""
+    draft: CallDraft | None = None
+    """What of it waits for a confirmation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,6 +136,12 @@ class TurnCalls:
         """
         if self._tainted_in is not None and (not self.round or self.round > self._tainted_in):
             self.speaker = replace(self.speaker, tainted=True)
+
+    def origin(self) -> Origin:
+        """Return the turn as it is now, for what a call lets wait."""
+        return Origin(
+            speaker=self.speaker, sentence=self.sentence, disclosure=self.disclosure, words=self.origins
+        )
 
     @property
     def exhausted(self) -> bool:

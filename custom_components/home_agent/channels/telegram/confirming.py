@@ -58,7 +58,7 @@ class TelegramConfirmations(ConfirmationChannel):
         if asked is None or not asked.messages:
             return
         became = await async_phrase(self._hass, action.speaker.language, f"outcome_{outcome.value}")
-        text = f"{action.question}\n_{became}_"
+        text = f"{action.full}\n_{became}_"
         for chat, message_id in asked.messages:
             self._hass.async_create_task(
                 self._bot.async_replace(chat, message_id, text), "home_agent telegram settled"
@@ -144,7 +144,7 @@ class TelegramConfirmations(ConfirmationChannel):
 
     async def _async_send_question(self, action: PendingAction) -> None:
         """Send a question to each chat whose person may answer it."""
-        question = action.question
+        question = action.full
         if self._confirmations.wants_pin:
             pin = await async_phrase(self._hass, action.speaker.language, "confirmation_pin_needed")
             question = f"{question} {pin}"

@@ -1,0 +1,155 @@
+"""What a call that waits is about: what a question has to name, and whether it still means the same."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers.json import json_dumps
+from homeassistant.helpers.redact import REDACTED
+
+from ..errors import ChangedSinceAsked, PermissionDenied
+from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
+from ..safety.redaction import redacted
+from ..vector.text import clean
+from .named import entities_in
+from .other_apis import inner_name
+from .vetted import NOTIFY
+
+MAX_VALUE: Final = 60
+MAX_TOLD: Final = 200
+"""Characters of a message, and of the arguments of one call, that a spoken question can hold."""
+MAX_KINDS: Final = 8
+"""Kinds of actions inside of a script or a scene that a question names."""
+TARGET_SLOTS: Final = frozenset(
+    {"name", "area", "floor", "domain", "device_class", "preferred_area_id", "preferred_floor_id"}
+)
+"""Slots of an intent that the names of its targets tell."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Data of a call in words."""
+
+    text: str
+    whole: bool
+    """Whether nothing was shortened."""
+
+
+@callback
+def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
+    """Let a call wait, and return the id of the action that it belongs to.
+
+    Raises PermissionDenied for what one question cannot tell.
+    """
+    # Nobody can judge words of somebody outside without hearing all of them.
+    if draft.origin.speaker.tainted and not _is_told(call):
+        raise PermissionDenied(
+            "Text from outside was read, and this is too long for a question that tells all of it. "
+            "Use shorter arguments"
+        )
+    return draft.freeze(call, _things(call), _registered(hass, call))
+
+
+@callback
+def check_unchanged(hass: HomeAssistant, call: Frozen) -> None:
+    """Raise ChangedSinceAsked where an entity id means another entity than when the question was put."""
+    if _ids(hass, call.registered) != call.registered:
+        raise ChangedSinceAsked
+
+
+def told(data: Mapping[str, Any], *, full: bool = False) -> Told:
+    """Return the data of a call with its keys; codes and keys are never told."""
+    parts: list[str] = []
+    whole = True
+    for key, value in redacted(data).items():
+        if value is None or value in ("", REDACTED):
+            continue
+        text = clean(value if isinstance(value, str) else json_dumps(value), 10_000)
+        short = text if full or len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
+        whole = whole and short == text
+        parts.append(f"{clean(str(key), MAX_VALUE).replace('_', ' ')}: {short}")
+    line = ", ".join(parts)
+    if full or len(line) <= MAX_TOLD:
+        return Told(line, whole)
+    return Told(f"{line[: MAX_TOLD - 1]}…", whole=False)
+
+
+def told_message(data: Mapping[str, Any], *, full: bool = False) -> Told:
+    """Return the text of a message."""
+    text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), 10_000)
+    if full or len(text) <= MAX_TOLD:
+        return Told(text, whole=True)
+    return Told(f"{text[: MAX_TOLD - 1]}…", whole=False)
+
+
+def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:
+    """Return what a question tells beside the targets."""
+    if isinstance(call, FrozenTool):
+        return call.args
+    variables = call.data.get("variables")
+    if call.domain == "script" and isinstance(variables, Mapping):
+        return {**variables, **{key: value for key, value in call.data.items() if key != "variables"}}
+    return call.data
+
+
+def calls_of_intent(call: FrozenIntent) -> tuple[FrozenCall, ...]:
+    """Return the calls of an intent, with what it was told beside the targets."""
+    data = {key: value for key, value in call.slots.items() if key not in TARGET_SLOTS}
+    return tuple(replace(one, data={**data, **one.data}) for one in call.calls)
+
+
+def _is_told(call: Frozen) -> bool:
+    """Return whether a question can tell everything about a call."""
+    contents = call.contents if isinstance(call, FrozenCall | FrozenTool) else ()
+    kinds = {(effect.domain, effect.service) for effect in contents}
+    if len(kinds) > MAX_KINDS or not all(effect.known for effect in contents):
+        return False
+    match call:
+        case FrozenTool():
+            return told(call.args).whole
+        case FrozenIntent():
+            return all(map(_is_told, calls_of_intent(call)))
+        case FrozenCall() if call.domain == NOTIFY:
+            return told_message(call.data).whole
+        case FrozenCall():
+            return told(data_of(call)).whole
+    return True
+
+
+def _things(call: Frozen) -> Iterator[str]:
+    """Yield what counts in a question: each entity of each call. What is inside of a script comes with it."""
+    match call:
+        case FrozenIntent():
+            for one in call.calls:
+                yield from _things(one)
+        case FrozenCall():
+            data = json_dumps(redacted(call.data))
+            yield from (f"{call.domain}.{call.service} {key} {data}" for key in call.entity_ids or ("",))
+        case FrozenLook():
+            yield call.entity_id
+        case FrozenTool():
+            yield f"{inner_name(call.tool)} {json_dumps(redacted(call.args))}"
+
+
+def _registered(hass: HomeAssistant, call: Frozen) -> dict[str, str | None]:
+    """Return the registry's id of each entity that a call names."""
+    match call:
+        case FrozenIntent():
+            return {key: found for one in call.calls for key, found in _registered(hass, one).items()}
+        case FrozenCall():
+            return _ids(hass, (*call.entity_ids, *entities_in(hass, call.data)))
+        case FrozenLook():
+            return _ids(hass, (call.entity_id, *(key for one in call.sends for key in one.entity_ids)))
+        case FrozenTool():
+            return _ids(hass, entities_in(hass, call.args))
+
+
+def _ids(hass: HomeAssistant, entity_ids: Iterable[str]) -> dict[str, str | None]:
+    """Return the registry's id of each entity, None for one that is not registered."""
+    registry = er.async_get(hass)
+    return {
+        entity_id: entry.id if (entry := registry.entities.get(entity_id)) else None
+        for entity_id in entity_ids
+    }
