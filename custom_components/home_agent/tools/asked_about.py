@@ -1,6 +1,6 @@
 """What a call that waits is about: what a question has to name, and whether it still means the same."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -12,6 +12,7 @@ from homeassistant.helpers.redact import REDACTED
 from ..errors import ChangedSinceAsked, PermissionDenied
 from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 from ..safety.redaction import redacted
+from ..safety.rules import Effect
 from ..vector.text import clean
 from .named import entities_in
 from .other_apis import inner_name
@@ -56,6 +57,12 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
 def check_unchanged(hass: HomeAssistant, call: Frozen) -> None:
     """Raise ChangedSinceAsked where an entity id means another entity than when the question was put."""
     if _ids(hass, call.registered) != call.registered:
+        raise ChangedSinceAsked
+
+
+def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) -> None:
+    """Raise ChangedSinceAsked where a script or a scene would do more than was asked about."""
+    if not set(contents) <= set(call.contents):
         raise ChangedSinceAsked
 
 
