@@ -7,11 +7,15 @@ from typing import Any
 
 from aiohttp.test_utils import TestClient
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
 from pytest_homeassistant_custom_component.typing import MockHAClientWebSocket, WebSocketGenerator
 
 from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX_TURNS
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.context.compression import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
 from custom_components.home_agent.memory.extraction.extractor import Refused
@@ -527,3 +531,21 @@ def test_text_never_becomes_markup() -> None:
         outside = written.replace("http://www.w3.org/2000/svg", "")
         assert "://" not in outside
         assert len(written.splitlines()) < 400
+
+
+async def test_a_call_that_waits_is_no_failure(
+    panel: Panel, agent: Agent, model_server: ModelServer, owner: Context
+) -> None:
+    """It has neither worked nor failed, in the turn and in the events."""
+    progress = async_capture_events(agent.hass, EVENT_TOOL_PROGRESS)
+    executed = async_capture_events(agent.hass, EVENT_TOOL_EXECUTED)
+    await agent.hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    model_server.script([tool_calls([UNLOCK, LAMP]), text("Done.")])
+    await agent.say("Unlock the front door and turn on the bed light", context=owner)
+    unlock, lamp = (await panel.turn())["calls"]
+    assert (unlock["success"], unlock["waits"]) == (False, True)
+    assert (lamp["success"], lamp["waits"]) == (True, False)
+    ended = {event.data["status"]: event.data for event in progress if event.data["status"] != "started"}
+    assert set(ended) == {"waiting", "completed"}
+    assert (ended["waiting"]["success"], ended["waiting"]["error"]) == (None, None)
+    assert sorted(event.data["waiting"] for event in executed) == [False, True]

@@ -74,7 +74,7 @@ def unlocked(house: SecureHouse) -> list[str]:
 async def test_more_than_can_be_named_is_refused(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, *, together: bool
 ) -> None:
-    """Four things are named and asked about, the rest is left out, and both the model and the person hear it."""
+    """Four things are named and asked about, the rest is left out, and the person hears it."""
     agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 20})
     doors = [add_lock(secure, f"door_{n}", f"Door {n}") for n in range(6)]
     calls = [control("unlock", *doors)] if together else [control("unlock", door) for door in doors]
@@ -123,13 +123,14 @@ async def test_names_that_are_alike(
 async def test_an_entity_id_that_moved_on(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    """A yes to one door opens no other one that has got its entity id meanwhile, and nothing else of it runs."""
+    """A yes to one door opens no other one that has got its entity id meanwhile; nothing else runs."""
     agent = await secure.async_agent(model_server)
     shed = add_lock(secure, "shed", "Shed Lock")
     asked = await ask(agent, control("open", "cover.garage"), control("unlock", shed))
     registry = er.async_get(hass)
-    registry.async_update_entity(shed, new_entity_id="lock.old_shed")
-    registry.async_update_entity("lock.front_door", new_entity_id=shed)
+    for old, new in ((shed, "lock.old_shed"), ("lock.front_door", shed)):
+        hass.states.async_remove(old)
+        registry.async_update_entity(old, new_entity_id=new)
     hass.states.async_set(shed, "locked", {"friendly_name": "Front Door"})
     done = await agent.say("Yes", conversation_id=asked.conversation_id)
     assert speech(done) == "Something has changed since I asked, so I did nothing. Please ask again."

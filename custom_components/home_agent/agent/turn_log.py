@@ -124,6 +124,7 @@ class Kept:
                 "args": json_dumps(record.args)[:MAX_TEXT],
                 "result": record.said,
                 "success": record.success,
+                "waits": record.waits,
                 "at": self._after(record.started),
                 "ms": _ms(record.duration_ms),
                 "fit": verdict.fit.value,

@@ -19,6 +19,8 @@ from .other_apis import inner_name
 from .vetted import NOTIFY
 
 MAX_VALUE: Final = 60
+MAX_TEXT: Final = 10_000
+"""Characters of a text that are shown at all."""
 MAX_TOLD: Final = 200
 """Characters of a message, and of the arguments of one call, that a spoken question can hold."""
 MAX_KINDS: Final = 8
@@ -73,7 +75,8 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> Told:
     for key, value in redacted(data).items():
         if value is None or value in ("", REDACTED):
             continue
-        text = clean(value if isinstance(value, str) else json_dumps(value), 10_000)
+        number = int(value) if isinstance(value, float) and value.is_integer() else value
+        text = clean(value if isinstance(value, str) else json_dumps(number), MAX_TEXT)
         short = text if full or len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
         whole = whole and short == text
         parts.append(f"{clean(str(key), MAX_VALUE).replace('_', ' ')}: {short}")
@@ -85,7 +88,7 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> Told:
 
 def told_message(data: Mapping[str, Any], *, full: bool = False) -> Told:
     """Return the text of a message."""
-    text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), 10_000)
+    text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), MAX_TEXT)
     if full or len(text) <= MAX_TOLD:
         return Told(text, whole=True)
     return Told(f"{text[: MAX_TOLD - 1]}…", whole=False)

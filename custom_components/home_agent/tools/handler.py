@@ -7,6 +7,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import monotonic
 from typing import Any, override
 
@@ -15,10 +16,9 @@ import probatio
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
-from homeassistant.helpers.redact import REDACTED
 from homeassistant.util.json import JsonValueType
 
-from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS, LOGGER
+from ..const import LOGGER
 from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
 from ..events import EventEmitter
 from ..knowledge.house import House
@@ -30,9 +30,10 @@ from ..safety.firewall.tool_names import note_tools
 from ..safety.frozen import FrozenTool, Origin
 from ..safety.journal import Journal
 from ..safety.policy import Policy
-from ..safety.redaction import UNPARSED, redacted, without_secrets
+from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
@@ -41,10 +42,9 @@ from .guard import Guard, nobody
 from .other_apis import declared_by_tool, inner_name, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
-from .turn_calls import Attempt, CallRecord, TurnCalls, call_key
+from .turn_calls import Attempt, TurnCalls, call_key
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
-MAX_EVENT_CHARS = 500
 MAX_CONTEXTS = 256
 
 
@@ -72,7 +72,7 @@ class ToolHandler(Guard):
         """
         super().__init__(hass, policy, journal=journal, timeout=timeout, gated=gated, is_receiver=is_receiver)
         self._house = house
-        self._emitter = emitter
+        self._events = CallEvents(emitter)
         self._confirmations = confirmations
         self._outgoing = outgoing
         self._outside_read: OrderedDict[str, Origins] = OrderedDict()
@@ -128,7 +128,7 @@ class ToolHandler(Guard):
         attempt = Attempt(call.tool_name, [adapted.rule] if adapted.rule else [])
         turn.begin(key)
         started = monotonic()
-        self._report_progress(turn, call)
+        self._events.started(turn, call)
         result = failed("The call was interrupted.")
         try:
             self._inherit(turn)
@@ -138,13 +138,11 @@ class ToolHandler(Guard):
             if result.error and UNPARSED not in call.tool_args:
                 result.data["error"] = without_secrets(str(result.data["error"]), call.tool_args)
         finally:
-            duration_ms = (monotonic() - started) * 1000
             turn.judge(attempt)
             self.journal.settle(turn.speaker.turn_id)
-            record = self._record(call, turn, result, started, duration_ms)
+            record = record_of(turn, call, result, attempt, started)
             turn.end(key, record, result)
-        self._report_progress(turn, call, result, attempt)
-        self._report_executed(turn, record)
+        self._events.ended(turn, call, result, attempt, record)
         if attempt.refused:
             result.data["error"] = turn.for_model(str(result.data["error"]))
         return result
@@ -160,12 +158,12 @@ class ToolHandler(Guard):
             attempt.error_type = type(err).__name__
             misfit = isinstance(err, (ValidationError, ToolNotFound))
             if not misfit and not isinstance(err, (ConfirmationNeeded, PermissionDenied)):
-                self._report_failure(call, turn, err)
+                self._events.failed(turn, call, err)
             detail = turn.refuse(attempt, err) if misfit else str(err)
             return failed(detail, err.result if isinstance(err, PartlyFailed) else None)
         except TimeoutError as err:
             attempt.error_type = type(err).__name__
-            self._report_failure(call, turn, err)
+            self._events.failed(turn, call, err)
             late = f"{call.tool_name} did not finish within {self._timeout:g} s"
             problem = late if limit.expired() else "A device did not answer in time"
             problem = f"{problem}; whether it acted is unknown."
@@ -180,7 +178,7 @@ class ToolHandler(Guard):
         except Exception as err:  # noqa: BLE001 - a tool must never end the turn
             attempt.error_type = type(err).__name__
             LOGGER.exception("Tool %s failed", call.tool_name)
-            self._report_failure(call, turn, err)
+            self._events.failed(turn, call, err)
             problem = f"{call.tool_name} failed unexpectedly ({type(err).__name__})."
         return failed(problem)
 
@@ -346,87 +344,3 @@ class ToolHandler(Guard):
             removed=len(found),
             text=found[0].text,
         )
-
-    def _record(
-        self,
-        call: llm.ToolInput,
-        turn: TurnCalls,
-        result: llm.ToolResult,
-        started: float,
-        duration_ms: float,
-    ) -> CallRecord:
-        """Return what is kept of a call."""
-        tool = turn.tools.get(call.tool_name)
-        read_only = tool is not None and tool.annotations.read_only
-        if isinstance(tool, HomeAgentTool):
-            read_only = tool.only_reads(call.tool_args)
-        return CallRecord(
-            tool_name=call.tool_name,
-            success=not result.error,
-            read_only=read_only,
-            stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.facts.stores_memory,
-            done=not read_only and (not result.error or bool(result.data.get("result"))),
-            duration_ms=duration_ms,
-            args=redacted(call.tool_args),
-            started=started,
-            said=without_secrets(str(result.data.get("error") or result.data.get("result")), call.tool_args)[
-                :MAX_EVENT_CHARS
-            ],
-        )
-
-    def _report_failure(self, call: llm.ToolInput, turn: TurnCalls, err: Exception) -> None:
-        """Fire the event of an error where a tool of the household's failed."""
-        tool = turn.tools.get(call.tool_name)
-        if component := getattr(tool, "component", None):
-            message = f"the tool {call.tool_name} failed"
-            self._emitter.fire_error(component, err, message, turn.conversation_id, tool=call.tool_name)
-
-    def _report_progress(
-        self,
-        turn: TurnCalls,
-        call: llm.ToolInput,
-        result: llm.ToolResult | None = None,
-        attempt: Attempt | None = None,
-    ) -> None:
-        """Fire the progress event: at the start without a result, at the end with one."""
-        status, error, error_type = "started", None, None
-        if result is not None:
-            status = "failed" if result.error else "completed"
-        if result is not None and attempt is not None and result.error:
-            error = without_secrets(str(result.data["error"]), call.tool_args)
-            error, error_type = REDACTED if _is_private(turn, call) else error, attempt.error_type
-        self._emitter.fire(
-            EVENT_TOOL_PROGRESS,
-            turn.speaker.context,
-            tool_name=call.tool_name,
-            tool_call_id=call.id,
-            status=status,
-            success=None if result is None else not result.error,
-            error=error,
-            error_type=error_type,
-        )
-
-    def _report_executed(self, turn: TurnCalls, record: CallRecord) -> None:
-        """Fire the event of an executed call."""
-        parameters, said = record.args, record.said
-        if _is_private(turn, record):
-            parameters, said = dict.fromkeys(parameters, REDACTED), REDACTED
-        self._emitter.fire(
-            EVENT_TOOL_EXECUTED,
-            turn.speaker.context,
-            tool_name=record.tool_name,
-            parameters=parameters,
-            result=said,
-            success=record.success,
-            duration_ms=round(record.duration_ms, 1),
-            conversation_id=turn.conversation_id,
-        )
-
-
-def _is_private(turn: TurnCalls, call: llm.ToolInput | CallRecord) -> bool:
-    """Return whether events hold nothing of a call's arguments and results.
-
-    Of a tool that is not there nobody knows: the model may have meant a private one.
-    """
-    tool = turn.tools.get(call.tool_name)
-    return tool is None or bool(getattr(tool, "private", False))

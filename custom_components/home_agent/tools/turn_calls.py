@@ -60,6 +60,8 @@ class CallRecord:
     """The beginning of what it gave, without codes and keys."""
     stored_memory: bool = False
     """Whether it stored a memory."""
+    waits: bool = False
+    """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -202,6 +204,7 @@ class TurnCalls:
                 "parameters": record.args,
                 "success": record.success,
                 "duration_ms": round(record.duration_ms, 1),
+                **({"waiting": True} if record.waits else {}),
             }
             for record in self.records
         ]

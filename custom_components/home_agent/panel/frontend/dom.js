@@ -84,7 +84,7 @@ export function nothing(text) {
   return h("p", { class: "nothing" }, text);
 }
 
-/** Returns a small mark beside a text; `kind` is good, bad or nothing. */
+/** Returns a small mark beside a text; `kind` is good, bad, waits or nothing. */
 export function mark(text, kind = "") {
   return h("span", { class: `mark ${kind}` }, text);
 }

@@ -49,6 +49,7 @@ textarea { min-height: 64px; resize: vertical; }
 .mark { display: inline-block; border-radius: 10px; padding: 0 8px; margin-inline-end: 6px; font-size: 12px;
   background: var(--secondary-background-color); border: 1px solid var(--divider-color); }
 .mark.good { border-color: var(--success-color); }
+.mark.waits { border-color: var(--warning-color, #ffa600); }
 .mark.bad { border-color: var(--error-color); color: var(--error-color); }
 ul.list { list-style: none; margin: 0; padding: 0; }
 ul.list > li { border-top: 1px solid var(--divider-color); padding: 12px 0; overflow-wrap: anywhere; }
@@ -73,7 +74,7 @@ summary { cursor: pointer; padding: 4px 0; }
 .falls .time { font-variant-numeric: tabular-nums; color: var(--secondary-text-color); white-space: nowrap; }
 .context { background: var(--disabled-text-color, #9e9e9e); } .waiting { background: var(--warning-color, #ffa600); }
 .writing { background: var(--primary-color); } .tool { background: var(--success-color, #43a047); }
-.failed { background: var(--error-color); }
+.failed { background: var(--error-color); } .asks { background: var(--warning-color, #ffa600); }
 svg.chart { width: 100%; min-width: 560px; display: block; }
 svg.chart text { fill: var(--secondary-text-color); font-size: 11px; }
 svg.chart .base { stroke: var(--divider-color); }

@@ -133,6 +133,11 @@ function asked(request, index, t) {
   ];
 }
 
+function outcome(call, t) {
+  if (call.waits) return mark(t("waits_for_confirmation"), "waits");
+  return call.success ? mark(t("worked"), "good") : mark(t("not_worked"), "bad");
+}
+
 function called(call, t) {
   return h(
     "details",
@@ -140,7 +145,7 @@ function called(call, t) {
     h(
       "summary",
       {},
-      mark(t(call.success ? "worked" : "not_worked"), call.success ? "good" : "bad"),
+      outcome(call, t),
       `${call.tool} `,
       h("span", { class: "quiet" }, [t.ms(call.ms), call.fit && t(`fit_${call.fit}`)].filter(Boolean).join(" · ")),
     ),

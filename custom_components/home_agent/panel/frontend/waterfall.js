@@ -14,7 +14,7 @@ export function waterfall(turn, t) {
       stretches(request),
       request.ms,
     ]),
-    ...turn.calls.map((call) => [call.tool, [[call.success ? "tool" : "failed", call.at, call.ms]], call.ms]),
+    ...turn.calls.map((call) => [call.tool, [[kindOf(call), call.at, call.ms]], call.ms]),
   ].filter(Boolean);
   rows.sort((one, other) => one[1][0][1] - other[1][0][1]);
   const described = rows.map(([name, , ms]) => `${name}: ${t.ms(ms)}`).join("; ");
@@ -31,6 +31,11 @@ export function waterfall(turn, t) {
     ),
     h("p", { class: "quiet" }, `${t("in_all")}: ${t.ms(turn.ms)}`),
   ];
+}
+
+function kindOf(call) {
+  if (call.waits) return "asks";
+  return call.success ? "tool" : "failed";
 }
 
 function stretches({ at, first_ms: first, ms }) {

@@ -1,0 +1,117 @@
+"""What is kept and told of a call: its record, and the events that it fires."""
+
+from time import monotonic
+
+from homeassistant.helpers import llm
+from homeassistant.helpers.redact import REDACTED
+
+from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from ..events import EventEmitter
+from ..safety.redaction import redacted, without_secrets
+from .base import HomeAgentTool
+from .turn_calls import Attempt, CallRecord, TurnCalls
+
+MAX_EVENT_CHARS = 500
+
+
+class CallEvents:
+    """Fires the events of calls. They hold what a call was made with, and nothing that was said."""
+
+    def __init__(self, emitter: EventEmitter) -> None:
+        """Take what fires."""
+        self._emitter = emitter
+
+    def started(self, turn: TurnCalls, call: llm.ToolInput) -> None:
+        """Tell that a call begins."""
+        self._progress(turn, call, "started", success=None)
+
+    def ended(
+        self,
+        turn: TurnCalls,
+        call: llm.ToolInput,
+        result: llm.ToolResult,
+        attempt: Attempt,
+        record: CallRecord,
+    ) -> None:
+        """Tell how a call ended, and what it was."""
+        hidden = _is_private(turn, call)
+        if record.waits:
+            self._progress(turn, call, "waiting", success=None)
+        elif result.error:
+            error = REDACTED if hidden else without_secrets(str(result.data["error"]), call.tool_args)
+            self._progress(turn, call, "failed", success=False, error=error, error_type=attempt.error_type)
+        else:
+            self._progress(turn, call, "completed", success=True)
+        self._emitter.fire(
+            EVENT_TOOL_EXECUTED,
+            turn.speaker.context,
+            tool_name=record.tool_name,
+            parameters=dict.fromkeys(record.args, REDACTED) if hidden else record.args,
+            result=REDACTED if hidden else record.said,
+            success=record.success,
+            waiting=record.waits,
+            duration_ms=round(record.duration_ms, 1),
+            conversation_id=turn.conversation_id,
+        )
+
+    def failed(self, turn: TurnCalls, call: llm.ToolInput, err: Exception) -> None:
+        """Tell that a tool of the household's failed."""
+        tool = turn.tools.get(call.tool_name)
+        if component := getattr(tool, "component", None):
+            message = f"the tool {call.tool_name} failed"
+            self._emitter.fire_error(component, err, message, turn.conversation_id, tool=call.tool_name)
+
+    def _progress(
+        self,
+        turn: TurnCalls,
+        call: llm.ToolInput,
+        status: str,
+        *,
+        success: bool | None,
+        error: str | None = None,
+        error_type: str | None = None,
+    ) -> None:
+        """Fire the progress event."""
+        self._emitter.fire(
+            EVENT_TOOL_PROGRESS,
+            turn.speaker.context,
+            tool_name=call.tool_name,
+            tool_call_id=call.id,
+            status=status,
+            success=success,
+            error=error,
+            error_type=error_type,
+        )
+
+
+def record_of(
+    turn: TurnCalls, call: llm.ToolInput, result: llm.ToolResult, attempt: Attempt, started: float
+) -> CallRecord:
+    """Return what is kept of a call that has just ended."""
+    tool = turn.tools.get(call.tool_name)
+    read_only = tool is not None and tool.annotations.read_only
+    if isinstance(tool, HomeAgentTool):
+        read_only = tool.only_reads(call.tool_args)
+    done = not read_only and (not result.error or bool(result.data.get("result")))
+    said = without_secrets(str(result.data.get("error") or result.data.get("result")), call.tool_args)
+    return CallRecord(
+        tool_name=call.tool_name,
+        success=not result.error,
+        waits=attempt.draft is not None and attempt.draft.waits,
+        read_only=read_only,
+        stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.facts.stores_memory,
+        done=done,
+        duration_ms=(monotonic() - started) * 1000,
+        args=redacted(call.tool_args),
+        started=started,
+        said=said[:MAX_EVENT_CHARS],
+    )
+
+
+def _is_private(turn: TurnCalls, call: llm.ToolInput) -> bool:
+    """Return whether events hold nothing of a call's arguments and results.
+
+    Of a tool that is not there nobody knows: the model may have meant a private one.
+    """
+    tool = turn.tools.get(call.tool_name)
+    return tool is None or bool(getattr(tool, "private", False))
