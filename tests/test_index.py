@@ -353,3 +353,13 @@ async def test_system_health(agent: Agent) -> None:
     assert info["index"] == "ready"
     assert info["index_entries"] > 0
     assert await info["server"] == "ok"
+
+
+async def test_system_health_of_several_agents(agent: Agent, other_model_server: ModelServer) -> None:
+    """The server of each agent is asked."""
+    other = await async_add_agent(agent.hass, other_model_server)
+    other_model_server.stop()
+    agent.hass.config_entries.async_update_entry(other.entry, title="Cloud")
+    assert await async_setup_component(agent.hass, "system_health", {})
+    info = await get_system_health_info(agent.hass, "home_agent")
+    assert await info["server"] == "Home Agent: ok, Cloud: unreachable"

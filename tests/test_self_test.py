@@ -135,6 +135,14 @@ async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_s
             tool_calls([control("unlock", "lock.front_door")]),
             "also moves lock.front_door",
         ),
+        ("a_question", tool_calls([control("unlock", "lock.front_door")]), "also moves lock.front_door"),
+        ("a_question", tool_calls([control("status", "lock.front_door")]), "a call does not fit"),
+        (
+            "a_question,_in_German",
+            tool_calls([control("unlock", "lock.front_door")], text="Ja, es ist offen."),
+            "also moves lock.front_door",
+        ),
+        ("small_talk", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
         ("switch_on", status(400, {"error": {"message": "no tools here"}}), "the server: "),
     ],
 )
@@ -148,6 +156,17 @@ async def test_a_case_that_fails(
 
     assert list(wrong) == [name.replace("_", " ")]
     assert problem in wrong[name.replace("_", " ")]
+
+
+async def test_words_count_after_a_call_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A question may be answered by reading first; then the words behind the result are looked at."""
+    await async_agent(hass, model_server)
+    read = tool_calls([("ha_query", {"entity_id": "lock.front_door"})])
+    script(model_server, a_question=[read, text("Yes.")], a_number=[read, text("It is warm.")])
+
+    wrong = failed(await run(hass))
+
+    assert wrong == {"a number": "does not say 19.5 or 19,5"}
 
 
 async def test_an_error_that_is_taken_for_success(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -1,5 +1,7 @@
 """System health: which agents there are, whether their server answers, how their index is."""
 
+import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 from homeassistant.components import system_health
@@ -20,9 +22,18 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
     info: dict[str, Any] = {"agents": len(entries)}
     if entries:
-        address = entries[0].data[CONF_BASE_URL]
-        info["server"] = system_health.async_check_can_reach_url(hass, address)
+        info["server"] = _async_servers(hass, entries)
     indexers = [entry.runtime_data.indexer for entry in entries if entry.runtime_data.semantic.configured]
     info["index"] = ", ".join(indexer.state.value for indexer in indexers) or "off"
     info["index_entries"] = sum(indexer.size for indexer in indexers)
     return info
+
+
+async def _async_servers(hass: HomeAssistant, entries: Sequence[HomeAgentConfigEntry]) -> Any:
+    """Return whether the server of the agent can be reached; where there are several agents, of each."""
+    check = system_health.async_check_can_reach_url
+    found = await asyncio.gather(*(check(hass, entry.data[CONF_BASE_URL]) for entry in entries))
+    if len(found) == 1:
+        return found[0]
+    told = (answer if isinstance(answer, str) else answer["error"] for answer in found)
+    return ", ".join(f"{entry.title}: {answer}" for entry, answer in zip(entries, told, strict=True))

@@ -13,7 +13,7 @@ from ..knowledge.records import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..tools.calls.repair import fit
 from ..tools.control.actions import domains_of
-from ..tools.control.arguments import asks_about_state, read_args
+from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units
 from ..tools.facts import CONTROL, QUERY
@@ -55,9 +55,15 @@ class Checker:
             return f"a call does not fit: {err}"
         if wrong := _difference(case, done, answer):
             return wrong
+        if not case.effects and any(call.tool_name == CONTROL.name for call in answer.calls):
+            return f"calls {CONTROL.name}, although nothing was to be done"
         if case.reads and case.reads not in read:
             return f"did not read the history of {case.reads}"
-        if case.answers and not answer.calls and not _says(answer.words, case.answers):
+        return None
+
+    def unsaid(self, case: Case, words: str) -> str | None:
+        """Return what is missing in the words of an answer; None if nothing is."""
+        if case.answers and not _says(words, case.answers):
             return f"does not say {' or '.join(case.answers)}"
         return None
 
@@ -65,7 +71,7 @@ class Checker:
         """Return the services that calls come down to, by entity. Raises HomeAgentError."""
         done: dict[str, list[tuple[str, Any]]] = {}
         for call in calls:
-            if call.tool_name != CONTROL.name or asks_about_state(case.said):
+            if call.tool_name != CONTROL.name:
                 continue
             fitted = fit(self._tools[CONTROL.name], call.tool_args, case.said)
             verb, target, given = read_args(fitted.checked)

@@ -1,6 +1,6 @@
 """Asks the configured model every case, with the agent's own prompt and tools; nothing is ever called."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 import json
@@ -100,10 +100,7 @@ class SelfTest:
         try:
             answer, first = await self._async_ask(messages)
             problem = self._checker.problem(case, answer)
-            if problem is None and case.refused and answer.calls:
-                told = await self._async_told(messages, answer, case.refused)
-                if not told.calls and claims_success(case, told.words):
-                    problem = f"claims success after an error: {told.words[:200]}"
+            problem = problem or await self._async_afterwards(case, messages, answer)
         except ModelServerError as err:
             if err.kind not in BROKEN:
                 raise as_agent_error(err) from err
@@ -117,14 +114,28 @@ class SelfTest:
             first_seconds=None if first is None else first - started,
         )
 
-    async def _async_told(self, messages: list[Message], answer: Answer, error: str) -> Answer:
+    async def _async_afterwards(self, case: Case, messages: list[Message], answer: Answer) -> str | None:
+        """Return what is wrong with what the model says in the end; None if it is right."""
+        if case.refused and answer.calls:
+            failed = {"success": False, "result": None, "error": case.refused}
+            told = await self._async_told(messages, answer, failed)
+            if not told.calls and claims_success(case, told.words):
+                return f"claims success after an error: {told.words[:200]}"
+            return None
+        words = answer.words
+        if case.answers and answer.calls:
+            read = {"success": True, "result": list(lines(self._house)), "error": None}
+            told = await self._async_told(messages, answer, read)
+            words = f"{words} {told.words}"
+        return self._checker.unsaid(case, words)
+
+    async def _async_told(self, messages: list[Message], answer: Answer, result: Mapping[str, Any]) -> Answer:
         """Return what the model says to the results of its calls."""
         results: list[Message] = []
         calls = []
         for call in answer.calls:
             function = {"name": call.tool_name, "arguments": json.dumps(call.tool_args)}
             calls.append({"id": call.id, "type": "function", "function": function})
-            result = {"success": False, "result": None, "error": error}
             results.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
         asked: Message = {"role": "assistant", "content": answer.words or None, "tool_calls": calls}
         return (await self._async_ask([*messages, asked, *results]))[0]
