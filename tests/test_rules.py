@@ -62,6 +62,7 @@ WRONG = [
     ("the front door", "rule_near", "lock.front_door"),
     ("area:kitchen", "rule_place", "light.kitchen"),
     ("kitchen", "rule_place", "light.kitchen"),
+    ("the kitchen", "rule_near", "light.kitchen"),
     ("label:kids", "rule_unknown", None),
     ("lock:zzzzzz", "rule_unknown", None),
     ("zzzz*", "rule_unknown", None),

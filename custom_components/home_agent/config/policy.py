@@ -72,7 +72,7 @@ async def _async_check_rules(
     }
     if not typed and not unreadable:
         return
-    names = await async_rule_names(hass, typed, entry)
+    names = await async_rule_names(hass, [*typed, *unreadable.values()], entry)
     for option, rules in new.items():
         if wrong := next((rule for rule in rules if not names.has(rule)), None):
             checked.fail(option, await _async_error(hass, names, wrong))

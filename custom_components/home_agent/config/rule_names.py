@@ -1,7 +1,7 @@
 """What a rule of the policy can name in this home, and which rule a misspelt one may mean."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from fnmatch import filter as matching
@@ -25,6 +25,7 @@ from homeassistant.loader import Integration, async_get_integrations
 from ..const import ASSISTANT, DOMAIN
 from ..errors import InvalidInput
 from ..safety.defaults import BLOCKED, GENERIC_SERVICES, RESTRICTED
+from ..safety.rules import RULE
 from ..tools.control.actions import VETTED
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
 from ..tools.other_apis import async_instances, inner_name
@@ -131,7 +132,8 @@ async def async_rule_names(
     services = _services(hass)
     domains = {*map(str, Platform), *entities, *services}
     domains |= {rule.partition(":")[0].partition(".")[0] for rule in (*RESTRICTED, *BLOCKED)}
-    named = {rule.partition(".")[0].partition(":")[0] for rule in rules if not rule.startswith(TOOL)}
+    read = [rule for rule in rules if RULE.match(rule) and not rule.startswith(TOOL)]
+    named = {rule.partition(".")[0].partition(":")[0] for rule in read}
     asked = await _async_integrations(
         hass, {each for one in named for each in (*matching(domains, one), one)}
     )
@@ -151,7 +153,7 @@ async def async_rule_names(
         classes={domain: frozenset(names - {"_"}) for domain, names in classes.items()},
         tools=others,
         own_tools=own,
-        places=_places(hass),
+        places=_places(hass, {_plain(rule.rpartition(":")[2]) for rule in rules}),
         spoken={state.name.casefold(): state.entity_id for state in hass.states.async_all()},
         loading=is_loading(hass),
     )
@@ -223,8 +225,8 @@ def _classes(hass: HomeAssistant) -> dict[str, set[str]]:
     return found
 
 
-def _places(hass: HomeAssistant) -> dict[str, list[str]]:
-    """Return examples of what is in each place, by its id, its name and its other names."""
+def _places(hass: HomeAssistant, wanted: Collection[str]) -> dict[str, list[str]]:
+    """Return examples of what is in some places, by what these are called: id, name or another name."""
     found: dict[str, list[str]] = {}
     areas, floors = ar.async_get(hass).async_list_areas(), fr.async_get(hass).async_list_floors()
     labels = lr.async_get(hass).async_list_labels()
@@ -234,8 +236,9 @@ def _places(hass: HomeAssistant) -> dict[str, list[str]]:
         *(("label_id", label.label_id, (label.name,)) for label in labels),
     ]
     for key, place, names in known:
-        if inside := _inside(hass, key, place):
-            found |= {_plain(name): inside for name in (place, *names)}
+        called = {_plain(name) for name in (place, *names)}.intersection(wanted)
+        if called and (inside := _inside(hass, key, place)):
+            found |= dict.fromkeys(called, inside)
     return found
 
 
