@@ -119,7 +119,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         memories=parts.memories,
         profile=parts.profile,
         timers=parts.timers,
-        announcer=Announcer(hass, parts.members, parts.emitter),
+        announcer=Announcer(hass, entry.entry_id, parts.members, parts.emitter),
         turns=parts.turns,
         log=ConversationLog(hass, entry.entry_id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
         turn_log=TurnLog.of(parts.settings),

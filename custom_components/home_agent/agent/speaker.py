@@ -8,7 +8,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 
 from ..knowledge.persons import async_person_of_user, person_of_device
-from ..knowledge.speaker import Speaker, Surface, surface
+from ..knowledge.speaker import Speaker, Surface, surface, written_in
 from .assist_run import Presentation, presentation
 
 
@@ -42,6 +42,7 @@ async def async_speaker(
         voice=voice,
         shown=presented is Presentation.SHOWN or surface.get() is Surface.TELEGRAM,
         surface=_surface(user_input, voice=voice),
+        chat=written_in.get(),
     )
 
 

@@ -1,4 +1,4 @@
-"""Telling of a timer: where it was set, else on the phone of who set it, else in Home Assistant."""
+"""Telling of a timer: where it was set, else by phone or chat to who set it, else in Home Assistant."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -17,6 +17,7 @@ from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..timers.records import Timer
 from ..tools.own_calls import async_announce, async_notify
+from .chats import async_write_to, chats_of
 from .people import People
 
 SATELLITE: Final = "assist_satellite"
@@ -31,9 +32,10 @@ TOO_LATE: Final = timedelta(hours=24)
 class Announcer:
     """Tells of the timers of one agent."""
 
-    def __init__(self, hass: HomeAssistant, people: People, emitter: EventEmitter) -> None:
+    def __init__(self, hass: HomeAssistant, entry_id: str, people: People, emitter: EventEmitter) -> None:
         """Take who can be reached."""
         self._hass = hass
+        self._entry_id = entry_id
         self._people = people
         self._emitter = emitter
         self._speaking = asyncio.Lock()
@@ -57,10 +59,14 @@ class Announcer:
         late = dt_util.utcnow() - due
         message = await self._async_message(timer, due, late)
         if late < TOO_LATE:
+            if await self._async_write(timer, message, where_set=True):
+                return "telegram"
             if await self._async_say(timer, message):
                 return "satellite"
             if await self._async_send(timer, message):
                 return "phone"
+            if await self._async_write(timer, message, where_set=False):
+                return "telegram"
         title = await async_phrase(self._hass, timer.language, "timer_title")
         persistent_notification.async_create(
             self._hass, without_embeds(message), title, f"home_agent_timer_{timer.id}"
@@ -89,6 +95,19 @@ class Announcer:
             else:
                 return True
         return False
+
+    async def _async_write(self, timer: Timer, message: str, *, where_set: bool) -> bool:
+        """Write it in the chat where it was set, or in any of whoever set it; False if there is none.
+
+        Only chats that are that person's now count: the option may have changed since.
+        """
+        chats = chats_of(self._hass, self._entry_id)
+        if chats is None or timer.user_id is None:
+            return False
+        own = chats.of_user(timer.user_id)
+        if where_set:
+            own = [chat for chat in own if chat == timer.chat]
+        return await async_write_to(chats, own, message)
 
     async def _async_send(self, timer: Timer, message: str) -> bool:
         """Send it to whoever set it; False if nothing of theirs takes it."""

@@ -21,6 +21,9 @@ class Surface(StrEnum):
 surface: Final[ContextVar[Surface | None]] = ContextVar("home_agent_surface", default=None)
 """Set by channels that Home Assistant cannot tell apart."""
 
+written_in: Final[ContextVar[int | None]] = ContextVar("home_agent_written_in", default=None)
+"""The chat in which somebody writes, where the channel has chats."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
@@ -41,6 +44,8 @@ class Speaker:
     shown: bool = False
     """Whether the final answer is shown on a screen that renders markdown."""
     surface: Surface = Surface.CHAT
+    chat: int | None = None
+    """The chat in which they write: a reminder is told there."""
     conversation_id: str = ""
     turn_id: str = field(default_factory=ulid_now)
     """What belongs together: the calls of one turn are put back together."""

@@ -1,4 +1,4 @@
-"""Messenger: what is said unasked reaches people by their notify targets, not too often and not at night."""
+"""Messenger: what is said unasked reaches people by phone or chat, not too often and not at night."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,16 +10,20 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
+from ..channels.chats import async_write_to, chats_of
 from ..channels.notify_targets import Route, read_targets, route_to
 from ..const import (
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_MAX_PER_DAY,
+    CONF_TELEGRAM,
+    CONF_TELEGRAM_CHATS,
     DOMAIN,
     LOGGER,
 )
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
+from ..knowledge.persons import PERSON
 from ..tools.own_calls import async_notify
 from ..tools.resolving.candidates import plain
 from .book import Book
@@ -47,6 +51,8 @@ class Messenger:
         self._hass = hass
         self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
+        chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
+        self._in_chats = tuple(item[PERSON] for item in chats)
         self._most = int(settings[CONF_PROACTIVE_MAX_PER_DAY])
         self._book = book
         self._emitter = emitter
@@ -54,8 +60,8 @@ class Messenger:
 
     @property
     def persons(self) -> Sequence[str]:
-        """Return those who have notify targets."""
-        return tuple(self._targets)
+        """Return those who have notify targets or chats."""
+        return tuple(dict.fromkeys((*self._targets, *self._in_chats)))
 
     @callback
     def may_tell(self, now: datetime, *, urgent: bool = False) -> bool:
@@ -105,13 +111,15 @@ class Messenger:
         *,
         clearing: bool = False,
     ) -> bool:
-        """Send to each target and return whether any took it; one that fails does not stop the others."""
-        targets = dict.fromkeys(target for person in persons for target in self._targets.get(person, ()))
-        routes = dict.fromkeys(
-            route
-            for target in targets
-            if (route := route_to(self._hass, target)) and (route.can_clear or not clearing)
-        )
+        """Send to each target and return whether anybody got it; one that fails does not stop the others.
+
+        Who has no target that took it is written to in a chat.
+        """
+        routes: dict[Route, set[str]] = {}
+        asked = tuple(dict.fromkeys(persons))
+        for person, target in ((one, target) for one in asked for target in self._targets.get(one, ())):
+            if (route := route_to(self._hass, target)) and (route.can_clear or not clearing):
+                routes.setdefault(route, set()).add(person)
 
         async def send(route: Route) -> bool:
             extra = {"data": dict(data)} if route.has_buttons else {}
@@ -123,7 +131,15 @@ class Messenger:
                 return False
             return True
 
-        return any(await asyncio.gather(*(send(route) for route in routes)))
+        took = await asyncio.gather(*(send(route) for route in routes))
+        reached = {one for whose, sent in zip(routes.values(), took, strict=True) if sent for one in whose}
+        if not clearing and (chats := chats_of(self._hass, self._entry_id)):
+            for person in asked:
+                if person not in reached and await async_write_to(
+                    chats, chats.of_person(person), str(message["message"])
+                ):
+                    reached.add(person)
+        return bool(reached)
 
     def _id(self, tag: str) -> str:
         """Return the id of a notification in Home Assistant."""

@@ -35,6 +35,8 @@ class Timer:
     """Who set it; None for a voice that nobody knows."""
     device_id: str | None = None
     """Where it was set."""
+    chat: int | None = None
+    """The chat in which it was set."""
     outside: bool = False
     """Whether its name may come from a text that somebody outside wrote."""
     id: str = field(default_factory=ulid_now)
@@ -69,5 +71,13 @@ class Timer:
             language=str(stored["language"]),
             user_id=read_text_or_none(stored["user_id"]),
             device_id=read_text_or_none(stored["device_id"]),
+            chat=_read_chat(stored.get("chat")),
             outside=bool(stored.get("outside", False)),
         )
+
+
+def _read_chat(stored: object) -> int | None:
+    """Return a stored chat. Raises TypeError for what is none."""
+    if stored is None or (isinstance(stored, int) and not isinstance(stored, bool)):
+        return stored
+    raise TypeError("not a chat")

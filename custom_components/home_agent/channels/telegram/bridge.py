@@ -16,13 +16,15 @@ from homeassistant.util import dt as dt_util
 
 from ...agent.phrases import async_phrase
 from ...const import CONF_TELEGRAM_CHATS, DOMAIN, LOGGER
-from ...knowledge.speaker import Surface, surface
+from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
 from ...safety.pending import Owner
+from ..chats import async_register_chats
 from .bot import Bot
 from .chats import Chats
 from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
+from .personal import TelegramPersonalChats
 
 MAX_WAITING: Final = 5
 """Messages of a chat that wait for their turn; more are told so."""
@@ -60,6 +62,8 @@ class TelegramBridge:
             "telegram_callback": self._async_pressed,
         }
         ends = [self._hass.bus.async_listen(name, handler) for name, handler in handlers.items()]
+        personal = TelegramPersonalChats(self._hass, self._known, self._bot)
+        ends.append(async_register_chats(self._hass, self._entry.entry_id, personal))
 
         @callback
         def stop() -> None:
@@ -90,6 +94,7 @@ class TelegramBridge:
     async def _async_work(self, chat_id: int) -> None:
         """Answer what waits in a chat."""
         surface.set(Surface.TELEGRAM)
+        written_in.set(chat_id)
         chat, waiting = self._chats.setdefault(chat_id, Chat(chat_id)), self._waiting[chat_id]
         while waiting:
             user, event = waiting.popleft()

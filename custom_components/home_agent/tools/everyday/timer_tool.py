@@ -104,6 +104,7 @@ class TimerTool(HomeAgentTool):
             language=speaker.language,
             user_id=user_of(run),
             device_id=speaker.device_id,
+            chat=speaker.chat,
             outside=run.tainted,
         )
         await self._timers.async_set(timer, counts=read_length(args.get("when") or "") is not None)
