@@ -247,31 +247,6 @@ async def test_the_speaker_s_context_goes_with_the_call(control: Control) -> Non
     assert [event.context.id for event in events] == [control.context.id]
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    ["Is the kitchen light on?", "is the light on", "Ist das Licht an?", "¿Está encendida la luz?"],
-)
-async def test_a_question_is_not_answered_by_switching(control: Control, sentence: str) -> None:
-    with pytest.raises(ValidationError, match="ha_query"):
-        await control(sentence, action="turn_on", entity_id="light.kitchen")
-    assert control.calls == []
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Is it possible to turn on the light?",
-        "Is the light on? Then turn it off",
-        "Can you turn on the light?",
-        "is the light on if so turn it off",
-        "Turn on the light",
-    ],
-)
-async def test_a_request_may_be_put_as_a_question(control: Control, sentence: str) -> None:
-    await control(sentence, action="turn_on", entity_id="light.kitchen")
-    assert control.hass.states.get("light.kitchen").state == "on"
-
-
 @pytest.mark.parametrize("action", ["is_on", "get_state", "status", "HassIsOn"])
 async def test_reading_is_no_action(control: Control, action: str) -> None:
     with pytest.raises(Exception, match=r"ha_query|no action"):

@@ -21,8 +21,8 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .control.actions import domains_of
-from .control.arguments import ControlSchema, asks_about_state, read_args
-from .control.direction import contradicts
+from .control.arguments import ControlSchema, read_args
+from .control.direction import contradicts, direction_of, toggled
 from .control.one_by_one import resolve_gated
 from .control.planning import Plan, plan
 from .control.readback import Settling
@@ -31,6 +31,7 @@ from .control.values import Units
 from .resolving.candidates import protected
 from .resolving.matching import NAMES, name_index
 from .resolving.resolver import resolve
+from .wording import OPPOSITE, check_asked
 
 MAX_TARGETS = 200
 MAX_ERROR = 500
@@ -83,13 +84,14 @@ class ControlTool(HomeAgentTool):
         await async_prepare_names(hass, house)
 
     @override
+    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse to change anything in answer to a question. Raises ValidationError."""
+        check_asked(run)
+
+    @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Resolve, call, read back."""
         verb, target, given = read_args(args)
-        if asks_about_state(run.sentence):
-            raise ValidationError(
-                "The person only asks how things are. Read it with ha_query and change nothing"
-            )
         await async_prepare_names(run.hass, run.house)
 
         def found(domains: Collection[str]) -> list[EntityRecord]:
@@ -140,8 +142,8 @@ class ControlTool(HomeAgentTool):
                 outcome.failed[entity_id] = "does not exist or is not exposed"
             elif state.state == STATE_UNAVAILABLE:
                 outcome.failed[entity_id] = "is unavailable (offline)"
-            elif protected(record) and contradicts(run.meanings.get(state.domain, verb), run.sentence):
-                outcome.failed[entity_id] = "is not moved: the person asked for the opposite"
+            elif protected(record) and self._is_opposite(run, verb, given, state):
+                outcome.failed[entity_id] = OPPOSITE
             else:
                 try:
                     plans[entity_id] = self._plan(run, state, verb, given, units)
@@ -156,6 +158,13 @@ class ControlTool(HomeAgentTool):
         if state.domain == SCRIPT:
             return plan_script(run.hass, state, meant, given, gated=self._gated)
         return plan(state, meant, given, units, gated=self._gated)
+
+    @staticmethod
+    def _is_opposite(run: ToolRun, verb: str, given: Mapping[str, Any], state: State) -> bool:
+        """Return whether an action would move an entity the other way than the person said."""
+        meant = run.meanings.get(state.domain, verb)
+        way = toggled(state.state) if meant == "toggle" else direction_of(meant, given)
+        return contradicts(way, run.sentence, run.speaker.language)
 
 
 async def async_carry_out(

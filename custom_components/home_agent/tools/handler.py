@@ -39,10 +39,11 @@ from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .custom.service import ServiceTool
 from .guard import Guard, nobody
-from .other_apis import declared_by_tool, inner_name, source_of
+from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, TurnCalls, call_key
+from .wording import check_calls
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
 MAX_CONTEXTS = 256
@@ -215,13 +216,14 @@ class ToolHandler(Guard):
                 await self.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
             attempt.ran = True
             return succeeded(await self._async_run_judged(tool, fitted.checked, run))
+        calls = self.calls_of(tool, fitted.args, turn.speaker)
+        check_calls(calls if intent_of(tool) else (), run)
         leaving = self._leaving(tool, fitted.args)
         if leaving is not None:
             await self._outgoing.async_check(leaving, run)
         await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
         if leaving is not None:
             self._outgoing.note_sent(leaving, run)
-        calls = self.calls_of(tool, fitted.args, turn.speaker)
         attempt.ran = True
         with self.journal.acting_all(calls, turn.speaker, fitted.args):
             result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)

@@ -11,13 +11,10 @@ from ...errors import ValidationError
 from ...knowledge.spoken_words import words_of
 from ...languages.text import fold
 from ..resolving.targets import Target, texts
-from ..resolving.words import NOT_A_QUESTION, QUESTION_OPENERS
 from .actions import ACTIONS, VERBS
 from .parameters import clean
 
 MAX_ERROR = 300
-MIN_QUESTION_WORDS = 2
-MAX_QUESTION_WORDS = 10
 
 _READS = words_of(
     "get get_state state status is_on is_off is_open is_closed check query read info describe list has_state"
@@ -183,15 +180,6 @@ def _service_words() -> dict[str, str]:
 
 
 _SERVICES: Mapping[str, str] = _service_words()
-
-
-def asks_about_state(sentence: str) -> bool:
-    """Return whether a sentence is one short question about how things stand, and no request."""
-    words = fold(sentence).split()
-    if not MIN_QUESTION_WORDS <= len(words) <= MAX_QUESTION_WORDS or words[0] not in QUESTION_OPENERS:
-        return False
-    inner = sentence.strip().rstrip("?!. ")
-    return not any(mark in inner for mark in ".,;:!?") and NOT_A_QUESTION.isdisjoint(words[1:])
 
 
 def _read_object(value: Any) -> dict[str, Any]:

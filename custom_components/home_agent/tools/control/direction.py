@@ -1,36 +1,165 @@
-"""What a sentence that begins with a command cannot mean, for what lets people, water or alarms through."""
+"""What a sentence that commands a direction cannot mean, for what lets people, water or alarms through."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
+from functools import cache, lru_cache
 from typing import Final
 
-from ...knowledge.spoken_words import words_of
-from ...languages.text import fold
+from ...languages import find, languages_with, table, words
+from ...languages.lexicon import Lexicon, Match, Word, clauses
+from ...languages.text import plain
 
-_OPENING: Final = words_of(
-    "open unlock disarm raise offne offnen entsperre entsperren entriegle entriegeln "
-    "ouvre ouvrez ouvrir deverrouille deverrouillez abre abrir desbloquea desbloquear ontgrendel "
-    "apri aprire sblocca otworz"
-)
-_CLOSING: Final = words_of(
-    "close shut lock arm lower schliesse schliessen schliess sperre verriegle verriegeln ferme fermez fermer "
-    "verrouille verrouillez verrouiller cierra cerrar bloquea bloquear sluit vergrendel chiudi chiudere "
-    "blocca zamknij"
-)
-_POLITE: Final = words_of(
-    "please bitte s il te vous plait por favor per alsjeblieft graag kindly now ok okay hey"
-)
-_MEANS: Final[Mapping[str, frozenset[str]]] = {
-    **dict.fromkeys(("open", "unlock", "disarm"), _CLOSING),
-    **dict.fromkeys(("close", "lock", "arm_home", "arm_away", "arm_night", "arm_vacation"), _OPENING),
+TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
+MAX_CHARS: Final = 300
+
+
+class Direction(Enum):
+    """Which way something is moved: towards open, unlocked and disarmed, or the other way."""
+
+    OPEN = "open"
+    CLOSE = "close"
+
+
+DIRECTIONS: Final[Mapping[str, Direction]] = {
+    **dict.fromkeys(
+        ("open", "unlock", "disarm", "open_cover", "open_valve", "alarm_disarm", "open_cover_tilt"),
+        Direction.OPEN,
+    ),
+    **dict.fromkeys(
+        (
+            "close",
+            "lock",
+            "arm_home",
+            "arm_away",
+            "arm_night",
+            "arm_vacation",
+            "close_cover",
+            "close_valve",
+            "close_cover_tilt",
+        ),
+        Direction.CLOSE,
+    ),
 }
+"""Which way actions and services move what they are about."""
+POSITIONS: Final[Mapping[int, Direction]] = {0: Direction.CLOSE, 100: Direction.OPEN}
+"""Which way a position moves a cover or a valve; those between may be either."""
 
 
-def contradicts(verb: str, sentence: str) -> bool:
-    """Return whether a sentence commands the very opposite of an action, and nothing else."""
-    opposite = _MEANS.get(verb)
-    if opposite is None:
+OPEN_STATES: Final = frozenset(("open", "opening", "unlocked", "unlocking", "disarmed"))
+
+
+def direction_of(action: str, parameters: Mapping[str, object]) -> Direction | None:
+    """Return which way an action or a service moves what it is about."""
+    position = parameters.get("position")
+    if isinstance(position, int | float):
+        return POSITIONS.get(int(position))
+    return DIRECTIONS.get(action)
+
+
+def toggled(state: str) -> Direction:
+    """Return which way a toggle moves what is in a state."""
+    return Direction.CLOSE if state in OPEN_STATES else Direction.OPEN
+
+
+def contradicts(direction: Direction | None, sentence: str, language: str) -> bool:
+    """Return whether a sentence commands the very opposite of a direction, and nothing else."""
+    if direction is None:
         return False
-    words = fold(sentence).split()
-    first = next((word for word in words if word not in _POLITE), "")
-    wanted = _OPENING if opposite is _CLOSING else _CLOSING
-    return first in opposite and wanted.isdisjoint(words)
+    wanted = commanded(sentence, language)
+    return bool(wanted) and direction not in wanted
+
+
+@lru_cache(maxsize=64)
+def commanded(sentence: str, language: str) -> frozenset[Direction]:
+    """Return which directions a sentence commands, in the speaker's language or else in any other."""
+    if len(sentence) > MAX_CHARS:
+        return frozenset()
+    known = languages_with("directions")
+    own = find(language)
+    if own in known and (found := frozenset(_directions(sentence, own))):
+        return found
+    # In a language that is not the speaker's only a sentence that begins with such a word is sure.
+    others = [language for language in known if language != own]
+    return frozenset(way for other in others for way in _directions(sentence, other, only_first=True))
+
+
+@cache
+def _lexicon(language: str) -> Lexicon:
+    """Return the words of a language for opening and closing, and those that part its clauses."""
+    tables = {name: words(language, f"directions.{name}") for name in TABLES}
+    return Lexicon({**tables, "joins": words(language, "questions.joins")})
+
+
+def _directions(sentence: str, language: str, *, only_first: bool = False) -> Iterator[Direction]:
+    """Yield the direction of each clause that commands one."""
+    for clause in clauses(sentence):
+        if table(language, "directions.inside_words"):
+            found = [_inside(clause.joined, language)]
+        else:
+            lexicon = _lexicon(language)
+            parts = _parts(clause.words, lexicon)
+            found = [_direction(part, lexicon, only_first=only_first) for part in parts]
+        yield from filter(None, found)
+
+
+def _parts(said: Sequence[Word], lexicon: Lexicon) -> Iterator[Sequence[Word]]:
+    """Yield the parts of a clause between commas and words such as and."""
+    start = 0
+    polite = lexicon.matches("trailing", said)
+    joins = {index: match for index, match in lexicon.matches("joins", said).items() if index not in polite}
+    for index, word in enumerate(said):
+        if index > start and (word.starts or index in joins):
+            yield said[start:index]
+            start = index + (joins[index].words if index in joins else 0)
+    yield said[start:]
+
+
+def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> Direction | None:
+    """Return the direction of one command: that of its particle, else that of its first verb."""
+    found = {name: lexicon.matches(name, said) for name in TABLES}
+    particle = _particle(said, found)
+    verbs = [
+        (index, way)
+        for way, name in ((Direction.OPEN, "open"), (Direction.CLOSE, "close"))
+        for index, match in found[name].items()
+        if match >= max(found[other].get(index, Match()) for other in ("open", "close", "neutral"))
+    ]
+    if only_first:
+        verbs = [(index, way) for index, way in verbs if index == 0]
+        particle = particle if 0 in found["particle_verbs"] and verbs else None
+    if particle is not None:
+        return particle
+    return min(verbs, default=(0, None), key=lambda verb: verb[0])[1]
+
+
+def _particle(said: Sequence[Word], found: Mapping[str, Mapping[int, Match]]) -> Direction | None:
+    """Return the direction of a verb's particle: it stands at the end, behind the verb or before it."""
+    if not found["particle_verbs"]:
+        return None
+    end = len(said)
+    while end > 0 and (shorter := _before_trailing(found["trailing"], end)) is not None:
+        end = shorter
+    verb_ends = {index + match.words for index, match in found["particle_verbs"].items()}
+    for way, name in ((Direction.OPEN, "opening"), (Direction.CLOSE, "closing")):
+        for index, match in found[name].items():
+            after = index + match.words
+            beside = index in verb_ends or after in found["particle_verbs"]
+            if after == end or (beside and index > 0):
+                return way
+    return None
+
+
+def _before_trailing(trailing: Mapping[int, Match], end: int) -> int | None:
+    """Return where a polite word at the end begins."""
+    return next((index for index, match in trailing.items() if index + match.words == end), None)
+
+
+def _inside(text: str, language: str) -> Direction | None:
+    """Return the direction whose word stands first in a text without spaces, the longest word first."""
+    first: tuple[int, int, Direction] | None = None
+    for way, name in ((Direction.OPEN, "open"), (Direction.CLOSE, "close")):
+        for entry in words(language, f"directions.{name}"):
+            word = plain(entry).replace(" ", "")
+            if (index := text.find(word)) >= 0 and (first is None or (index, -len(word)) < first[:2]):
+                first = index, -len(word), way
+    return first[2] if first else None

@@ -16,6 +16,7 @@ from .. import facts as known
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from ..control.readback import Expectation, Settling
+from ..wording import check_asked
 from .choosing import choose_one, records_of
 from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, Found, async_find
 
@@ -71,6 +72,11 @@ class MediaTool(HomeAgentTool):
             return []
         told = [result.get("started"), *_as_list(result.get("found")), *_as_list(result.get("others"))]
         return [str(item["title"]) for item in told if isinstance(item, dict)]
+
+    @override
+    async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
+        """Refuse to change anything in answer to a question. Raises ValidationError."""
+        check_asked(run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

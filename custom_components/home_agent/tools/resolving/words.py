@@ -55,15 +55,3 @@ COLORS: Final[Mapping[str, str]] = {
     **dict.fromkeys(words_of("turkis turquesa turchese turkoois бирюзовый"), "turquoise"),
 }
 """Folded name of a colour in some other language, and the English one."""
-
-QUESTION_OPENERS: Final = words_of("is are was were ist sind war waren esta estan sta stanno czy ar er onko")
-"""First words of a question about how things stand."""
-
-NOT_A_QUESTION: Final = words_of(
-    "you u du sie ihr tu vous s possible able way time ok okay please bitte and or if then und oder wenn "
-    "dann so "
-    "si y e i turn switch set make put close unlock lock start stop mach mache schalte sonst otherwise "
-    "else "
-    "ready"
-)
-"""Words that make such a sentence a request, or more than one clause."""

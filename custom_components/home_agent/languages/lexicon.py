@@ -1,0 +1,168 @@
+"""Find the words of a language's tables in a sentence."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from .text import fold, is_word, plain
+
+COMMAS: Final = frozenset(",，、")  # noqa: RUF001 - other scripts' own
+ENDS: Final = frozenset(".!?;:…。！？؟")  # noqa: RUF001 - other scripts' own
+QUESTION_MARKS: Final = frozenset("?？؟")  # noqa: RUF001 - other scripts' own
+APOSTROPHES: Final = frozenset("'’")  # noqa: RUF001 - they look like others
+SHORT_FOR_GRAVE: Final = frozenset("e")
+"""Words that people write with an apostrophe for an accent: Italian `e'` is not `e`."""
+ANY_ENDING: Final = "*"
+
+
+class Word(NamedTuple):
+    """A word of a sentence or of a table."""
+
+    plain: str
+    """With its accents."""
+    folded: str
+    """Without them."""
+    starts: bool = False
+    """Whether a comma stands before it."""
+
+
+@dataclass(slots=True)
+class Clause:
+    """The words up to a full stop, a question mark or the like."""
+
+    words: list[Word] = field(default_factory=list)
+    is_asked: bool = False
+    """Whether a question mark ends it."""
+
+    @property
+    def joined(self) -> str:
+        """Return the words without spaces, for languages that are written so."""
+        return "".join(word.plain for word in self.words)
+
+
+class Match(NamedTuple):
+    """How much of a sentence an entry of a table covers; the larger one is the better reading."""
+
+    words: int = 0
+    letters: int = 0
+
+
+def clauses(text: str) -> list[Clause]:
+    """Return the clauses of a text that have any words."""
+    found = [Clause()]
+    for piece, before in _pieces(text):
+        if piece in ENDS:
+            found[-1].is_asked = found[-1].is_asked or piece in QUESTION_MARKS
+            if found[-1].words:
+                found.append(Clause())
+        else:
+            found[-1].words.append(_word(piece, starts=before in COMMAS))
+    return [clause for clause in found if clause.words]
+
+
+def _pieces(text: str) -> Iterator[tuple[str, str]]:
+    """Yield words and the marks that end a clause, each with the mark that stands before it."""
+    start, before = None, ""
+    for index, char in enumerate((*text, " ")):
+        if is_word(char):
+            start = index if start is None else start
+            continue
+        if start is not None:
+            word = text[start:index]
+            is_grave = char in APOSTROPHES and word.casefold() in SHORT_FOR_GRAVE
+            yield f"{word}'" if is_grave and not is_word(text[index + 1 : index + 2] or " ") else word, before
+            start, before = None, ""
+        if char in ENDS and not (char in ":." and is_word(text[index + 1 : index + 2] or " ")):
+            yield char, ""
+        elif char in COMMAS:
+            before = char
+
+
+def _word(text: str, *, starts: bool = False) -> Word:
+    """Return a word in both spellings."""
+    mark = "'" if text.endswith("'") else ""
+    return Word(plain(text) + mark, fold(text) + mark, starts)
+
+
+@dataclass(slots=True)
+class _Table:
+    """The phrases of a table by their first word, and those whose first word may have any ending."""
+
+    by_first: dict[str, list[tuple[Word, ...]]] = field(default_factory=dict)
+    by_beginning: list[tuple[Word, ...]] = field(default_factory=list)
+
+
+class Lexicon:
+    """The tables of a language, in one of which an entry is a word or a phrase; `*` stands for any ending.
+
+    A word that is in some table with exactly its accents is only that one; else accents do not matter.
+    """
+
+    def __init__(self, tables: Mapping[str, Iterable[str]]) -> None:
+        """Take the tables by name."""
+        self._spellings: set[str] = set()
+        self._beginnings: tuple[str, ...] = ()
+        self._tables: dict[str, _Table] = {}
+        for name, entries in tables.items():
+            found = self._tables[name] = _Table()
+            for entry in entries:
+                self._add(self._read(entry), found)
+
+    @staticmethod
+    def _add(phrase: tuple[Word, ...], table: _Table) -> None:
+        """Put a phrase into a table."""
+        first = phrase[0]
+        if first.plain.endswith(ANY_ENDING):
+            table.by_beginning.append(phrase)
+            return
+        for spelling in {first.plain, first.folded}:
+            table.by_first.setdefault(spelling, []).append(phrase)
+
+    def _read(self, entry: str) -> tuple[Word, ...]:
+        """Return the words of an entry; a star stays at the end of its word."""
+        found = []
+        for part in entry.split():
+            ending = ANY_ENDING if part.endswith(ANY_ENDING) else ""
+            inner = [piece for piece, _before in _pieces(part.removesuffix(ANY_ENDING))]
+            for index, piece in enumerate(inner):
+                word = _word(piece)
+                mark = ending if index == len(inner) - 1 else ""
+                found.append(Word(word.plain + mark, word.folded + mark))
+                if mark:
+                    self._beginnings += (word.plain,)
+                else:
+                    self._spellings.add(word.plain)
+        return tuple(found)
+
+    def matches(self, table: str, words: Sequence[Word]) -> dict[int, Match]:
+        """Return the best match of a table at each word at which there is one."""
+        found: dict[int, Match] = {}
+        entries = self._tables[table]
+        for index, word in enumerate(words):
+            phrases = [*entries.by_first.get(word.plain, ()), *entries.by_beginning]
+            if word.folded != word.plain:
+                phrases += entries.by_first.get(word.folded, ())
+            best = max((self._match(phrase, words, index) for phrase in phrases), default=Match())
+            if best.words:
+                found[index] = best
+        return found
+
+    def _match(self, phrase: Sequence[Word], words: Sequence[Word], index: int) -> Match:
+        """Return how much of a sentence a phrase covers at a word."""
+        if len(words) - index < len(phrase):
+            return Match()
+        letters = 0
+        for wanted, word in zip(phrase, words[index:], strict=False):
+            exact = self._is_spelt(word.plain)
+            entry, text = (wanted.plain, word.plain) if exact else (wanted.folded, word.folded)
+            if entry.endswith(ANY_ENDING) and text.startswith(entry[:-1]):
+                letters += len(entry) - 1
+            elif entry == text:
+                letters += len(entry)
+            else:
+                return Match()
+        return Match(len(phrase), letters)
+
+    def _is_spelt(self, text: str) -> bool:
+        """Return whether a word stands in some table with these accents."""
+        return text in self._spellings or text.startswith(self._beginnings)

@@ -1,0 +1,196 @@
+"""Tell a question about how things stand from a request, by the words and the word order of a language."""
+
+from collections.abc import Mapping, Set as AbstractSet
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import cache, lru_cache
+from typing import Final
+
+from ...languages import find, languages_with, table, words
+from ...languages.lexicon import QUESTION_MARKS, Clause, Lexicon, Match, clauses
+from ...languages.text import plain
+
+TABLES: Final = (
+    "openers",
+    "past",
+    "asking",
+    "whether",
+    "particles",
+    "copulas",
+    "states",
+    "requests",
+    "commands",
+    "joins",
+    "lead",
+)
+MAX_CHARS: Final = 300
+MAX_WORDS: Final = 30
+"""Longer sentences are more than one question."""
+MAX_ADDRESS: Final = 3
+"""A sentence of so few words before a question addresses somebody."""
+MIN_WORDS: Final = 2
+"""A question of one word is about nothing."""
+
+
+class Kind(Enum):
+    """What a clause is."""
+
+    QUESTION = auto()
+    REQUEST = auto()
+    LEAD = auto()
+    """A greeting, a name, a thank you."""
+    OTHER = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What a clause is in one language."""
+
+    kind: Kind
+    is_sure: bool = False
+    """Whether both its form and what it is about say so, so that it is certainly of this language."""
+
+
+@lru_cache(maxsize=64)
+def asks_about_state(sentence: str, language: str) -> bool:
+    """Return whether a sentence only asks, or in some languages only says, how things stand.
+
+    Where nothing is known of the language, a question mark is enough: then nothing is changed.
+    """
+    if len(sentence) > MAX_CHARS:
+        return False
+    parts = clauses(sentence)
+    if not 0 < sum(len(part.words) for part in parts) <= MAX_WORDS:
+        return False
+    own = find(language) or ""
+    known = languages_with("questions")
+    kind = _kind_of(parts, own) if own in known else Kind.OTHER
+    if kind is Kind.REQUEST or (kind is Kind.QUESTION and all(_read(part, own).is_sure for part in parts)):
+        return kind is Kind.QUESTION
+    sure = {_sure_kind(parts, other) for other in known if other != own}
+    if Kind.REQUEST in sure:
+        return False
+    has_mark = any(mark in sentence for mark in QUESTION_MARKS)
+    return kind is Kind.QUESTION or Kind.QUESTION in sure or (own not in known and has_mark)
+
+
+def _kind_of(parts: list[Clause], language: str) -> Kind:
+    """Return what the clauses of a sentence are together."""
+    kinds = [_read(part, language).kind for part in parts]
+    if Kind.REQUEST in kinds or Kind.QUESTION not in kinds:
+        return Kind.REQUEST if Kind.REQUEST in kinds else Kind.OTHER
+    first = kinds.index(Kind.QUESTION)
+    for index, (kind, part) in enumerate(zip(kinds, parts, strict=True)):
+        if kind is Kind.OTHER and (index > first or len(part.words) > MAX_ADDRESS):
+            return Kind.REQUEST
+    return Kind.QUESTION
+
+
+def _sure_kind(parts: list[Clause], language: str) -> Kind:
+    """Return what the clauses of a sentence are, if they are certainly of a language."""
+    if not all(_names_state(part, language) for part in parts):
+        return Kind.OTHER
+    is_sure = all(_read(part, language).is_sure for part in parts)
+    return _kind_of(parts, language) if is_sure else Kind.OTHER
+
+
+def _names_state(clause: Clause, language: str) -> bool:
+    """Return whether a clause has a word of a language for the state of a device."""
+    if table(language, "questions.inside_words"):
+        return _take_out(clause.joined, language, "states")[1]
+    return bool(_lexicon(language).matches("states", clause.words))
+
+
+@cache
+def _lexicon(language: str) -> Lexicon:
+    """Return the question words of a language."""
+    return Lexicon({name: words(language, f"questions.{name}") for name in TABLES})
+
+
+def _read(clause: Clause, language: str) -> _Reading:
+    """Return what a clause is."""
+    if table(language, "questions.inside_words"):
+        return _read_inside(clause, language)
+    lexicon, said = _lexicon(language), clause.words
+    found = {name: lexicon.matches(name, said) for name in TABLES}
+    starts = _starts(clause, lexicon)
+    about = bool(found["states"])
+    orders, may_order = _commands(found, starts, len(said))
+    is_past = bool(starts & found["past"].keys())
+    asks_to_tell = bool(found["asking"]) and max(found["whether"], default=-1) > min(found["asking"])
+    has_form = bool(starts & found["openers"].keys() or found["particles"]) and len(said) >= MIN_WORDS
+    is_statement = bool(table(language, "questions.same_order")) and about and bool(found["copulas"])
+    has_mark = clause.is_asked and (about or bool(found["copulas"]))
+    rules = (
+        (min(starts - found["lead"].keys(), default=len(said)) >= len(said), Kind.LEAD),
+        (is_past and bool(starts & (orders | may_order)), Kind.REQUEST),
+        (is_past, Kind.QUESTION),
+        (bool(orders or may_order), Kind.REQUEST),
+        (asks_to_tell, Kind.QUESTION),
+        (bool(found["requests"]), Kind.REQUEST),
+        (has_form or has_mark or is_statement, Kind.QUESTION),
+    )
+    kind = next((kind for holds, kind in rules if holds), Kind.OTHER)
+    return _Reading(kind, about and (is_past or asks_to_tell or has_form))
+
+
+def _commands(
+    found: Mapping[str, Mapping[int, Match]], starts: AbstractSet[int], end: int
+) -> tuple[set[int], set[int]]:
+    """Return where commands have their verbs, and where words are that are verbs only at the start of a part.
+
+    "Open" is a verb in "and open the door" and a state in "is the door open".
+    """
+    orders, may_order = set(), set()
+    for index, match in found["commands"].items():
+        other = max(found["states"].get(index, Match()), found["copulas"].get(index, Match()))
+        if match > other:
+            orders.add(index)
+        elif match == other and index in starts and (index == 0 or index < end - 1):
+            may_order.add(index)
+    return orders, may_order
+
+
+def _starts(clause: Clause, lexicon: Lexicon) -> set[int]:
+    """Return where a part of a clause begins: a command has its verb there, a question its auxiliary."""
+    said = clause.words
+    starts = {0} | {index for index, word in enumerate(said) if word.starts}
+    starts |= {index + match.words for index, match in lexicon.matches("joins", said).items()}
+    lead = lexicon.matches("lead", said)
+    for index in range(len(said)):
+        if index in starts and index in lead:
+            starts |= set(range(index + 1, index + lead[index].words + 1))
+    return starts
+
+
+def _read_inside(clause: Clause, language: str) -> _Reading:
+    """Return what a clause is in a language whose words are not parted, or are parted only in places."""
+    rest = clause.joined
+    rest, asks = _take_out(rest, language, "asking")
+    asks = asks and _take_out(clause.joined, language, "whether")[1]
+    if not asks and _take_out(rest, language, "requests")[1]:
+        return _Reading(Kind.REQUEST)
+    rest, is_about = _take_out(rest, language, "states")
+    if _take_out(rest, language, "commands")[1]:
+        return _Reading(Kind.REQUEST)
+    has_particle = _take_out(clause.joined, language, "particles")[1]
+    if asks or has_particle:
+        return _Reading(Kind.QUESTION, is_about)
+    same_order = bool(table(language, "questions.same_order"))
+    asked = is_about and (clause.is_asked or same_order)
+    return _Reading(Kind.QUESTION, asked) if asked else _Reading(Kind.OTHER)
+
+
+def _take_out(text: str, language: str, name: str) -> tuple[str, bool]:
+    """Return a text without the entries of a table, and whether there were any."""
+    rest = text
+    for entry in _entries(language, name):
+        rest = rest.replace(entry, "\0")
+    return rest, rest != text
+
+
+@cache
+def _entries(language: str, name: str) -> tuple[str, ...]:
+    """Return the entries of a table as they stand inside of a text, the longest first."""
+    found = {plain(entry).replace(" ", "") for entry in words(language, f"questions.{name}")}
+    return tuple(sorted(found, key=len, reverse=True))
