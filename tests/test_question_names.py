@@ -8,11 +8,11 @@ from typing import Any
 
 import probatio
 import pytest
-from pytest_homeassistant_custom_component.common import async_mock_service
+from pytest_homeassistant_custom_component.common import MockUser, async_mock_service
 
 from custom_components.home_agent.tools import hosts
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, llm
 from homeassistant.setup import async_setup_component
 
@@ -216,7 +216,9 @@ class TestMarkedTurns:
 
         monkeypatch.setattr(hosts.PublicResolver, "resolve", resolve)
 
-    async def read_and_act(self, agent: Agent, *calls: tuple[str, dict[str, Any]]) -> Any:
+    async def read_and_act(
+        self, agent: Agent, *calls: tuple[str, dict[str, Any]], user: MockUser | None = None
+    ) -> Any:
         """Read from outside and then make calls."""
         outside = OutsideTool()
         outside.content = "Fine weather"
@@ -229,7 +231,7 @@ class TestMarkedTurns:
             text("So it is."),
         ]
         agent.server.script(rounds)
-        return await agent.say("Read it")
+        return await agent.say("Read it", context=Context(user_id=user.id) if user else None)
 
     @pytest.mark.usefixtures("lookup")
     @pytest.mark.parametrize("form", ["plain", "base64", "spaced"])
@@ -321,5 +323,7 @@ class TestMarkedTurns:
         assert speech(asked) == "So it is."
         told = json.dumps(model_server.chats[-1].json["messages"])
         assert "too long for a question" in told
+        written = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}), user=secure.anna)
+        assert speech(written).count("word") == 100
         asked = await self.read_and_act(agent, ("send_mail", {"text": "Short enough"}))
         assert speech(asked) == "Shall I use send mail (text: Short enough)?"

@@ -92,7 +92,8 @@ class ConfirmingMixin(HomeAgentBaseEntity):
         elif self.data.confirmations.wants_pin:
             hint = await async_phrase(self.hass, turn.language, "confirmation_pin_needed")
         turn.asks = not unattended
-        await self._async_speak(turn, f"{action.question} {hint}".strip())
+        question = action.question if turn.calls.speaker.voice else action.full
+        await self._async_speak(turn, f"{question} {hint}".strip())
         return True
 
     async def _async_speak(self, turn: Turn, text: str) -> None:

@@ -19,6 +19,8 @@ from .other_apis import inner_name
 from .vetted import NOTIFY
 
 MAX_VALUE: Final = 60
+MAX_WRITTEN: Final = 2_000
+"""Characters that a person can be expected to read before a yes."""
 MAX_TEXT: Final = 10_000
 """Characters of a text that are shown at all."""
 MAX_TOLD: Final = 200
@@ -46,8 +48,9 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
 
     Raises PermissionDenied for what one question cannot tell.
     """
-    # Nobody can judge words of somebody outside without hearing all of them.
-    if draft.origin.speaker.tainted and not _is_told(call):
+    # Nobody can judge words of somebody outside without hearing or reading all of them.
+    speaker = draft.origin.speaker
+    if speaker.tainted and not _is_told(call, written=not speaker.voice):
         raise PermissionDenied(
             "Text from outside was read, and this is too long for a question that tells all of it. "
             "Use shorter arguments"
@@ -110,22 +113,22 @@ def calls_of_intent(call: FrozenIntent) -> tuple[FrozenCall, ...]:
     return tuple(replace(one, data={**data, **one.data}) for one in call.calls)
 
 
-def _is_told(call: Frozen) -> bool:
-    """Return whether a question can tell everything about a call."""
+def _is_told(call: Frozen, *, written: bool) -> bool:
+    """Return whether a question can tell everything about a call; a written one has room for more."""
     contents = call.contents if isinstance(call, FrozenCall | FrozenTool) else ()
     kinds = {(effect.domain, effect.service) for effect in contents}
-    if len(kinds) > MAX_KINDS or not all(effect.known for effect in contents):
+    if not all(effect.known for effect in contents) or (len(kinds) > MAX_KINDS and not written):
         return False
     match call:
-        case FrozenTool():
-            return told(call.args).whole
         case FrozenIntent():
-            return all(map(_is_told, calls_of_intent(call)))
+            return all(_is_told(one, written=written) for one in calls_of_intent(call))
         case FrozenCall() if call.domain == NOTIFY:
-            return told_message(call.data).whole
-        case FrozenCall():
-            return told(data_of(call)).whole
-    return True
+            line = told_message(call.data, full=written)
+        case FrozenCall() | FrozenTool():
+            line = told(data_of(call), full=written)
+        case FrozenLook():
+            return True
+    return line.whole and len(line.text) <= MAX_WRITTEN
 
 
 def _things(call: Frozen) -> Iterator[str]:
