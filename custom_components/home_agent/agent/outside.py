@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 from homeassistant.components import conversation
 from homeassistant.util.json import json_loads
@@ -12,11 +12,9 @@ from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..entity import HomeAgentBaseEntity
 from ..safety.firewall import firewall
-from ..safety.firewall.taint import OWN_DOMAINS, is_suspicious, outside_states
 from ..tools.base import HomeAgentTool
 from ..tools.other_apis import source_of
 from ..tools.outgoing import texts_of
-from ..vector.text import quoted
 from .turn import Turn
 
 
@@ -27,8 +25,8 @@ class OutsideMixin(HomeAgentBaseEntity):
         """Return the context cleaned.
 
         Passages of the household's texts mark the turn: a manual was written by somebody else. What
-        was said marks it only where something was removed. Of entities those do whose titles or
-        messages may be meant for the model.
+        was said marks it only where something was removed. Of entities those do whose titles, messages or
+        other texts are shown.
         """
         return replace(context, slots=tuple(self._let_in_slot(turn, slot) for slot in context.slots))
 
@@ -39,24 +37,11 @@ class OutsideMixin(HomeAgentBaseEntity):
         if (slot.reference or slot.said) and slot.lines:
             outside = None if slot.outside is None else self._cleaned(turn, slot.outside)
             return replace(slot, lines=self._cleaned(turn, slot.lines), outside=outside)
-        if len(slot.entity_ids) != len(slot.lines):
-            return slot
-        lines = [
-            self._line(turn, entity_id, line)
-            for entity_id, line in zip(slot.entity_ids, slot.lines, strict=True)
-        ]
-        return replace(slot, lines=tuple(lines))
-
-    def _line(self, turn: Turn, entity_id: str, line: str) -> str:
-        """Return the line of an entity, cleaned where it can hold text from outside."""
-        if entity_id.partition(".")[0] in OWN_DOMAINS or not (state := self.hass.states.get(entity_id)):
-            return line
-        shown = [text for text in outside_states(state) if quoted(text, SHOWN)[1 : SHOWN - 1] in line]
-        if not shown:
-            return line
-        if any(map(is_suspicious, shown)):
+        if slot.texts:
             turn.calls.taint()
-        return self._cleaned(turn, (line,))[0]
+        if slot.removed:
+            self.data.handler.report_injection(slot.removed, turn.calls, "context")
+        return slot
 
     def _cleaned(self, turn: Turn, lines: Sequence[str]) -> tuple[str, ...]:
         """Return lines without what is written to steer the model."""
@@ -110,7 +95,3 @@ def _from_json(content: str) -> Any:
         return json_loads(content)
     except ValueError:
         return content
-
-
-SHOWN: Final = 20
-"""Characters by which a title is found again in a line that may have cut it."""

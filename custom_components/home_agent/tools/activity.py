@@ -14,7 +14,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..errors import ValidationError
-from ..safety.firewall.taint import OWN_DOMAINS
+from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import Deed, Ledger, Shown
 from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
@@ -27,6 +27,15 @@ MAX_NAMED: Final = 6
 MAX_AGE: Final = timedelta(hours=24)
 MOVING: Final = "todo."
 """Entities between which something moves: all of a turn are put back, or none."""
+COMPARED: Final = (
+    "brightness",
+    "temperature",
+    "current_position",
+    "percentage",
+    "volume_level",
+    "preset_mode",
+)
+"""Attributes of which it is told what they were and are."""
 LATE: Final = timedelta(seconds=10)
 """How long after a call a device may report what the call did."""
 
@@ -75,13 +84,13 @@ class ActivityTool(HomeAgentTool):
         return args.get("action") != "undo"
 
     @override
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return what was written into fields of free text."""
         found = result.get("newest_first") if isinstance(result, dict) else None
         for told in found if isinstance(found, list) else ():
             changes = told.get("to") if isinstance(told, dict) else None
             for entity_id, change in changes.items() if isinstance(changes, dict) else ():
-                if entity_id.partition(".")[0] not in OWN_DOMAINS:
+                if any(True for _ in texts_in(hass, entity_id, _values(str(change)))):
                     yield str(change)
 
     @override
@@ -119,18 +128,21 @@ def _difference(deed: Deed, entity_id: str) -> str:
     if before is None or after is None:
         return "unknown"
     parts = [before.state if before.state == after.state else f"{before.state} -> {after.state}"]
-    for name in (
-        "brightness",
-        "temperature",
-        "current_position",
-        "percentage",
-        "volume_level",
-        "preset_mode",
-    ):
+    for name in COMPARED:
         old, new = before.attributes.get(name), after.attributes.get(name)
         if old != new and None not in (old, new):
             parts.append(f"{name} {old} -> {new}")
     return ", ".join(parts)
+
+
+def _values(change: str) -> dict[str, list[str]]:
+    """Return the values in a change as it is told, by what they are values of."""
+    found: dict[str, list[str]] = {}
+    for part in change.split(", "):
+        name, _, rest = part.partition(" ")
+        told = (name, rest) if name in COMPARED else ("state", part)
+        found.setdefault(told[0], []).extend(told[1].split(" -> "))
+    return found
 
 
 async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:

@@ -136,7 +136,7 @@ class HomeAgentTool(llm.Tool):
     untrusted = False
     """Whether its results hold text that somebody outside wrote: they are cleaned, and mark the turn."""
 
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:  # noqa: ARG002 - most have none
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:  # noqa: ARG002 - most have none
         """Return what somebody outside may have written where a result is otherwise the house's own."""
         return ()
 

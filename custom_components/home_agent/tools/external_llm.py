@@ -9,6 +9,7 @@ from typing import Any, Final, override
 from aiohttp import ClientSession
 import probatio
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import JsonValueType
@@ -131,7 +132,7 @@ class ExternalModelTool(HomeAgentTool):
         return told
 
     @override
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the answer: what of it may be meant for the model is judged as of a title."""
         return (str(result["answer"]),) if isinstance(result, dict) else ()
 

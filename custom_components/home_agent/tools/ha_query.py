@@ -12,7 +12,7 @@ import probatio
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.sensor import ATTR_STATE_CLASS
 from homeassistant.const import ATTR_DEVICE_CLASS
-from homeassistant.core import State
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
@@ -20,7 +20,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
-from ..safety.firewall.taint import outside_reports
+from ..safety.firewall.own_values import is_name, is_plain, texts_in
 from . import facts as known
 from .base import HomeAgentTool, ToolRun, as_list
 from .calls.plain_values import one_line
@@ -90,10 +90,21 @@ class QueryTool(HomeAgentTool):
         return _current(run, found, asked)
 
     @override
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return titles, messages and other free text of the entities."""
-        reports = result.get("entities") if isinstance(result, dict) else None
-        return outside_reports(reports if isinstance(reports, list) else ())
+        if not isinstance(result, dict):
+            return
+        counted = result.get("by_state")
+        yield from (state for state in counted if not is_plain(state)) if isinstance(counted, dict) else ()
+        reports = result.get("entities")
+        for report in reports if isinstance(reports, list) else ():
+            if isinstance(report, dict):
+                yield from texts_in(hass, str(report.get("entity_id")), report)
+        for key in ("unknown_attributes", "known_attributes"):
+            names = result.get(key)
+            yield from (
+                (str(name) for name in names if not is_name(str(name))) if isinstance(names, list) else ()
+            )
 
 
 async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[EntityRecord, State]]:

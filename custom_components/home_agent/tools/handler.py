@@ -25,7 +25,7 @@ from ..knowledge.house import House
 from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
-from ..safety.firewall.taint import comes_from_outside, has_text, is_suspicious
+from ..safety.firewall.taint import comes_from_outside, has_text, is_news
 from ..safety.firewall.tool_names import note_tools
 from ..safety.frozen import FrozenTool, Origin
 from ..safety.journal import Journal
@@ -316,7 +316,7 @@ class ToolHandler(Guard):
         if not isinstance(tool, HomeAgentTool):
             outside = comes_from_outside(tool) and has_text(result.data)
         elif not (outside := tool.untrusted):
-            texts = list(tool.outside_texts(result.data["result"]))
+            texts = list(tool.outside_texts(self._hass, result.data["result"]))
         if not outside and not texts:
             return
         told = {key: result.data[key] for key in ("result", "error")}
@@ -325,7 +325,7 @@ class ToolHandler(Guard):
         result.data.update(cleaned.value)
         if cleaned.found:
             self.report_injection(cleaned.found, turn, call.tool_name)
-        if outside or cleaned.found or any(map(is_suspicious, texts or ())):
+        if outside or cleaned.found or is_news(texts or (), turn.sentence):
             turn.taint()
             if outside and (source := source_of(tool)):
                 turn.origins.note_read(source, texts_of(result.data["result"]))

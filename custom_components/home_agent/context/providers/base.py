@@ -13,6 +13,7 @@ from ...knowledge.speaker import Speaker
 from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
+from ...safety.firewall.firewall import Found
 from ..budget import Budget
 from ..catalogue import Catalogue
 
@@ -66,6 +67,10 @@ class Slot:
     """The lines for a model outside the house, where they differ."""
     name: str = ""
     """What its provider is called."""
+    texts: bool = False
+    """Whether the lines hold texts of entities that somebody outside may have written."""
+    removed: tuple[Found, ...] = ()
+    """What was written to steer the model in those, and was removed."""
     scores: tuple[Mapping[str, float], ...] = ()
     """One for each line that was searched for: how well it fits, by words and by meaning."""
 

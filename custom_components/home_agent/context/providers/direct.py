@@ -5,13 +5,19 @@ the options choose. Where the catalogue
 could not list every entity, the found ones carry their names and abilities as well.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import override
 
+from homeassistant.core import State
+
 from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES, CONF_DIRECT_ENTITIES
 from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
+from ...safety.firewall.firewall import Found
+from ...safety.firewall.own_values import cleaned, without_outside
+from ...vector.text import words
+from ..concepts import class_concepts
 from ..formats import StateWriter, introduced
 from ..retrieval import async_retrieve
 from ..tokens import estimate_tokens
@@ -38,6 +44,18 @@ class Meant:
     hits: tuple[tuple[str, float], ...] = ()
     query: str | None = None
     """None where a vector store was not asked, or did not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An entity with its state as it is told."""
+
+    record: EntityRecord
+    state: State
+    bare: State
+    """Without texts from outside."""
+    removed: Sequence[Found] = ()
+    """What was removed from those texts."""
 
 
 class DirectContextProvider(ContextProvider):
@@ -90,7 +108,10 @@ class DirectContextProvider(ContextProvider):
                 for entity_id, record in sorted(request.house.entities.items())
                 if entity_id not in records and is_exposed(self._hass, entity_id)
             }
-        lines, entity_ids = self._lines(records.values(), request)
+        told = self._told(records.values(), request, next(iter(found), None))
+        lines = self._lines(told, request)
+        told = told[: len(lines)]
+        entity_ids = [one.record.entity_id for one in told]
         by_meaning = dict(meant.hits)
         outside = None
         if not self._away.states:
@@ -102,6 +123,8 @@ class DirectContextProvider(ContextProvider):
             entity_ids=tuple(entity_ids),
             outside=outside,
             query=meant.query,
+            texts=any(self._shows_text(one, request.house) for one in told),
+            removed=tuple(found for one in told for found in one.removed),
             scores=tuple(_scores(entity_id, by_words, by_meaning) for entity_id in entity_ids),
         )
 
@@ -118,8 +141,32 @@ class DirectContextProvider(ContextProvider):
             if record.domain in LIVELY_DOMAINS and state is not None and state.state not in QUIET_STATES:
                 yield record
 
-    def _lines(self, records: Iterable[EntityRecord], request: ContextRequest) -> tuple[list[str], list[str]]:
-        """Return one line for each entity until the budget is used, and which they are.
+    def _told(
+        self, records: Iterable[EntityRecord], request: ContextRequest, best: EntityRecord | None
+    ) -> list[Told]:
+        """Return the states of entities, with texts from outside only where the sentence is about them.
+
+        A song's title beside "turn on the light" would mark the turn for nothing. Where a person has chosen
+        which entities are always told, they are told in full.
+        """
+        spoken = frozenset(words(request.sentence))
+        languages = dict.fromkeys((request.speaker.language, "en"))
+        told = []
+        for record in records:
+            if (state := self._hass.states.get(record.entity_id)) is None:
+                continue
+            bare = without_outside(self._hass, state)
+            removed: Sequence[Found] = ()
+            about = self._chosen or record is best or _is_about(record, spoken, languages)
+            if about and bare is not state:
+                state, removed = cleaned(self._hass, state)
+            else:
+                state = bare
+            told.append(Told(record, state, bare, removed))
+        return told
+
+    def _lines(self, told: Sequence[Told], request: ContextRequest) -> list[str]:
+        """Return one line for each entity until the budget is used.
 
         Where many are meant, the last ones are not introduced, so that more of them fit.
         """
@@ -127,7 +174,7 @@ class DirectContextProvider(ContextProvider):
         left = request.budget.retrieved
         if request.catalogue.complete and self._writer.brief and not self._chosen:
             left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
-        shown = [(record, state) for record in records if (state := self._hass.states.get(record.entity_id))]
+        shown = [(one.record, one.state) for one in told]
         write = partial(self._writer.line, house=request.house)
         lines = [write(record, state, introduced=introduced) for record, state in shown]
         spent = sum(map(estimate_tokens, lines))
@@ -139,7 +186,23 @@ class DirectContextProvider(ContextProvider):
             spent += estimate_tokens(lines[index])
         while lines and spent > left:
             spent -= estimate_tokens(lines.pop())
-        return lines, [record.entity_id for record, _ in shown[: len(lines)]]
+        return lines
+
+    def _shows_text(self, one: Told, house: HouseSnapshot) -> bool:
+        """Return whether the line of an entity holds text from outside."""
+        if one.state is one.bare:
+            return False
+        lines = {
+            self._writer.line(one.record, state, house, introduced=False) for state in (one.state, one.bare)
+        }
+        return len(lines) > 1
+
+
+def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:
+    """Return whether a sentence names an entity, or uses a word for its kind."""
+    if any(spoken.issuperset(words(name)) for name in (record.name, *record.aliases) if words(name)):
+        return True
+    return not spoken.isdisjoint(words(class_concepts(record.domain, record.device_class, languages)))
 
 
 def _scores(

@@ -7,71 +7,18 @@ A turn that has read such a text, or goes on from one that has, asks a person be
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
-from homeassistant.core import State
 from homeassistant.helpers import llm
 
 from ...regex import lazy
-from ...vector.text import fold
-from .taint_words import MARKS, STEMS, UNSPACED
-
-OWN_DOMAINS: Final = frozenset(
-    {
-        *("alarm_control_panel", "binary_sensor", "button", "climate", "counter", "cover", "device_tracker"),
-        *("fan", "group", "humidifier", "input_boolean", "input_button", "input_number", "input_select"),
-        *("lawn_mower", "light", "lock", "number", "person", "plant", "schedule", "select", "siren", "sun"),
-        *("switch", "timer", "vacuum", "valve", "water_heater", "weather", "zone", "automation", "scene"),
-        "script",
-    }
-)
-"""Domains whose states and attributes hold numbers and words of Home Assistant's own."""
-
-NAMING: Final = frozenset(
-    {
-        *("entity_id", "name", "friendly_name", "area", "unit", "unit_of_measurement", "means", "changed"),
-        *("icon", "device_class", "state_class"),
-    }
-)
-"""What the household names itself, or Home Assistant does."""
-
-LONG_CHARS: Final = 48
-LONG_WORDS: Final = 8
-"""From here on a text is no title any more but may say something."""
+from ...vector.text import words
 
 _WORD: Final = lazy(r"\w+")
-_TELLING: Final = lazy(rf"(?<!\w)(?:{'|'.join(STEMS)})|{'|'.join((*UNSPACED, *MARKS))}")
 
 
-def is_suspicious(text: str) -> bool:
-    """Return whether a text that somebody outside wrote may be meant for the model.
-
-    Long ones are, and short ones that speak of doors, locks, alarms, memories, searches or tools.
-    A state of one word, or a title such as most songs have, is not.
-    """
-    if len(text) > LONG_CHARS or len(_WORD.findall(text)) > LONG_WORDS:
-        return True
-    return _TELLING.search(fold(text)) is not None
-
-
-def outside_states(state: State) -> Iterator[str]:
-    """Yield what somebody outside may have written in a state and its attributes."""
-    if state.domain in OWN_DOMAINS:
-        return
-    yield from _texts(state.state)
-    for name, value in state.attributes.items():
-        if name not in NAMING:
-            yield from _texts(value)
-
-
-def outside_reports(reports: Iterable[object]) -> Iterator[str]:
-    """Yield what somebody outside may have written in entities as a query answers them."""
-    for report in reports:
-        if not isinstance(report, Mapping):
-            continue
-        if str(report.get("entity_id", "")).partition(".")[0] in OWN_DOMAINS:
-            continue
-        for name, value in report.items():
-            if name not in NAMING:
-                yield from _texts(value)
+def is_news(texts: Iterable[str], said: str) -> bool:
+    """Return whether any of these texts holds a word that the person has not just said."""
+    spoken = set(words(said))
+    return any(not spoken.issuperset(words(text)) for text in texts)
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -66,7 +66,7 @@ class MediaTool(HomeAgentTool):
         return args.get("action") == "search"
 
     @override
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the titles: whoever publishes something names it."""
         if not isinstance(result, dict):
             return []

@@ -7,6 +7,7 @@ from typing import Any, Final, override
 
 import probatio
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -67,7 +68,7 @@ class TimerTool(HomeAgentTool):
         return args.get("action") == "list"
 
     @override
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the names that were given after text from outside was read."""
         found = result.get("timers") if isinstance(result, dict) else None
         told = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []

@@ -6,7 +6,7 @@ from typing import Any, Final, override
 import probatio
 
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
-from homeassistant.core import State
+from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
@@ -78,7 +78,7 @@ class TodoTool(HomeAgentTool):
         return args.get("action") == "read"
 
     @override
-    def outside_texts(self, result: JsonValueType) -> Iterable[str]:
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the items: who shares a list writes into it."""
         if not isinstance(result, dict):
             return []

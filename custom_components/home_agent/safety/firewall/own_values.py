@@ -1,0 +1,215 @@
+"""Which values of entities are this house's own: numbers, times, words that Home Assistant defines, ids.
+
+Every other text may have been written by somebody else, whatever entity it belongs to: the host name of a
+guest's phone, the title of a song, an option that a device offers. It is known by what it is, not by what it
+says.
+"""
+
+from collections.abc import Iterator, Mapping
+import re
+from typing import Any, Final
+
+from homeassistant.const import (
+    ATTR_DEVICE_CLASS,
+    ATTR_FRIENDLY_NAME,
+    ATTR_UNIT_OF_MEASUREMENT,
+    MAX_LENGTH_STATE_STATE,
+)
+from homeassistant.core import HomeAssistant, State, callback, valid_entity_id
+from homeassistant.helpers import entity_registry as er
+
+from ...regex import lazy
+from . import firewall
+
+HELD_BACK: Final = "text"
+"""What stands in place of a state that is somebody's text."""
+NAMING: Final = frozenset(
+    {
+        *(
+            "entity_id",
+            "name",
+            ATTR_FRIENDLY_NAME,
+            "area",
+            "unit",
+            ATTR_UNIT_OF_MEASUREMENT,
+            "means",
+            "changed",
+        ),
+        *("icon", ATTR_DEVICE_CLASS, "state_class"),
+    }
+)
+"""What the household names itself, or Home Assistant does."""
+
+_WORDS: Final = (
+    "above_horizon active activity album all app armed_away armed_custom_bypass armed_home armed_night "
+    "armed_vacation arming artist auto away baby below_horizon bluetooth bluetooth_le boost both "
+    "brightness buffering channel charging cleaning clear-night closed closing cloudy color_temp "
+    "colorloop comfort cool cooling defrosting delayed diffuse disarmed disarming discharging docked "
+    "double_press down dry drying east eco electric empty episode error ethernet exceptional false fan "
+    "fan_only finished focus fog forward full game gas gentle gps hail heat heat_cool heat_pump heating "
+    "high high_demand hold home horizontal hs humidifying idle image jammed left lightning "
+    "lightning-rainy locked locking long_press low manual max measurement medium middle min mop movie "
+    "mowing music ne none normal north not_charging not_home number nw off ok on one onoff open opening "
+    "parallel partlycloudy paused pending performance playing playlist podcast pouring preheating press "
+    "problem queued quiet rainy random ready release restart returning reverse rgb rgbw rgbww right "
+    "router running scheduled se silent single single_press sleep smart snowy snowy-rainy south ssid "
+    "standby starting stopped strong sunny sw text top total total_increasing track triggered true "
+    "turbo tvshow unavailable unknown unlocked unlocking up url vertical video waiting west white wifi "
+    "windy windy-variant xy"
+)
+WORDS: Final = frozenset(_WORDS.split())
+"""States and modes that Home Assistant and its device classes define, or that say no more than those."""
+
+MODES: Final[Mapping[str, str]] = {
+    "effect": "effect_list",
+    "preset_mode": "preset_modes",
+    "fan_mode": "fan_modes",
+    "swing_mode": "swing_modes",
+    "swing_horizontal_mode": "swing_horizontal_modes",
+    "mode": "available_modes",
+    "operation_mode": "operation_list",
+    "fan_speed": "fan_speed_list",
+    "event_type": "event_types",
+}
+"""Attributes that are one of what a device can do, and where it lists that."""
+DEVICES: Final = frozenset(
+    {"climate", "event", "fan", "humidifier", "light", "siren", "vacuum", "water_heater"}
+)
+"""Domains in which these lists are part of a device."""
+OFFERED: Final = frozenset(MODES.values())
+MAX_UNIT: Final = 8
+MAX_MODE: Final = 24
+MAX_MODE_WORDS: Final = 3
+
+_NO_TEXT: Final = lazy(r"[\d\s:.,+%\u00b0TZ/#-]*")
+_VERSION: Final = lazy(r"v?\d[\d.]*(?:[-.+]?(?:a|b|rc|beta|alpha|dev|build)?\d+){0,3}", re.IGNORECASE)
+_SLUG: Final = lazy(r"[a-z][a-z0-9]*(?:_[a-z0-9]+){0,3}")
+_NAME: Final = lazy(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
+
+
+@callback
+def outside_of(hass: HomeAssistant, state: State) -> dict[str, Any]:
+    """Return the attributes of an entity that hold text from outside."""
+    return {
+        name: value
+        for name, value in state.attributes.items()
+        if name not in NAMING and any(True for _ in _texts(hass, state, str(name), value))
+    }
+
+
+@callback
+def is_own_state(hass: HomeAssistant, state: State) -> bool:
+    """Return whether the state itself is no text from outside."""
+    return not any(True for _ in _texts(hass, state, "state", state.state))
+
+
+@callback
+def texts_in(hass: HomeAssistant, entity_id: str, told: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the texts from outside in what is told of an entity: its state, attributes, history."""
+    state = hass.states.get(entity_id) or State("sensor.gone", "unknown")
+    for name, value in told.items():
+        if name not in NAMING:
+            if not is_name(name):
+                yield name
+            yield from _texts(hass, state, name, value)
+
+
+@callback
+def without_outside(hass: HomeAssistant, state: State) -> State:
+    """Return a state without texts from outside."""
+    gone = outside_of(hass, state)
+    own = is_own_state(hass, state)
+    if own and not gone:
+        return state
+    kept = {name: value for name, value in state.attributes.items() if name not in gone}
+    return _changed(state, state.state if own else HELD_BACK, kept)
+
+
+@callback
+def cleaned(hass: HomeAssistant, state: State) -> tuple[State, list[firewall.Found]]:
+    """Return a state with its texts from outside cleaned, and what was removed from them."""
+    told = outside_of(hass, state)
+    own = is_own_state(hass, state)
+    if own and not told:
+        return state, []
+    attributes = firewall.clean(told)
+    shown = firewall.clean(state.state) if not own else firewall.Cleaned(state.state)
+    kept = {**state.attributes, **attributes.value}
+    return _changed(state, str(shown.value), kept), [*attributes.found, *shown.found]
+
+
+def _changed(state: State, text: str, attributes: Mapping[str, Any]) -> State:
+    """Return a state with another text and other attributes."""
+    return State(
+        state.entity_id,
+        text[:MAX_LENGTH_STATE_STATE],
+        attributes,
+        last_changed=state.last_changed,
+        last_reported=state.last_reported,
+        last_updated=state.last_updated,
+        context=state.context,
+        validate_entity_id=False,
+    )
+
+
+def _texts(hass: HomeAssistant, state: State, name: str, value: object) -> Iterator[str]:
+    """Yield the texts from outside in one value."""
+    if isinstance(value, str):
+        if not _is_own(hass, state, name, value):
+            yield value
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            if isinstance(key, str) and not (is_name(key) or is_plain(key)):
+                yield key
+            yield from _texts(hass, state, name, item)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _texts(hass, state, name, item)
+
+
+def is_name(name: str) -> bool:
+    """Return whether a text is made as names of attributes are."""
+    return _NAME.fullmatch(name) is not None
+
+
+def is_plain(text: str) -> bool:
+    """Return whether a text is a number, a time, a version or a word that Home Assistant defines."""
+    return bool(text.lower() in WORDS or _NO_TEXT.fullmatch(text) or _VERSION.fullmatch(text))
+
+
+def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
+    """Return whether one text is the house's own."""
+    if is_plain(text) or (name.endswith("_unit") and len(text) <= MAX_UNIT):
+        return True
+    if valid_entity_id(text):
+        return hass.states.get(text) is not None
+    if state.domain in DEVICES and (name in MODES or name in OFFERED):
+        return _is_mode(text, state.attributes.get(MODES.get(name, name)))
+    if name in ("state", "history"):
+        return _is_own_state(hass, state, text)
+    return name == "options" and state.domain == "input_select"
+
+
+def _is_mode(text: str, offered: object) -> bool:
+    """Return whether a text is one of what a device offers, and short as such names are."""
+    return (
+        isinstance(offered, list | tuple)
+        and text in offered
+        and len(text) <= MAX_MODE
+        and len(text.split()) <= MAX_MODE_WORDS
+    )
+
+
+def _is_own_state(hass: HomeAssistant, state: State, text: str) -> bool:
+    """Return whether a state is the name of a place of the household, or one of a list that code defines."""
+    match state.domain:
+        case "person" | "device_tracker":
+            return any(zone.name == text for zone in hass.states.async_all("zone"))
+        case "input_select":
+            return text in state.attributes.get("options", ())
+        case "select" | "sensor":
+            entry = er.async_get(hass).async_get(state.entity_id)
+            options = state.attributes.get("options", ())
+            return bool(entry and entry.translation_key and text in options and _SLUG.fullmatch(text))
+        case _:
+            return False
