@@ -1,18 +1,21 @@
 """Home Agent in a running Home Assistant: forms, talk, services, restart."""
 
+import asyncio
 from http import HTTPStatus
 import json
+from typing import Any
 
 import pytest
 
 from scripts.lib.agent import FlowError, add_entry, entries, field_names, fill, reload, set_options
 from scripts.lib.client import CallError
 from tests.servers.model_server import on_path
-from tests.servers.replies import Reply, status, text
+from tests.servers.replies import Reply, reset, status, text
 
 from .conftest import KEY, Household, switch
 
 LAMP = "light.reading_lamp"
+DOOR = "lock.front_door"
 REFUSED = "503"  # by the test that lets the model refuse
 OPTIONS_FLOW = "config/config_entries/options/flow"
 
@@ -160,6 +163,47 @@ async def test_history_survives_a_restart(household: Household) -> None:
     await household.restart()
     await household.say("Which number was it?", first.conversation_id)
     assert "Remember the number 4711" in json.dumps(household.requests("Which number")[-1].messages)
+
+
+async def test_restart_without_the_model_server(household: Household) -> None:
+    """The agent is there: simple commands work, doors ask, and the household is told until it is back."""
+    await household.client.call("light.turn_off", {"entity_id": LAMP})
+    await household.client.call("lock.lock", {"entity_id": DOOR})
+    household.model.on(lambda _request: True, reset())
+    await household.restart()
+    assert [entry["state"] for entry in await entries(household.client)] == ["loaded"]
+    await household.say("turn on the reading lamp")
+    assert await household.state(LAMP) == "on"
+    assert (await household.say("unlock the front door")).text.endswith("?")
+    assert await household.state(DOOR) == "locked"
+    for _ in range(120):  # the server is asked more than once before it counts as gone
+        if "server_unavailable" in await issues(household):
+            break
+        await asyncio.sleep(0.5)
+    assert (await issues(household))["server_unavailable"]["severity"] == "error"
+    household.model.clear()
+    assert (await household.say("Tell me a story")).text == "Done."
+    assert "server_unavailable" not in await issues(household)
+
+
+async def test_assistant_with_the_defaults_is_reported(household: Household) -> None:
+    """Home Assistant's dialog turns on what lets commands past the agent; the issue is there at once."""
+    pipelines = (await household.client.command("assist_pipeline/pipeline/list"))["pipelines"]
+    ours = next(pipeline for pipeline in pipelines if pipeline["id"] == household.pipeline)
+    body = {**ours, "name": "Hallway", "prefer_local_intents": True}
+    del body["id"]
+    made = await household.client.command("assist_pipeline/pipeline/create", **body)
+    try:
+        assert (await issues(household))["prefer_local_bypass"]["severity"] == "error"
+    finally:
+        await household.client.command("assist_pipeline/pipeline/delete", pipeline_id=made["id"])
+    assert "prefer_local_bypass" not in await issues(household)
+
+
+async def issues(household: Household) -> dict[str, dict[str, Any]]:
+    """Return what the repairs show of Home Agent, by kind."""
+    found = (await household.client.command("repairs/list_issues"))["issues"]
+    return {issue["translation_key"]: issue for issue in found if issue["domain"] == "home_agent"}
 
 
 async def test_log_has_no_complaints(household: Household) -> None:
