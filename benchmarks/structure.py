@@ -1,4 +1,4 @@
-"""S1: how much of the code one turn needs, and how often one fact is written down."""
+"""A1: how much of the code one turn needs, and how often one fact is written down."""
 
 import ast
 from collections import Counter
@@ -36,7 +36,7 @@ OWN_FILES = ("languages", "translations")
 
 async def run() -> list[Table]:
     """Measure and return the table."""
-    table = Table("S1", "structure of the integration", ("what", "now", "target"))
+    table = Table("A1", "structure of the integration", ("what", "now", "target"))
     walk = await _walk()
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
     table.add("files entered by a plain command, after warming up", len(walk.files), 70)
