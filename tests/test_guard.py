@@ -137,7 +137,7 @@ class TestOneWay:
         (ServiceCall(domain="homeassistant", service="restart", entity_ids=(LIGHT,)), "not offered"),
         (ServiceCall(domain="shell_command", service="run", entity_ids=(LIGHT,)), "not offered"),
         (ServiceCall(domain="automation", service="trigger", entity_ids=(LIGHT,)), "not offered"),
-        (ServiceCall(domain="script", service="turn_on", entity_ids=(LIGHT,)), "not offered"),
+        (ServiceCall(domain="script", service="turn_on", entity_ids=(LIGHT,)), "switched off"),
         (ServiceCall(domain="light", service="turn_on", entity_ids=()), "needs a target"),
         (ServiceCall(domain="light", service="turn_on", entity_ids=("light.secret_light",)), "not exposed"),
         (ServiceCall(domain="light", service="turn_on", entity_ids=(LIGHT, "light.nowhere")), "not exposed"),
@@ -152,7 +152,7 @@ async def test_the_last_door(
     hass: HomeAssistant, model_server: ModelServer, call: ServiceCall, why: str
 ) -> None:
     """Whatever a tool makes of its arguments is judged once more where the service would be called."""
-    agent = await async_agent(hass, model_server)
+    agent = await async_agent(hass, model_server, {"allow_scripts_and_scenes": False})
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     with pytest.raises(PermissionDenied, match=why):
         await agent.entry.runtime_data.handler.async_call_service(
@@ -169,8 +169,8 @@ def test_what_is_gated() -> None:
 
 @pytest.fixture
 async def movie(hass: HomeAssistant, model_server: ModelServer) -> Agent:
-    """Return an agent in a house with an exposed script and an exposed scene that switch a hidden light."""
-    agent = await async_agent(hass, model_server)
+    """Return an agent that may not use them, with an exposed script and scene that switch a hidden light."""
+    agent = await async_agent(hass, model_server, {"allow_scripts_and_scenes": False})
     hidden = {"action": "light.turn_on", "target": {"entity_id": "light.secret_light"}}
     scene = {"name": "Movie Night", "entities": {"light.secret_light": "on"}}
     assert await async_setup_component(hass, "script", {"script": {"party": {"sequence": [hidden]}}})
