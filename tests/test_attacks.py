@@ -376,7 +376,7 @@ async def test_the_name_of_a_timer(home: Home) -> None:
     await home.read("Hi", ("timer", {"action": "set", "when": "1 hour", "name": WAITING}))
     await begin_anew(home)
     home.agent.server.script([tool_calls([("timer", {"action": "list"})]), tool_calls([UNLOCK]), text("So.")])
-    await home.agent.say("Which timers are set?", context=home.anna)
+    await home.agent.say("List the timers that are set", context=home.anna)
     assert home.unlocks() == 0
     assert len(pending_ids(home.agent.hass)) == 1
 
