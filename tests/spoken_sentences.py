@@ -135,6 +135,97 @@ QUESTIONS: Final[dict[str, tuple[str, ...]]] = {
         "어떤 불이 켜져 있어요?",
         "차고 문이 닫혀 있는지 알려줘",
     ),
+    "cs": (
+        "Svítí v chodbě světlo?",
+        "Je světlo v kuchyni zapnuté?",
+        "Jsou dveře zamčené?",
+    ),
+    "sk": (
+        "Je svetlo na chodbe zapnuté?",
+        "Sú dvere zamknuté?",
+    ),
+    "uk": (
+        "Чи горить світло в коридорі?",
+        "Світло на кухні увімкнене?",
+        "Двері зачинені?",
+    ),
+    "bg": (
+        "Свети ли лампата в коридора?",
+        "Вратата заключена ли е?",
+    ),
+    "hr": (
+        "Je li svjetlo u hodniku upaljeno?",
+        "Jesu li vrata zaključana?",
+    ),
+    "sr": (
+        "Da li je svetlo u hodniku upaljeno?",
+        "Да ли су врата закључана?",
+    ),
+    "sl": (
+        "Ali je luč na hodniku prižgana?",
+        "So vrata zaklenjena?",
+    ),
+    "ca": (
+        "Està encesa la llum del passadís?",
+        "La porta està tancada?",
+    ),
+    "ro": (
+        "Este aprinsă lumina pe hol?",
+        "Ușa este încuiată?",
+    ),
+    "hu": (
+        "Ég a lámpa az előszobában?",
+        "Be van zárva az ajtó?",
+        "Fel van kapcsolva a villany?",
+    ),
+    "fi": (
+        "Onko eteisen valo päällä?",
+        "Onko ovi lukossa?",
+    ),
+    "et": (
+        "Kas esiku tuli põleb?",
+        "Kas uks on lukus?",
+    ),
+    "lt": (
+        "Ar koridoriuje dega šviesa?",
+        "Ar durys užrakintos?",
+    ),
+    "lv": (
+        "Vai gaitenī deg gaisma?",
+        "Vai durvis ir aizslēgtas?",
+    ),
+    "el": (
+        "Είναι αναμμένο το φως στον διάδρομο?",
+        "Είναι κλειδωμένη η πόρτα?",
+    ),
+    "tr": (
+        "Koridorun ışığı açık mı?",
+        "Kapı kilitli mi?",
+    ),
+    "ar": (
+        "هل الضوء في الممر مضاء؟",
+        "هل الباب مقفل؟",
+    ),
+    "he": (
+        "האם האור במסדרון דולק?",
+        "הדלת נעולה?",
+    ),
+    "hi": (
+        "क्या गलियारे की लाइट चालू है?",
+        "क्या दरवाज़ा बंद है?",
+    ),
+    "id": (
+        "Apakah lampu lorong menyala?",
+        "Apakah pintunya terkunci?",
+    ),
+    "vi": (
+        "Đèn hành lang có bật không?",
+        "Cửa đã khóa chưa?",
+    ),
+    "th": (
+        "ไฟทางเดินเปิดอยู่ไหม?",
+        "ประตูล็อกอยู่หรือเปล่า?",
+    ),
 }
 """Nothing may be switched in answer to these, with the question mark or without it."""
 
@@ -289,6 +380,108 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "불 꺼줄 수 있어?",
         "창문 열어 줘",
         "불 켜",
+    ),
+    "cs": (
+        "Můžeš rozsvítit světlo?",
+        "Rozsviť v kuchyni",
+        "Zavřel bys dveře?",
+        "Zapni topení",
+    ),
+    "sk": (
+        "Môžeš zapnúť svetlo?",
+        "Zapni svetlo",
+        "Zatvoríš dvere?",
+    ),
+    "uk": (
+        "Можеш увімкнути світло?",
+        "Увімкни світло",
+        "Зачини двері будь ласка",
+    ),
+    "bg": (
+        "Можеш ли да включиш лампата?",
+        "Включи лампата",
+        "Затвори вратата",
+    ),
+    "hr": (
+        "Možeš li upaliti svjetlo?",
+        "Upali svjetlo",
+    ),
+    "sr": (
+        "Možeš li da upališ svetlo?",
+        "Упали светло",
+    ),
+    "sl": (
+        "Lahko prižgeš luč?",
+        "Prižgi luč",
+    ),
+    "ca": (
+        "Pots encendre la llum?",
+        "Encén la llum",
+    ),
+    "ro": (
+        "Poți să aprinzi lumina?",
+        "Aprinde lumina",
+    ),
+    "hu": (
+        "Fel tudnád kapcsolni a lámpát?",
+        "Kapcsold fel a villanyt",
+        "Bezárnád az ajtót?",
+    ),
+    "fi": (
+        "Voitko sytyttää valon?",
+        "Sytytä valo",
+        "Suljetko oven?",
+    ),
+    "et": (
+        "Kas sa saaksid tule põlema panna?",
+        "Pane tuli põlema",
+    ),
+    "lt": (
+        "Ar gali įjungti šviesą?",
+        "Įjunk šviesą",
+    ),
+    "lv": (
+        "Vai vari ieslēgt gaismu?",
+        "Ieslēdz gaismu",
+    ),
+    "el": (
+        "Μπορείς να ανάψεις το φως?",
+        "Άναψε το φως",
+        "Κλείσε την πόρτα σε παρακαλώ",
+    ),
+    "tr": (
+        "Işığı açar mısın?",
+        "Işığı aç",
+        "Kapıyı kapatabilir misin?",
+    ),
+    "ar": (
+        "هل يمكنك تشغيل الضوء؟",
+        "شغل الضوء",
+        "من فضلك أغلق الباب",
+    ),
+    "he": (
+        "אתה יכול להדליק את האור?",
+        "תדליק את האור",
+        "סגור את הדלת",
+    ),
+    "hi": (
+        "क्या तुम लाइट जला सकते हो?",
+        "लाइट चालू करो",
+        "दरवाज़ा बंद कर दो",
+    ),
+    "id": (
+        "Bisakah kamu menyalakan lampu?",
+        "Nyalakan lampu",
+    ),
+    "vi": (
+        "Bạn có thể bật đèn không?",
+        "Bật đèn phòng khách",
+        "Tắt đèn giúp tôi",
+    ),
+    "th": (
+        "ช่วยเปิดไฟหน่อยได้ไหม?",
+        "เปิดไฟ",
+        "ปิดประตู",
     ),
 }
 """These are carried out, politely put or not."""

@@ -29,6 +29,7 @@ from .const import (
     DEFAULTS,
     DOMAIN,
     EXTRACTION_EXTERNAL,
+    LOGGER,
 )
 from .conversation_log import ConversationLog
 from .events import EventEmitter
@@ -38,6 +39,7 @@ from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.library import async_remove_library
 from .knowledge.stores import async_remove_files
+from .languages.tables import missing
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging
 from .memory.learner.forgetting import async_forget_learned
@@ -138,6 +140,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     _report_extraction(hass, entry)
     await hass.config_entries.async_forward_entry_setups(entry, PLATFORMS)
     hass.async_add_executor_job(compile_all)
+    _report_language(hass.config.language)
     if data.confirmations.wants_pin:
         hass.async_add_executor_job(prepare_numbers)
     entry.async_on_unload(ServerWatch(hass, entry).async_start())
@@ -176,6 +179,12 @@ async def _async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     else:
         for key in NAMING:
             withdraw(hass, f"{key}_{entry.entry_id}")
+
+
+def _report_language(language: str) -> None:
+    """Write into the log what is stricter because the words of Home Assistant's language are not known."""
+    for section in missing(language):
+        LOGGER.warning("No %s for the language %s: %s", section.name, language, section.strict)
 
 
 async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:

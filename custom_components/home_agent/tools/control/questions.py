@@ -143,7 +143,13 @@ def _commands(
     """
     orders, may_order = set(), set()
     for index, match in found["commands"].items():
-        other = max(found["states"].get(index, Match()), found["copulas"].get(index, Match()))
+        around = [
+            each
+            for name in ("states", "copulas")
+            for first, each in found[name].items()
+            if first <= index < first + each.words
+        ]
+        other = max(around, default=Match())
         if match > other:
             orders.add(index)
         elif match == other and index in starts and (index == 0 or index < end - 1):

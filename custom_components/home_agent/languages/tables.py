@@ -1,0 +1,76 @@
+"""Which tables a language file may have, and what depends on them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from . import find, table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Section:
+    """A section of a language file: tables that one part of the integration reads together."""
+
+    name: str
+    holds: str
+    """What the words are, for translators."""
+    needed: tuple[str, ...]
+    """The tables without which the section says nothing."""
+    optional: tuple[str, ...] = ()
+    strict: str = ""
+    """What happens to people who speak a language without it; empty if nothing becomes unsafe or stricter."""
+
+
+SECTIONS: Final = (
+    Section(
+        name="answers",
+        holds="yes and no as answers to a question of the assistant; each entry is a whole sentence",
+        needed=("yes", "go_ahead", "no", "fillers"),
+        optional=("beside_no",),
+        strict="only English answers confirm an action",
+    ),
+    Section(
+        name="numbers",
+        holds="numbers in words, as a PIN is said",
+        needed=("digits", "to_99", "beside_pin"),
+        optional=("twice", "thrice", "large"),
+        strict="a PIN has to be said in English or typed",
+    ),
+    Section(
+        name="questions",
+        holds="words that tell a question about how things are from a request",
+        needed=("states", "commands", "requests", "particles"),
+        optional=(
+            "openers",
+            "past",
+            "asking",
+            "whether",
+            "copulas",
+            "joins",
+            "lead",
+            "same_order",
+            "inside_words",
+        ),
+        strict="every sentence with a question mark counts as a question and changes nothing",
+    ),
+    Section(
+        name="directions",
+        holds="verbs and particles for opening and unlocking, and for closing and locking",
+        needed=("open", "close"),
+        optional=("particle_verbs", "opening", "closing", "neutral", "trailing", "inside_words"),
+        strict="a sentence is compared with the words of all other languages",
+    ),
+)
+FLAGS: Final = frozenset(
+    ("unspaced", "questions.same_order", "questions.inside_words", "directions.inside_words")
+)
+"""Tables that are true or missing instead of a list."""
+
+
+def missing(language: str) -> tuple[Section, ...]:
+    """Return the sections that the file of a language lacks; all of them if there is no file."""
+    own = find(language)
+    return tuple(
+        section
+        for section in SECTIONS
+        if own is None or any(table(own, f"{section.name}.{name}") is None for name in section.needed)
+    )

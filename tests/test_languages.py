@@ -1,0 +1,117 @@
+"""The language files: complete, well formed, and found by any spelling of a language's code."""
+
+from collections.abc import Iterator
+import json
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.languages import FOLDER, find, languages, table, words
+from custom_components.home_agent.languages.tables import FLAGS, SECTIONS, missing
+from custom_components.home_agent.languages.text import fold, plain
+from homeassistant.core import HomeAssistant
+
+from .agent import async_agent
+from .servers.model_server import ModelServer
+
+GAPS: dict[str, set[str]] = {}
+"""Sections that a language may lack, by section. What is not listed here has to be there."""
+WHOLE = {"en", "de", "fr", "es", "nl", "it", "pt", "pl", "sv", "da", "nb", "ru"}
+"""Languages that may never have a gap."""
+
+
+def tables(tree: dict[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the tables of a file with their names."""
+    for key, value in tree.items():
+        name = f"{path}.{key}" if path else key
+        if isinstance(value, dict):
+            yield from tables(value, name)
+        else:
+            yield name, value
+
+
+def test_gaps_are_named() -> None:
+    """Whoever adds a section or a language fills it, or says here what is missing."""
+    found: dict[str, set[str]] = {}
+    for language in languages():
+        for section in missing(language):
+            found.setdefault(section.name, set()).add(language)
+    assert found == GAPS
+    assert set(languages()) >= WHOLE
+    assert not any(missing(language) for language in WHOLE)
+
+
+def test_a_language_without_a_file() -> None:
+    assert find("tlh") is None
+    assert missing("tlh") == SECTIONS
+    assert all(section.strict for section in SECTIONS)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_file(language: str) -> None:
+    """It holds known tables only, each a list without blanks and repeats."""
+    text = (FOLDER / f"{language}.json").read_text(encoding="utf-8")
+    names = {section.name: (*section.needed, *section.optional) for section in SECTIONS}
+    known = {f"{section}.{name}" for section, held in names.items() for name in held}
+    found = dict(tables(json.loads(text)))
+    assert set(found) <= known | FLAGS
+    for name, value in found.items():
+        if name in FLAGS:
+            assert value is True, name
+            continue
+        assert value, name
+        rows = value if name == "numbers.digits" else [value]
+        for row in rows:
+            entries = [plain(entry) + ("*" if entry.endswith("*") else "") for entry in row]
+            assert all(entries), name
+            assert name == "numbers.to_99" or len(set(entries)) == len(entries), (name, entries)
+    assert len(table(language, "numbers.digits")) == 10
+    assert len(words(language, "numbers.to_99")) == 90
+
+
+@pytest.mark.parametrize("language", languages())
+def test_words_do_not_contradict_each_other(language: str) -> None:
+    """No phrase means yes and no, or open and close."""
+    for first, second in (("answers.yes", "answers.no"), ("answers.go_ahead", "answers.no")):
+        assert not {*map(fold, words(language, first))} & {*map(fold, words(language, second))}
+    assert not {*words(language, "directions.open")} & {*words(language, "directions.close")}
+    fillers = {*map(fold, words(language, "answers.fillers"))}
+    for name in ("yes", "go_ahead", "no", "beside_no"):
+        assert not fillers & {*map(fold, words(language, f"answers.{name}"))}
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("en", "en"),
+        ("en-GB", "en"),
+        ("EN_us", "en"),
+        ("pt-BR", "pt"),
+        ("de-CH", "de"),
+        ("gsw", "de"),
+        ("zh-Hans", "zh"),
+        ("zh-Hant-TW", "zh"),
+        ("zh_cn", "zh"),
+        ("es-419", "es"),
+        ("no", "nb"),
+        ("nb", "nb"),
+        ("nn", "nb"),
+        ("nn-NO", "nb"),
+        ("iw", "he"),
+        ("sr-Latn", "sr"),
+        ("*", None),
+        ("", None),
+        ("xx", None),
+    ],
+)
+def test_codes(code: str, language: str | None) -> None:
+    assert find(code) == language
+
+
+async def test_a_gap_is_told(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Who runs Home Assistant in a language without a file reads in the log what is stricter."""
+    hass.config.language = "tlh"
+    await async_agent(hass, model_server)
+    assert "every sentence with a question mark counts as a question" in caplog.text
