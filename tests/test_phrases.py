@@ -15,11 +15,7 @@ LANGUAGES = sorted(path.stem for path in TRANSLATIONS.glob("*.json"))
 SPOKEN = (
     "done",
     "no_answer",
-    "not_understood",
     "one_moment",
-    "still_working",
-    "stopped",
-    "too_many_steps",
 )
 ERRORS = [
     error

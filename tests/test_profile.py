@@ -169,6 +169,20 @@ def test_stored_entries_are_read_back() -> None:
             from_dict(broken)
 
 
+@pytest.mark.parametrize(
+    ("stored", "origin"),
+    [
+        ("told", Origin.TOLD),
+        ("observed", Origin.OBSERVED),
+        ("inferred", Origin.INFERRED),
+        ("extracted", Origin.INFERRED),
+    ],
+)
+def test_what_was_extracted_is_inferred(stored: str, origin: Origin) -> None:
+    """Earlier releases stored another word for it."""
+    assert from_dict({**as_dict(entry()), "origin": stored}).origin is origin
+
+
 async def test_the_store_keeps_what_can_be_read(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
     """One entry that cannot be read costs itself."""
     stored = {"entries": {"one": [as_dict(entry()), {"key": 1}]}}

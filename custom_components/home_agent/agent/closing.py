@@ -7,11 +7,14 @@ from typing import Any
 from homeassistant.components import conversation
 
 from ..errors import HomeAgentError
+from ..languages import find, words
 from ..tools.quality import turn_quality
 from .speech import SpeechFilter
 from .turn import Turn
 
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
+STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
+"""What may stand behind the last word of a question that has no question mark."""
 
 
 async def async_say(turn: Turn, agent_id: str, text: str) -> None:
@@ -53,8 +56,15 @@ def listens_on(turn: Turn) -> bool:
         return True
     last = turn.chat_log.content[-1]
     text = (last.content or "").strip() if isinstance(last, conversation.AssistantContent) else ""
-    greek = turn.language.startswith("el") and text.endswith(";")
-    return (greek or text.endswith(QUESTION_MARKS)) and not turn.calls.acted
+    return is_question(text, turn.language) and not turn.calls.acted
+
+
+def is_question(text: str, language: str) -> bool:
+    """Return whether a text ends with a question, also where its language asks without a question mark."""
+    if text.endswith(QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
+        return True
+    said = text.rstrip(STOPS).casefold()
+    return said.endswith(words(find(language) or language, "question_ends"))
 
 
 def finished_event(turn: Turn, err: HomeAgentError | None) -> dict[str, Any]:

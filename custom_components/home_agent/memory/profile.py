@@ -30,6 +30,7 @@ MAX_ENTRIES: Final = 200
 
 CONFIDENCE: Final[Mapping[Origin, float]] = {
     Origin.TOLD: 0.9,
+    Origin.INFERRED: 0.6,
     Origin.EXTRACTED: 0.6,
     Origin.OBSERVED: 0.5,
 }

@@ -82,9 +82,15 @@ def from_dict(stored: Mapping[str, Any]) -> ProfileEntry:
         person=person,
         sensitivity=Sensitivity(stored["sensitivity"]),
         confidence=min(max(float(stored["confidence"]), 0.0), 1.0),
-        origin=Origin(stored["origin"]),
+        origin=_origin(stored["origin"]),
         first_seen=read_moment(stored["first_seen"]),
         last_seen=read_moment(stored["last_seen"]),
         count=int(stored.get("count", 1)),
         previous=str(stored.get("previous", "")),
     )
+
+
+def _origin(stored: str) -> Origin:
+    """Return a stored origin: what is inferred was called extracted before. Raises ValueError."""
+    origin = Origin(stored)
+    return Origin.INFERRED if origin is Origin.EXTRACTED else origin

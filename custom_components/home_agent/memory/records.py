@@ -26,6 +26,8 @@ class Origin(StrEnum):
     """Somebody asked to remember it. It is never filtered, merged away, expired or pruned unasked."""
     EXTRACTED = "extracted"
     """Drawn from a conversation."""
+    INFERRED = "inferred"
+    """Concluded by the model from what a person said; only in profiles."""
     OBSERVED = "observed"
     """Learned from what happens in the house."""
 

@@ -108,7 +108,7 @@ def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
         raise PermissionDenied("Who speaks is not known; only the household's profile can be changed")
     said = set(words(run.sentence))
     told = asks_to_remember(run.sentence) or said.issuperset(words(args["value"]))
-    origin = Origin.TOLD if told else Origin.EXTRACTED
+    origin = Origin.TOLD if told else Origin.INFERRED
     now = dt_util.utcnow()
     chosen = args.get("sensitivity")
     return ProfileEntry(
