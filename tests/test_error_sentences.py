@@ -30,9 +30,7 @@ UNREACHABLE = "I can't reach the language model. Please check that its server is
 REPORTED = "The model server reported an error. Please try again, or check the server."
 REFUSED = "The model server refused my request. The panel shows its reason."
 UNREADABLE = "Sorry, the language model gave me an answer I can't use. Please try again."
-NO_MODEL = (
-    "The model server doesn't have the language model that is set. Please choose another one in the settings."
-)
+NO_MODEL = "The model server doesn't have the configured model. Please choose another one in the settings."
 CAUSES: dict[str, tuple[Reply, str, str]] = {
     "closed": (reset(), "LLMUnavailable", UNREACHABLE),
     "500": (status(500, "CUDA out of memory"), "LLMServerError", REPORTED),
