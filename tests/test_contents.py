@@ -288,6 +288,8 @@ async def test_the_question_says_what_a_script_does(rooms: Rooms) -> None:
     script = {"night": {"alias": "Night", "sequence": NIGHT}}
     assert await async_setup_component(rooms.hass, "script", {"script": script})
     async_expose_entity(rooms.hass, "conversation", "script.night", True)
+    # The state of a camera counts as text from outside, after which such a script is refused.
+    async_expose_entity(rooms.hass, "conversation", "camera.yard", False)
     for language, told in TOLD.items():
         assert await rooms.asks("turn_on", "script.night", language=language) == told
     async_expose_entity(rooms.hass, "conversation", "scene.position", True)
