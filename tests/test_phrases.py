@@ -44,7 +44,16 @@ async def test_every_sentence_exists_in_every_language(hass: HomeAssistant, lang
 
 @pytest.mark.parametrize(
     ("asked", "spoken"),
-    [("de-CH", "de"), ("de_AT", "de"), ("DE", "de"), ("fr-CA", "fr"), ("tlh", "en"), ("en-GB", "en")],
+    [
+        ("de-CH", "de"),
+        ("de_AT", "de"),
+        ("DE", "de"),
+        ("gsw", "de"),
+        ("fr-CA", "fr"),
+        ("it-CH", "it"),
+        ("tlh", "en"),
+        ("en-GB", "en"),
+    ],
 )
 async def test_the_nearest_language_is_spoken(hass: HomeAssistant, asked: str, spoken: str) -> None:
     """A region without a file of its own gets its language, an unknown language English."""

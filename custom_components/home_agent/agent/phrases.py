@@ -6,11 +6,11 @@ from typing import Final
 from homeassistant.const import MATCH_ALL
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
-from homeassistant.util import language as language_util
 from homeassistant.util.hass_dict import HassKey
 
 from ..const import DOMAIN
 from ..errors import HomeAgentError
+from ..languages import nearest
 
 _ENGLISH: Final = "en"
 _TRANSLATIONS: Final = Path(__file__).parent.parent / "translations"
@@ -30,9 +30,9 @@ async def async_phrase(hass: HomeAssistant, language: str, key: str, **placehold
         return phrase
     if _LANGUAGES not in hass.data:
         hass.data[_LANGUAGES] = await hass.async_add_executor_job(_languages)
-    nearest = _nearest(hass, language, hass.data[_LANGUAGES])
+    spoken = _spoken(hass, language, hass.data[_LANGUAGES])
     for category, _ in _PLACES:
-        await async_get_translations(hass, nearest, category, {DOMAIN})
+        await async_get_translations(hass, spoken, category, {DOMAIN})
     phrase = cached_phrase(hass, language, key, **placeholders)
     return key.replace("_", " ") if phrase is None else phrase
 
@@ -42,9 +42,9 @@ def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: 
     """Return a sentence at once, or None where its language was not loaded yet."""
     if (languages := hass.data.get(_LANGUAGES)) is None:
         return None
-    nearest = _nearest(hass, language, languages)
+    spoken = _spoken(hass, language, languages)
     for category, name in _PLACES:
-        sentences = async_get_cached_translations(hass, nearest, category, DOMAIN)
+        sentences = async_get_cached_translations(hass, spoken, category, DOMAIN)
         if sentence := sentences.get(name.format(key=key)):
             return _fill(sentence, placeholders)
     return None
@@ -60,11 +60,10 @@ def _languages() -> frozenset[str]:
     return frozenset(path.stem for path in _TRANSLATIONS.glob("*.json"))
 
 
-def _nearest(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
-    """Return the language with a file that is nearest to the one asked for."""
+def _spoken(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
+    """Return the language with a file that is nearest to the one asked for, or English."""
     asked = hass.config.language if language in ("", MATCH_ALL) else language
-    found = language_util.matches(asked, sorted(languages), country=hass.config.country)
-    return found[0] if found else _ENGLISH
+    return nearest(asked, languages, hass.config.country) or _ENGLISH
 
 
 def _fill(sentence: str, placeholders: dict[str, str]) -> str:

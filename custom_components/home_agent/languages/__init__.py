@@ -4,7 +4,7 @@ The files hold words and simple lists. What is composed of them belongs to the c
 `tables.py` describes the tables; `scripts/languages` prints which language lacks which of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 import json
 from pathlib import Path
@@ -40,10 +40,13 @@ def languages() -> tuple[str, ...]:
 @lru_cache(maxsize=256)
 def find(code: str) -> str | None:
     """Return the language with a file that comes closest to a code, such as pt for pt-BR and nb for no."""
+    return None if code == MATCH_ALL else nearest(code, languages())
+
+
+def nearest(code: str, among: Iterable[str], country: str | None = None) -> str | None:
+    """Return which of some languages comes closest to a code; a country decides between variants."""
     base = code.replace("_", "-").partition("-")[0].casefold()
-    if base in RELATED:
-        return RELATED[base]
-    return None if code == MATCH_ALL else next(iter(matches(code, languages())), None)
+    return next(iter(matches(RELATED.get(base, code), sorted(among), country=country)), None)
 
 
 @cache
