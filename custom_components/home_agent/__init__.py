@@ -183,7 +183,7 @@ async def _async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 def _report_language(language: str) -> None:
     """Write into the log what is stricter because the words of Home Assistant's language are not known."""
-    for section in missing(language):
+    for section in (each for each in missing(language) if each.strict):
         LOGGER.warning("No %s for the language %s: %s", section.name, language, section.strict)
 
 

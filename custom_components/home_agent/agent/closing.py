@@ -64,7 +64,7 @@ def is_question(text: str, language: str) -> bool:
     if text.endswith(QUESTION_MARKS) or (language.startswith("el") and text.endswith(";")):
         return True
     said = text.rstrip(STOPS).casefold()
-    return said.endswith(words(find(language) or language, "question_ends"))
+    return said.endswith(words(find(language) or language, "replies.question_ends"))
 
 
 def finished_event(turn: Turn, err: HomeAgentError | None) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..knowledge.house import EntityRecord
-from ..knowledge.spoken_words import DOMAIN_WORDS, EVERYTHING_WORDS, asks_for_all
+from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words
 from ..regex import lazy
 from ..vector.text import fold
 from .house_index import PLACE_NAMED, HouseIndex, Kind, Meaning
@@ -54,7 +54,7 @@ def find_group(index: HouseIndex, query: str, meaning: Meaning, area_id: str | N
     """
     folded = _NO_WORD.sub(" ", fold(query)).strip()
     every = asks_for_all(f"{folded} {query.casefold()}", language)
-    everything = every and not EVERYTHING_WORDS.isdisjoint(folded.split())
+    everything = every and not everything_words().isdisjoint(folded.split())
     places: Collection[str] = meaning.places
     kinds = _kinds(index, meaning)
     if not places and (everything or (every and not kinds)):
@@ -94,7 +94,7 @@ def _kinds(index: HouseIndex, meaning: Meaning) -> set[Kind]:
             if similarity >= SAID:
                 for kind in index.kinds.get(word, ()):
                     named[kind] = max(similarity, named.get(kind, 0.0))
-        if (domain := DOMAIN_WORDS.get(said)) is not None:
+        if (domain := domain_words().get(said)) is not None:
             named.update((kind, 2.0) for kind in index.all_kinds if kind[0] == domain)
         for kind, similarity in named.items():
             scores[kind] = scores.get(kind, 0.0) + similarity * similarity / len(named)

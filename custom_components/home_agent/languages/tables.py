@@ -59,6 +59,25 @@ SECTIONS: Final = (
         optional=("particle_verbs", "opening", "closing", "neutral", "trailing", "inside_words"),
         strict="a sentence is compared with the words of all other languages",
     ),
+    Section(
+        name="quantities",
+        holds="words that ask for everything of a kind, and phrases in which they do not",
+        needed=("all",),
+        optional=("everything", "idioms"),
+        strict="the words of all languages count",
+    ),
+    Section(
+        name="names",
+        holds="kinds of things by domain, colours by their English name, whites by kelvin, articles",
+        needed=("domains",),
+        optional=("articles", "colors", "whites"),
+    ),
+    Section(
+        name="replies",
+        holds="how a question of the assistant ends that has no question mark",
+        needed=(),
+        optional=("question_ends",),
+    ),
 )
 FLAGS: Final = frozenset(
     ("unspaced", "questions.same_order", "questions.inside_words", "directions.inside_words")

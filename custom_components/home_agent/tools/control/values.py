@@ -12,7 +12,7 @@ from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ...languages.text import fold
 from ...regex import lazy
-from ..resolving.words import COLORS, WARMTH
+from ..resolving.words import colors, whites
 
 MAX_TEXT = 255
 LARGEST = 1e15
@@ -151,8 +151,8 @@ def read_temperature(value: Any, units: Units) -> float:
 
 def read_kelvin(value: Any, units: Units) -> int:
     """Return a colour temperature in kelvin, from kelvin, mired or a word."""
-    if isinstance(value, str) and (word := fold(value)) in WARMTH:
-        return WARMTH[word]
+    if isinstance(value, str) and (word := fold(value)) in whites():
+        return whites()[word]
     try:
         found = read_number(value, units)
     except ValueError:
@@ -183,9 +183,9 @@ def read_color(value: Any, units: Units) -> dict[str, Any]:
 def _named_color(text: str, units: Units) -> dict[str, Any]:
     """Return a colour from a text."""
     word = fold(text)
-    if word in WARMTH:
-        return {"color_temp_kelvin": WARMTH[word]}
-    name = COLORS.get(word, word).replace(" ", "")
+    if word in whites():
+        return {"color_temp_kelvin": whites()[word]}
+    name = colors().get(word, word).replace(" ", "")
     for shade in ("", "light", "dark"):
         if shade and not name.startswith(shade):
             continue

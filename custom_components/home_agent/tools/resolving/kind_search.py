@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.spoken_words import DOMAIN_WORDS, asks_for_all
+from ...knowledge.spoken_words import asks_for_all, domain_words
 from ...languages.text import fold
 from ..base import Speaker
 from .candidates import SINGULAR_CLASSES, choose, protected
@@ -123,7 +123,7 @@ class KindSearch:
 
     def _of_one_kind(self, found: Sequence[EntityRecord]) -> list[EntityRecord]:
         """Return those of the kind that the sentence names, or all that "everything" covers."""
-        said = {DOMAIN_WORDS[word] for word in fold(self.sentence).split() if word in DOMAIN_WORDS}
+        said = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
         if len(said) == 1 and (of_kind := [record for record in found if record.domain in said]):
             self.repaired = True
             return of_kind

@@ -6,7 +6,7 @@ from typing import override
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.spoken_words import DOMAIN_WORDS, words_of
+from ...knowledge.spoken_words import domain_words, words_of
 from ...languages.text import fold
 from .matching import NameIndex, squash
 from .targets import Target
@@ -118,7 +118,7 @@ def _as_domain(text: str) -> str | None:
     if "." in plain:
         plain = plain.partition(".")[0]
     word = fold(plain).replace(" ", "_")
-    return next((form for form in _forms(word) if form in DOMAINS), None) or DOMAIN_WORDS.get(fold(plain))
+    return next((form for form in _forms(word) if form in DOMAINS), None) or domain_words().get(fold(plain))
 
 
 def _forms(word: str) -> Iterable[str]:

@@ -7,9 +7,9 @@ from heapq import nsmallest
 from typing import Final
 
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.spoken_words import DOMAIN_WORDS
+from ...knowledge.spoken_words import domain_words
 from ...languages.text import fold
-from .words import STOP_WORDS
+from .words import stop_words
 
 MIN_COVERAGE = 0.72
 """Share of what was asked for that a near match must account for."""
@@ -40,13 +40,13 @@ def squash(text: str) -> str:
 def content_words(text: str) -> tuple[str, ...]:
     """Return the folded words of a text that name something."""
     words = fold(text).split()
-    return tuple(word for word in words if word not in STOP_WORDS) or tuple(words)
+    return tuple(word for word in words if word not in stop_words()) or tuple(words)
 
 
 def without_article(text: str) -> str:
     """Return folded text without the articles at its head."""
     words = fold(text).split()
-    while len(words) > 1 and words[0] in STOP_WORDS:
+    while len(words) > 1 and words[0] in stop_words():
         words.pop(0)
     return " ".join(words)
 
@@ -214,12 +214,12 @@ class NameIndex:
 
     def _parts(self, word: str) -> Iterator[str]:
         """Yield the known words that a compound is made of, or the word itself."""
-        if word not in self.by_word and word not in DOMAIN_WORDS:
+        if word not in self.by_word and word not in domain_words():
             for cut in range(MIN_COMPOUND_PART, len(word) - MIN_COMPOUND_PART + 1):
                 if word[:cut] not in self.by_word:
                     continue
                 for tail in (word[cut:], word[cut + 1 :]):
-                    if len(tail) >= MIN_COMPOUND_PART and (tail in self.by_word or tail in DOMAIN_WORDS):
+                    if len(tail) >= MIN_COMPOUND_PART and (tail in self.by_word or tail in domain_words()):
                         yield from (word[:cut], tail)
                         return
         yield word
@@ -243,7 +243,7 @@ class NameIndex:
 
 def _belongs(word: str, around: frozenset[str], domain: str) -> bool:
     """Return whether a word tells the room, the device or the kind of an entity."""
-    return DOMAIN_WORDS.get(word) == domain or any(word_similarity(word, other) for other in around)
+    return domain_words().get(word) == domain or any(word_similarity(word, other) for other in around)
 
 
 def build_name_index(house: HouseSnapshot) -> NameIndex:
@@ -287,7 +287,7 @@ def _spellings(
         yield "exact", own
         for prefix in prefixes:
             if own.startswith(prefix):
-                if own[len(prefix) :] not in DOMAIN_WORDS:
+                if own[len(prefix) :] not in domain_words():
                     yield "short", own[len(prefix) :]
             else:
                 yield "qualified", prefix + own

@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.spoken_words import DOMAIN_WORDS, all_words
+from ...knowledge.spoken_words import all_words, domain_words
 from ...languages.text import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
@@ -25,7 +25,7 @@ from .kinds import DOMAINS, Kinds
 from .matching import MARGIN, squash, without_article
 from .places import Place, find_place
 from .targets import Target
-from .words import STOP_WORDS
+from .words import stop_words
 
 __all__ = ["Target", "resolve", "says_all"]
 
@@ -260,9 +260,9 @@ class _Search(KindSearch):
 
     def _by_room_and_kind(self, name: str) -> list[EntityRecord]:
         """Return what "kitchen lights", "kitchen" with a domain, or "lights" means."""
-        words = [word for word in fold(name).split() if word not in STOP_WORDS]
-        kinds = frozenset(DOMAIN_WORDS[word] for word in words if word in DOMAIN_WORDS)
-        rest = " ".join(word for word in words if word not in DOMAIN_WORDS)
+        words = [word for word in fold(name).split() if word not in stop_words()]
+        kinds = frozenset(domain_words()[word] for word in words if word in domain_words())
+        rest = " ".join(word for word in words if word not in domain_words())
         place = self._exact_place(rest) if rest else None
         if (rest and place is None) or len(kinds) > 1:
             return []
@@ -303,11 +303,11 @@ class _Search(KindSearch):
 
     def _means_all(self, name: str) -> bool:
         """Return whether a name is "all", "all lights" or the like and nobody's name."""
-        words = [word for word in fold(name).split() if word not in STOP_WORDS]
+        words = [word for word in fold(name).split() if word not in stop_words()]
         wanted = all_words(self.speaker.language)
         return (
             not wanted.isdisjoint(words)
-            and all(word in wanted or word in DOMAIN_WORDS for word in words)
+            and all(word in wanted or word in domain_words() for word in words)
             and squash(name) not in self.names.exact
         )
 
@@ -317,7 +317,7 @@ class _Search(KindSearch):
             raise ValidationError(
                 f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
             )
-        kinds = frozenset(DOMAIN_WORDS[word] for word in fold(name).split() if word in DOMAIN_WORDS)
+        kinds = frozenset(domain_words()[word] for word in fold(name).split() if word in domain_words())
         self.kinds = Kinds(self.kinds.domains or kinds, self.kinds.classes)
         return self.by_kind()
 
