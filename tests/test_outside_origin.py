@@ -1,10 +1,13 @@
 """What comes from outside is known by its origin: by the class of a tool and the kind of a value."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from custom_components.home_agent.safety.firewall.own_values import WORDS
+import homeassistant.components
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 
@@ -203,3 +206,15 @@ async def test_how_rare_the_mark_is(hass: HomeAssistant, home: Home, said: str, 
     shown = str(home.agent.server.requests[-1].messages)
     assert ("A song of somebody" in shown) is marked
     assert "Somebody's network" not in shown
+
+
+def test_words_that_home_assistant_defines_are_known() -> None:
+    """A new release may add states to a kind of entity; they mark no turn."""
+    components = Path(homeassistant.components.__file__).parent
+    defined = set()
+    for file in components.glob("*/strings.json"):
+        for kind in json.loads(file.read_text(encoding="utf-8")).get("entity_component", {}).values():
+            attributes = kind.get("state_attributes", {}).values()
+            defined.update(*(part.get("state", {}) for part in (kind, *attributes)))
+    assert {"streaming", "heat", "unlocked"} <= defined
+    assert sorted(defined - WORDS) == []
