@@ -15,9 +15,14 @@ from .agent import async_agent
 from .servers.model_server import ModelServer
 
 GAPS: dict[str, set[str]] = {
-    "names": {"ar", "bg", "ca", "et", "he", "hi", "hr", "id", "lt", "lv", "sl", "sr", "th", "vi"}
+    "concepts": set(
+        "ar bg ca el et fi he hi hr hu id ja ko lt lv nb ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905
+    ),
+    "names": set("ar bg ca et he hi hr id lt lv sl sr th vi".split()),  # noqa: SIM905 - as above
 }
 """Sections that a language may lack, by section. What is not listed here has to be there."""
+NOT_WHOLE = {("concepts", "nb")}
+"""Gaps of those languages that are still to be filled."""
 WHOLE = {"en", "de", "fr", "es", "nl", "it", "pt", "pl", "sv", "da", "nb", "ru"}
 """Languages that may never have a gap."""
 
@@ -31,6 +36,13 @@ def tables(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             yield section, held
 
 
+def lists(name: str, value: Any) -> list[list[str]]:
+    """Return the lists of words that a table is made of."""
+    if isinstance(value, dict):
+        return [each if isinstance(each, list) else [each] for each in value.values()]
+    return list(value) if name == "numbers.digits" else [value]
+
+
 def test_gaps_are_named() -> None:
     """Whoever adds a section or a language fills it, or says here what is missing."""
     found: dict[str, set[str]] = {}
@@ -39,13 +51,13 @@ def test_gaps_are_named() -> None:
             found.setdefault(section.name, set()).add(language)
     assert found == GAPS
     assert set(languages()) >= WHOLE
-    assert not any(missing(language) for language in WHOLE)
+    assert {(section.name, language) for language in WHOLE for section in missing(language)} == NOT_WHOLE
 
 
 def test_a_language_without_a_file() -> None:
     assert find("tlh") is None
     assert missing("tlh") == SECTIONS
-    assert {section.name for section in SECTIONS if not section.strict} == {"names", "replies"}
+    assert {section.name for section in SECTIONS if not section.strict} == {"names", "concepts", "replies"}
 
 
 @pytest.mark.parametrize("language", languages())
@@ -61,9 +73,7 @@ def test_a_file(language: str) -> None:
             assert value is True, name
             continue
         assert value, name
-        rows = list(value.values()) if isinstance(value, dict) else value
-        rows = rows if isinstance(value, dict) or name == "numbers.digits" else [value]
-        for row in rows:
+        for row in lists(name, value):
             entries = [plain(entry) + ("*" if entry.endswith("*") else "") for entry in row]
             assert all(entries), name
             assert name == "numbers.to_99" or len(set(entries)) == len(entries), (name, entries)

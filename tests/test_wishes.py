@@ -1,19 +1,18 @@
 """What people say who want something without naming it."""
 
-from pathlib import Path
-
 import pytest
 
 from custom_components.home_agent.context import concepts
 from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.languages import languages_with
 from custom_components.home_agent.vector.text import words
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 
 from .homes import build_home
 
-LANGUAGES = sorted(path.stem for path in Path(concepts.FOLDER).glob("*.json"))
+LANGUAGES = languages_with("concepts")
 
 
 async def _find(hass: HomeAssistant, query: str, limit: int, area_id: str | None = None) -> list[str]:

@@ -16,6 +16,7 @@ import sys
 from textwrap import fill
 from typing import Any, Final
 
+from custom_components.home_agent.languages import languages, table
 from custom_components.home_agent.safety.sanitizer.private_names import ORDINARY_FILE
 from custom_components.home_agent.vector.text import fold
 import homeassistant.components
@@ -27,7 +28,6 @@ LEAST_INTEGRATIONS: Final = 5
 LEAST_LETTERS: Final = 3
 WIDTH: Final = 110
 
-OWN_WORDS: Final = Path(__file__).parents[2] / "custom_components" / "home_agent" / "context" / "words"
 
 CITIES: Final = """
     aarhus antwerpen atlanta barcelona basel bergen bern bilbao birmingham bordeaux boston bremen bristol
@@ -111,7 +111,7 @@ def named(node: Any) -> Iterator[str]:
 
 def ordinary(components: Path, zones: Iterable[str]) -> list[str]:
     """Return all ordinary words, sorted."""
-    own = (text for path in OWN_WORDS.glob("*.json") for text in texts(read(path)))
+    own = (text for language in languages() for text in texts(table(language, "concepts")))
     listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), *own, CITIES)
     found = {fold(word) for text in listed for word in words(text)}
     for language in LANGUAGES:

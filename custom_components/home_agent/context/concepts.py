@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-import json
-from pathlib import Path
-from typing import Final, Self
+from typing import Self
 
+from ..languages import find, table
 from ..vector.text import words
-
-FOLDER: Final = Path(__file__).parent / "words"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +51,10 @@ class Vocabulary:
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
-    """Return the words of a language, none where there is no file. Reads the disk once a language."""
-    base = language.partition("-")[0].lower()
-    path = FOLDER / f"{base}.json"
-    if not base.isalpha() or not path.is_file():
+    """Return the words of a language, none if there are none."""
+    data = table(find(language) or "", "concepts")
+    if data is None:
         return Vocabulary()
-    data = json.loads(path.read_text(encoding="utf-8"))
     classes = data["classes"]
     wishes = {classes[key].split()[0]: texts for key, texts in data["wishes"].items()}
     return Vocabulary(classes, Kinds.of(wishes), Kinds.of(data["places"]), Kinds.of(data["things"]))

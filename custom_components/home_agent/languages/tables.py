@@ -73,6 +73,11 @@ SECTIONS: Final = (
         optional=("articles", "colors", "whites"),
     ),
     Section(
+        name="concepts",
+        holds="everyday words: classes of entities, wishes that name no thing, kinds of rooms and of things",
+        needed=("classes", "wishes", "places", "things"),
+    ),
+    Section(
         name="replies",
         holds="how a question of the assistant ends that has no question mark",
         needed=(),
