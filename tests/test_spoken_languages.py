@@ -34,16 +34,64 @@ class Said:
 
 
 HEARD = {
+    "da": Said(
+        yes="ja",
+        question="Skal jeg låse Front Door op?",
+        deed="Jeg har låst Front Door op.",
+        done="Det er gjort.",
+        no_credit="Der er ikke mere på sprogmodellens konto.",
+        timer="Så er det tid: Pasta.",
+    ),
     "it": Said(
         yes="sì",
-        question="Devo sbloccare Front Door?",
+        question="Vuoi che sblocchi Front Door?",
         deed="Ho sbloccato Front Door.",
         done="Fatto.",
         no_credit="L'account del modello linguistico non ha più credito.",
         timer="È ora: Pasta.",
     ),
+    "nb": Said(
+        yes="ja",
+        question="Skal jeg låse opp Front Door?",
+        deed="Jeg har låst opp Front Door.",
+        done="Det er gjort.",
+        no_credit="Kontoen hos språkmodellen er tom.",
+        timer="Nå er det på tide: Pasta.",
+    ),
+    "pl": Said(
+        yes="tak",
+        question="Front Door: odblokować?",
+        deed="Odblokowano: Front Door.",
+        done="Gotowe.",
+        no_credit="Na koncie modelu językowego skończyły się środki.",
+        timer="Już czas: Pasta.",
+    ),
+    "pt": Said(
+        yes="sim",
+        question="Quer que destranque Front Door?",
+        deed="Destranquei Front Door.",
+        done="Feito.",
+        no_credit="A conta do modelo de linguagem já não tem crédito.",
+        timer="Está na hora: Pasta.",
+    ),
+    "ru": Said(
+        yes="да",
+        question="Front Door: отпереть?",
+        deed="Front Door: отперто.",
+        done="Готово.",
+        no_credit="На счёте языковой модели закончились средства.",  # noqa: RUF001
+        timer="Пора: Pasta.",
+    ),
+    "sv": Said(
+        yes="ja",
+        question="Ska jag låsa upp Front Door?",
+        deed="Jag har låst upp Front Door.",
+        done="Klart.",
+        no_credit="Kontot hos språkmodellen har inget saldo kvar.",
+        timer="Nu är det dags: Pasta.",
+    ),
 }
-REGIONS = {"it": "it-CH"}
+REGIONS = {"it": "it-CH", "nb": "nn", "pt": "pt-BR"}
 """Codes that are sent instead of a language's own."""
 
 
