@@ -47,6 +47,7 @@ SECTIONS: Final = (
             "copulas",
             "joins",
             "lead",
+            "switching",
             "same_order",
             "inside_words",
         ),

@@ -22,6 +22,7 @@ TABLES: Final = (
     "commands",
     "joins",
     "lead",
+    "switching",
 )
 MAX_CHARS: Final = 300
 MAX_WORDS: Final = 30
@@ -104,7 +105,8 @@ def _names_state(clause: Clause, language: str) -> bool:
 @cache
 def _lexicon(language: str) -> Lexicon:
     """Return the question words of a language."""
-    return Lexicon({name: words(language, f"questions.{name}") for name in TABLES})
+    tables = {name: words(language, f"questions.{name}") for name in TABLES}
+    return Lexicon({**tables, "polite": words(language, "answers.fillers")})
 
 
 def _read(clause: Clause, language: str) -> _Reading:
@@ -113,6 +115,9 @@ def _read(clause: Clause, language: str) -> _Reading:
         return _read_inside(clause, language)
     lexicon, said = _lexicon(language), clause.words
     found = {name: lexicon.matches(name, said) for name in TABLES}
+    for name in ("past", "asking"):
+        found[name] = _not_within(found[name], found["requests"])
+    found["requests"] = _not_within(found["requests"], found["past"])
     starts = _starts(clause, lexicon)
     about = bool(found["states"])
     orders, may_order = _commands(found, starts, len(said))
@@ -120,18 +125,41 @@ def _read(clause: Clause, language: str) -> _Reading:
     asks_to_tell = bool(found["asking"]) and max(found["whether"], default=-1) > min(found["asking"])
     has_form = bool(starts & found["openers"].keys() or found["particles"]) and len(said) >= MIN_WORDS
     is_statement = bool(table(language, "questions.same_order")) and about and bool(found["copulas"])
-    has_mark = clause.is_asked and (about or bool(found["copulas"]))
+    has_mark = clause.is_asked and (about or bool(found["copulas"])) and not _is_switching(found, len(said))
+    wishes = found["requests"]
+    if has_form and about and found["copulas"]:
+        wishes = _without_politeness(wishes, lexicon.matches("polite", said))
     rules = (
         (min(starts - found["lead"].keys(), default=len(said)) >= len(said), Kind.LEAD),
         (is_past and bool(starts & (orders | may_order)), Kind.REQUEST),
         (is_past, Kind.QUESTION),
         (bool(orders or may_order), Kind.REQUEST),
         (asks_to_tell, Kind.QUESTION),
-        (bool(found["requests"]), Kind.REQUEST),
+        (bool(wishes), Kind.REQUEST),
         (has_form or has_mark or is_statement, Kind.QUESTION),
     )
     kind = next((kind for holds, kind in rules if holds), Kind.OTHER)
     return _Reading(kind, about and (is_past or asks_to_tell or has_form))
+
+
+def _not_within(found: Mapping[int, Match], others: Mapping[int, Match]) -> dict[int, Match]:
+    """Return matches without those that are the beginning of a longer phrase of another table."""
+    return {index: match for index, match in found.items() if match >= others.get(index, Match())}
+
+
+def _without_politeness(wishes: Mapping[int, Match], polite: Mapping[int, Match]) -> dict[int, Match]:
+    """Return the words of requests without those that make "is the door open, please" no request."""
+    covered = {at for index, match in polite.items() for at in range(index, index + match.words)}
+    return {index: match for index, match in wishes.items() if index not in covered}
+
+
+def _is_switching(found: Mapping[str, Mapping[int, Match]], end: int) -> bool:
+    """Return whether a clause without a verb ends with on or off.
+
+    "Lights on?" may ask either way, and speech recognition puts such marks behind short commands.
+    """
+    has_verb = found["copulas"] or found["openers"]
+    return not has_verb and any(index + match.words == end for index, match in found["switching"].items())
 
 
 def _commands(
