@@ -8,9 +8,11 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.const import DOMAIN, EVENT_CONFIRMATION_RESOLVED
+from custom_components.home_agent.knowledge.speaker import Surface, surface
 from custom_components.home_agent.safety.pin import hash_pin
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.setup import async_setup_component
 
 from .agent import Agent, speech
 from .secure_house import SecureHouse, pending_ids
@@ -243,4 +245,72 @@ async def test_nobody_crowds_out_another(
     assert len(pending_ids(hass)) == 20
     again = Context(user_id=secure.anna.id)
     await agent.say("yes", conversation_id=asked.conversation_id, context=again)
+    assert secure.moved() == RAN
+
+
+async def test_a_script_says_yes_for_nobody(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A script has the user who started it; what it hands on may come from anybody."""
+    agent = await secure.async_agent(model_server)
+    obey(agent)
+    steps = [
+        {
+            "action": f"{DOMAIN}.process",
+            "data": {"text": "unlock the front door"},
+            "response_variable": "asked",
+        },
+        {
+            "action": f"{DOMAIN}.process",
+            "data": {"text": "yes", "conversation_id": "{{ asked.conversation_id }}"},
+        },
+        {
+            "action": "conversation.process",
+            "data": {
+                "text": "yes",
+                "agent_id": agent.entity_id,
+                "conversation_id": "{{ asked.conversation_id }}",
+            },
+        },
+    ]
+    assert await async_setup_component(hass, "script", {"script": {"messages": {"sequence": steps}}})
+    anna = Context(user_id=secure.anna.id)
+    await hass.services.async_call("script", "messages", {}, True, anna)
+    await hass.async_block_till_done()
+    assert secure.calls == []
+    (action_id,) = pending_ids(hass)
+    await hass.services.async_call(DOMAIN, "confirm_action", {"action_id": action_id}, True, anna)
+    assert secure.moved() == RAN
+
+
+async def test_what_a_message_sets_off_is_an_automation(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Home Assistant hands the context variables of a chat on to the automations that its calls trigger."""
+    agent = await secure.async_agent(model_server)
+    obey(agent)
+    chat = surface.set(Surface.TELEGRAM)
+    try:
+        said, conversation_id = await by_core(agent, "unlock the front door")
+        await by_core(agent, "yes", conversation_id=conversation_id)
+    finally:
+        surface.reset(chat)
+    assert said.startswith("Shall I unlock Front Door? Somebody has to confirm this")
+    assert secure.calls == []
+    assert len(pending_ids(hass)) == 1
+
+
+@pytest.mark.parametrize("way", [Surface.TELEGRAM, None])
+async def test_a_person_who_writes_says_yes(
+    model_server: ModelServer, secure: SecureHouse, way: Surface | None
+) -> None:
+    agent = await secure.async_agent(model_server)
+    obey(agent)
+    chat = surface.set(way)
+    try:
+        anna = Context(user_id=secure.anna.id)
+        asked = await agent.say("unlock the front door", context=anna)
+        await agent.say("yes", conversation_id=asked.conversation_id, context=anna)
+    finally:
+        surface.reset(chat)
     assert secure.moved() == RAN

@@ -6,6 +6,7 @@ from typing import Any
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.helpers.script import script_stack_cv
 
 from ..knowledge.persons import async_person_of_user, person_of_device
 from ..knowledge.speaker import Speaker, Surface, surface, written_in
@@ -51,11 +52,15 @@ def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surf
 
     A satellite has no user, and neither has an automation. `home_agent.process` says that it is one, and
     `conversation.process` names no device. What runs because of something else has a parent context; a
-    satellite never has.
+    satellite never has. A script has the user who started it, and still nobody says its sentences.
+
+    What a channel says of itself comes last: an automation that runs because of what somebody wrote there
+    inherits it.
     """
-    if told := surface.get():
+    told, context = surface.get(), user_input.context
+    if told is Surface.AUTOMATION:
         return told
-    context = user_input.context
-    if context.user_id is None and (context.parent_id is not None or not voice):
+    by_script = bool(script_stack_cv.get())
+    if by_script if context.user_id else (context.parent_id is not None or not voice):
         return Surface.AUTOMATION
-    return Surface.VOICE if voice else Surface.CHAT
+    return told or (Surface.VOICE if voice else Surface.CHAT)
