@@ -39,7 +39,7 @@ HEARD = {
         question="Skal jeg låse Front Door op?",
         deed="Jeg har låst Front Door op.",
         done="Det er gjort.",
-        no_credit="Der er ikke mere på sprogmodellens konto.",
+        no_credit="Sprogmodellens konto er tom.",
         timer="Så er det tid: Pasta.",
     ),
     "it": Said(
@@ -55,7 +55,7 @@ HEARD = {
         question="Skal jeg låse opp Front Door?",
         deed="Jeg har låst opp Front Door.",
         done="Det er gjort.",
-        no_credit="Kontoen hos språkmodellen er tom.",
+        no_credit="Kontoen til språkmodellen er tom.",
         timer="Nå er det på tide: Pasta.",
     ),
     "pl": Said(
@@ -87,7 +87,7 @@ HEARD = {
         question="Ska jag låsa upp Front Door?",
         deed="Jag har låst upp Front Door.",
         done="Klart.",
-        no_credit="Kontot hos språkmodellen har inget saldo kvar.",
+        no_credit="Språkmodellens konto är tomt.",
         timer="Nu är det dags: Pasta.",
     ),
 }
