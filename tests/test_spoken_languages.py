@@ -1,5 +1,7 @@
 """Languages in which Home Agent speaks while its pages are in English: from a question to a timer."""
 
+# ruff: noqa: RUF001 - letters and marks of many scripts
+
 from dataclasses import dataclass
 
 from freezegun.api import FrozenDateTimeFactory
@@ -34,6 +36,14 @@ class Said:
 
 
 HEARD = {
+    "cs": Said(
+        yes="ano",
+        question="Front Door: mám odemknout?",
+        deed="Odemčeno: Front Door.",
+        done="Hotovo.",
+        no_credit="Na účtu jazykového modelu už není žádný kredit.",
+        timer="Je čas: Pasta.",
+    ),
     "da": Said(
         yes="ja",
         question="Skal jeg låse Front Door op?",
@@ -42,6 +52,22 @@ HEARD = {
         no_credit="Sprogmodellens konto er tom.",
         timer="Så er det tid: Pasta.",
     ),
+    "fi": Said(
+        yes="kyllä",
+        question="Avataanko lukitus: Front Door?",
+        deed="Avasin lukituksen: Front Door.",
+        done="Tehty.",
+        no_credit="Kielimallin tilillä ei ole enää saldoa.",
+        timer="Aika täynnä: Pasta.",
+    ),
+    "hu": Said(
+        yes="igen",
+        question="Front Door: kinyissam a zárat?",
+        deed="Kinyitottam a zárat: Front Door.",
+        done="Kész.",
+        no_credit="A nyelvi modell fiókjában elfogyott az egyenleg.",
+        timer="Lejárt az idő: Pasta.",
+    ),
     "it": Said(
         yes="sì",
         question="Vuoi che sblocchi Front Door?",
@@ -49,6 +75,22 @@ HEARD = {
         done="Fatto.",
         no_credit="L'account del modello linguistico non ha più credito.",
         timer="È ora: Pasta.",
+    ),
+    "ja": Said(
+        yes="お願いします",
+        question="Front Doorを解錠しますか？",
+        deed="Front Doorを解錠しました。",
+        done="完了しました。",
+        no_credit="言語モデルのアカウントの残高がありません。",
+        timer="時間です。Pasta。",
+    ),
+    "ko": Said(
+        yes="네",
+        question="Front Door 잠금을 해제할까요?",
+        deed="Front Door 잠금을 해제했어요.",
+        done="완료했어요.",
+        no_credit="언어 모델 계정에 남은 크레딧이 없어요.",
+        timer="시간 됐어요: Pasta.",
     ),
     "nb": Said(
         yes="ja",
@@ -79,7 +121,7 @@ HEARD = {
         question="Front Door: отпереть?",
         deed="Front Door: отперто.",
         done="Готово.",
-        no_credit="На счёте языковой модели закончились средства.",  # noqa: RUF001
+        no_credit="На счёте языковой модели закончились средства.",
         timer="Пора: Pasta.",
     ),
     "sv": Said(
@@ -90,8 +132,32 @@ HEARD = {
         no_credit="Språkmodellens konto är tomt.",
         timer="Nu är det dags: Pasta.",
     ),
+    "tr": Said(
+        yes="olur",
+        question="Front Door: kilidi açayım mı?",
+        deed="Kilit açıldı: Front Door.",
+        done="Tamam.",
+        no_credit="Dil modeli hesabında bakiye kalmadı.",
+        timer="Vakit geldi: Pasta.",
+    ),
+    "uk": Said(
+        yes="так",
+        question="Front Door: відімкнути?",
+        deed="Відімкнено: Front Door.",
+        done="Готово.",
+        no_credit="На рахунку мовної моделі закінчилися кошти.",
+        timer="Час настав: Pasta.",
+    ),
+    "zh-Hans": Said(
+        yes="可以",
+        question="要解锁Front Door，可以吗？",
+        deed="Front Door已解锁。",
+        done="好了。",
+        no_credit="语言模型的账户余额已用完。",
+        timer="时间到了：Pasta。",
+    ),
 }
-REGIONS = {"it": "it-CH", "nb": "nn", "pt": "pt-BR"}
+REGIONS = {"it": "it-CH", "nb": "nn", "pt": "pt-BR", "uk": "uk-UA", "zh-Hans": "zh-CN"}
 """Codes that are sent instead of a language's own."""
 
 

@@ -21,7 +21,7 @@ FILES = sorted((INTEGRATION / "translations").glob("*.json"))
 LANGUAGES = [file.stem for file in FILES]
 WHOLE = ["de", "en", "es", "fr", "nl"]
 """Languages in which the pages of the settings and the panel are written as well."""
-SPOKEN = ["da", "it", "nb", "pl", "pt", "ru", "sv"]
+SPOKEN = ["cs", "da", "fi", "hu", "it", "ja", "ko", "nb", "pl", "pt", "ru", "sv", "tr", "uk", "zh-Hans"]
 """Languages that have what Home Agent says; Home Assistant shows the rest in English."""
 CONNECTION_ERRORS = {*probe._LIST_ERROR_KEYS.values(), *probe._PROBE_ERROR_KEYS.values(), "server_error"}
 
