@@ -200,6 +200,23 @@ async def test_list_extend_cancel(
     assert not (await call(agent, action="cancel", name="all", **here))["result"]["cancelled"]
 
 
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("all", "it"), ("tutti", "it"), ("Alle", "de-CH"), ("wszystkie", "pl"), ("全部", "zh-Hans")],
+)
+async def test_all_timers_end(
+    hass: HomeAssistant, model_server: ModelServer, name: str, language: str
+) -> None:
+    """Whoever says all means all, in the own language or as the model translates it."""
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    here: dict[str, Any] = {"device_id": satellite.device, "language": language}
+    for minutes in (5, 7):
+        await call(agent, action="set", when=f"{minutes} minutes", **here)
+    cancelled = await call(agent, action="cancel", name=name, **here)
+    assert len(cancelled["result"]["cancelled"]) == 2
+
+
 async def test_whose_timers_they_are(
     hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
 ) -> None:

@@ -61,6 +61,12 @@ SECTIONS: Final = (
         strict="a sentence is compared with the words of all other languages",
     ),
     Section(
+        name="secrets",
+        holds="names of arguments that hold a code or a password: words, their endings, pairs of words",
+        needed=(),
+        optional=("key_words", "key_endings", "key_pairs"),
+    ),
+    Section(
         name="quantities",
         holds="words that ask for everything of a kind, and phrases in which they do not",
         needed=("all",),

@@ -1,55 +1,23 @@
 """What must not leave a call: codes and keys, kept out of events, traces, ledger and service responses."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 import re
 from typing import Any, Final
 
 from homeassistant.helpers.redact import REDACTED
 
+from ..languages import languages, words
+from ..languages.text import fold
 from ..regex import lazy
 
 UNPARSED: Final = "_unparsed"
 """Where arguments stand that were not JSON, so that the guard can answer them."""
 
-SECRET_WORDS: Final = frozenset(
-    {
-        "auth",
-        "bearer",
-        "clave",
-        "codes",
-        "contraseña",
-        "credential",
-        "credentials",
-        "geheimzahl",
-        "otp",
-        "passphrase",
-        "passwd",
-        "pin",
-        "pins",
-        "psk",
-        "pwd",
-        "secrets",
-        "tan",
-        "tokens",
-        "wachtwoord",
-    }
-)
-"""Words of a key that make its value a secret."""
-SECRET_ENDINGS: Final = ("code", "kennwort", "passwort", "password", "passwords", "secret", "token")
-"""Endings of such words: code, usercode, alarmcode."""
-SECRET_PAIRS: Final = frozenset(
-    {
-        ("access", "key"),
-        ("api", "key"),
-        ("de", "passe"),
-        ("mot", "passe"),
-        ("pass", "word"),
-        ("private", "key"),
-        ("security", "key"),
-    }
-)
-"""Two words that do so only one after the other."""
+MAX_KEY: Final = 100
+"""Of a longer key only as many characters at each end are looked at."""
 MAX_DEPTH: Final = 20
 SHORT: Final = 4
 """A shorter secret is taken out of a text only where it stands alone; 1 is in many numbers."""
@@ -57,18 +25,50 @@ SHORT: Final = 4
 _WORDS = lazy(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
+@dataclass(frozen=True, slots=True)
+class _SecretNames:
+    """How a key is called whose value is a secret, in all languages."""
+
+    words: frozenset[str]
+    endings: tuple[str, ...]
+    """Endings of words: code, usercode, alarmcode."""
+    pairs: frozenset[tuple[str, ...]]
+    """Two words that name a secret only one after the other."""
+
+
+@cache
+def _secret_names() -> _SecretNames:
+    """Return the names of secrets, folded."""
+    found = {
+        name: [fold(each) for language in languages() for each in words(language, f"secrets.{name}")]
+        for name in ("key_words", "key_endings", "key_pairs")
+    }
+    return _SecretNames(
+        frozenset(found["key_words"]),
+        tuple(found["key_endings"]),
+        frozenset(tuple(pair.split()) for pair in found["key_pairs"]),
+    )
+
+
+@lru_cache(maxsize=1024)
+def _is_secret(text: str) -> bool:
+    """Return whether a key names a code, a key or a password."""
+    known = _secret_names()
+    parts = [fold(word) for word in _WORDS.findall(text)]
+    return (
+        any(part in known.words or part.endswith(known.endings) for part in parts)
+        or fold(text) in known.words
+        or any(pair in known.pairs for pair in pairwise(parts))
+        or text.casefold().endswith(("apikey", "api_key"))
+    )
+
+
 def is_secret(key: object) -> bool:
     """Return whether a key names a code, a key or a password, however it is written."""
     text = str(key)
-    if text == UNPARSED:
-        return True
-    words = [word.casefold() for word in _WORDS.findall(text)]
-    return (
-        any(word in SECRET_WORDS or word.endswith(SECRET_ENDINGS) for word in words)
-        or text.casefold() in SECRET_WORDS
-        or any(pair in SECRET_PAIRS for pair in pairwise(words))
-        or text.casefold().endswith(("apikey", "api_key"))
-    )
+    if len(text) > 2 * MAX_KEY:
+        text = f"{text[:MAX_KEY]} {text[-MAX_KEY:]}"
+    return text == UNPARSED or _is_secret(text)
 
 
 def redacted(args: Mapping[str, Any]) -> dict[str, Any]:

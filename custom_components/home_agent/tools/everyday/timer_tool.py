@@ -13,6 +13,8 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
+from ...knowledge.spoken_words import all_words
+from ...languages.text import fold
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from .. import facts as known
@@ -24,7 +26,6 @@ from .choosing import user_of
 from .moments import WEEKDAYS, at_clock, read_length, read_moment
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
-ALL: Final = frozenset({"*", "all", "every", "everything", "alle", "tous", "todos"})
 NEVER: Final = frozenset({"", "no", "none", "never", "once", "false"})
 REPEATS: Final = {
     Repeat.DAILY: ("daily", "day"),
@@ -86,7 +87,7 @@ class TimerTool(HomeAgentTool):
             listed: list[JsonValueType] = [_told(timer) for timer in own[:MAX_LISTED]]
             return {"timers": listed} if listed else "No timer or reminder is set."
         if action == "cancel":
-            meant = own if squash(said) in ALL else [_meant(own, said, args.get("when"))]
+            meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, args.get("when"))]
             await self._timers.async_cancel([timer.id for timer in meant])
             return {"cancelled": [_told(timer) for timer in meant]}
         return await self._async_extend(args, said, own)
@@ -206,3 +207,8 @@ def _told(timer: Timer) -> dict[str, JsonValueType]:
     if timer.repeat:
         told["repeat"] = timer.repeat.value
     return told
+
+
+def _means_all(name: str, language: str) -> bool:
+    """Return whether a name asks for all timers, in the speaker's language or in English."""
+    return name.strip() == "*" or fold(name) in all_words(language)
