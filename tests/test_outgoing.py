@@ -9,6 +9,7 @@ import probatio
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 
@@ -247,3 +248,26 @@ async def test_words_of_a_server_go_back_there_only(outside: Outside) -> None:
     await home.agent.say("Read my mail", context=home.anna)
     assert home.queries == []
     assert [call["url"] for call in outside.fetch.calls] == ["mail", "Zeltinger appointment"]
+
+
+async def test_what_plays_is_searched_for(hass: HomeAssistant, outside: Outside) -> None:
+    """Somebody asks what is playing, and goes on about that; an exposed player's titles only."""
+    playing = {"media_title": "Yellow Submarine", "media_artist": "The Beatles", "friendly_name": "Radio"}
+    hass.states.async_set("media_player.radio", "playing", playing)
+    async_expose_entity(hass, "conversation", "media_player.radio", True)
+    hass.states.async_set("media_player.hidden", "playing", {"media_title": "Zeltinger"})
+    async_expose_entity(hass, "conversation", "media_player.hidden", False)
+    home, server = outside.home, outside.home.agent.server
+    title = ("ha_query", {"entity_id": "media_player.radio", "attributes": ["media_title", "media_artist"]})
+    server.script([tool_calls([title]), text("Yellow Submarine.")])
+    answer = await home.agent.say("What is playing on the radio?", context=home.anna)
+    await home.go_on(
+        answer.conversation_id,
+        ("search_web", {"query": "Yellow Submarine Beatles release date"}),
+        ("search_web", {"query": "Yellow Submarine songwriter"}),
+        ("search_web", {"query": "Zeltinger songwriter"}),
+        ("search_web", {"query": "Anna Lindqvist Yellow Submarine"}),
+        said="When was it written, and who wrote it?",
+    )
+    sent = [query.partition("&")[0] for query in home.queries]
+    assert sent == ["q=Yellow+Submarine+Beatles+release+date", "q=Yellow+Submarine+songwriter"]

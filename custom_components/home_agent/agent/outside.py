@@ -1,21 +1,33 @@
 """OutsideMixin: what the model reads beside the sentence, as far as somebody outside wrote it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads
 
 from ..context.compression import Message
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..entity import HomeAgentBaseEntity
+from ..knowledge.house import is_exposed
 from ..safety.firewall import firewall
+from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
 from ..tools.other_apis import source_of
 from ..tools.outgoing import texts_of
 from .turn import Turn
+
+TITLES: Final = (
+    "media_title",
+    "media_artist",
+    "media_album_artist",
+    "media_album_name",
+    "media_series_title",
+)
+"""What a player tells of what it plays."""
 
 
 class OutsideMixin(HomeAgentBaseEntity):
@@ -66,7 +78,11 @@ class OutsideMixin(HomeAgentBaseEntity):
             turn.calls.taint()
 
     def _note_origins(self, turn: Turn, history: Sequence[Message]) -> None:
-        """Note what was said and read earlier in this conversation, as far as the model is shown it."""
+        """Note what was said and read earlier in this conversation, as far as the model is shown it.
+
+        What plays now counts as read: the model may be shown it in any turn.
+        """
+        turn.calls.origins.note_read(PUBLIC, _titles(self.hass))
         names: dict[str, str] = {}
         for message in history:
             content = message.get("content")
@@ -87,6 +103,13 @@ class OutsideMixin(HomeAgentBaseEntity):
             return False
         tool = self.data.handler.tools.get(content.tool_name)
         return not isinstance(tool, HomeAgentTool) or tool.untrusted
+
+
+def _titles(hass: HomeAssistant) -> Iterator[str]:
+    """Yield the titles that play: they are published, so a person may ask the web about them."""
+    for state in hass.states.async_all("media_player"):
+        if is_exposed(hass, state.entity_id):
+            yield from (str(found) for name in TITLES if (found := state.attributes.get(name)))
 
 
 def _from_json(content: str) -> Any:
