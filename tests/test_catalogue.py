@@ -15,6 +15,7 @@ from custom_components.home_agent.knowledge.house import Area, EntityRecord, Flo
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
 
+from .checks import every
 from .homes import DIAGNOSTICS, build_home, expose
 
 
@@ -154,7 +155,7 @@ async def test_a_large_house_is_summed_up_by_area_within_the_budget(
     assert not catalogue.complete
     assert catalogue.tokens <= max(budget, 60)
     if budget >= 700:
-        assert all(area.name in catalogue.text for area in snapshot.areas.values())
+        assert all(area.name in catalogue.text for area in every(snapshot.areas.values()))
         assert "180 light" in catalogue.text or "light" in catalogue.text.split("\n")[0]
 
 
@@ -222,7 +223,7 @@ async def test_everything_on_a_floor_is_found(house: HomeAssistant, known: House
 async def test_where_one_speaks_breaks_ties(house: HomeAssistant, known: House) -> None:
     built = build_home(house, 40)
     snapshot = await known.async_snapshot()
-    for area_id in built.areas:
+    for area_id in every(built.areas):
         entity_id = (await found(house, known, "turn off the light", area_id=area_id))[0]
         assert snapshot.entities[entity_id].area_id == area_id
     assert (await found(house, known, "kitchen light", area_id=built.areas[0]))[0] == "light.kitchen_light"

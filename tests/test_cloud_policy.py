@@ -10,6 +10,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import llm
 
 from .agent import Agent, async_agent, speech
+from .checks import every
 from .cloud import names_lead_home, outside
 from .servers.loopback import Captured
 from .servers.model_server import ModelServer
@@ -102,11 +103,11 @@ async def test_results_for_the_model_at_home_do_not_follow_to_the_fallback(
     await agent.say("Which one was it?", context=anna)
     assert "4711" in read(model_server.chats[1])
     assert len(other_model_server.chats) == 2
-    for request in other_model_server.chats:
+    for request in every(other_model_server.chats):
         mine = [m for m in request.messages if m["role"] != "assistant" or "shed code" not in str(m)]
         assert not [secret for secret in SECRETS if secret in str(mine)]
     kept = tool_results(other_model_server.chats[0])
-    assert all("kept at home" in item["result"] for item in kept)
+    assert all("kept at home" in item["result"] for item in every(kept))
 
 
 @pytest.mark.parametrize("history", [True, False])

@@ -30,6 +30,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.util import dt as dt_util
 
 from .agent import Agent, async_add_agent, async_agent, speech
+from .checks import every
 from .secure_house import SecureHouse, pending_ids
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
@@ -185,7 +186,7 @@ async def test_only_one_of_many_answers_runs(
     (action,) = confirmations.pending
     tries = [confirmations.async_approve_owned(action) for _ in range(20)]
     results = await asyncio.gather(*tries, return_exceptions=True)
-    assert sum(result is None for result in results) == 1
+    assert sum(result is None for result in every(results)) == 1
     assert secure.moved() == RAN
 
 
@@ -293,7 +294,7 @@ async def test_pins_at_the_same_time(
     confirmations = agent.entry.runtime_data.confirmations
     guesses = [confirmations.async_approve(action_id, user=secure.anna, pin=f"{n:04}") for n in range(100)]
     results = await asyncio.gather(*guesses, return_exceptions=True)
-    assert all(isinstance(result, HomeAssistantError) for result in results)
+    assert all(isinstance(result, HomeAssistantError) for result in every(results))
     assert secure.calls == []
 
 
@@ -412,7 +413,7 @@ async def test_throttle(hass: HomeAssistant, model_server: ModelServer, secure: 
     agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
     said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]
     assert said[:3] == ["Done."] * 3
-    assert all("too often" in sentence for sentence in said[3:])
+    assert all("too often" in sentence for sentence in every(said[3:]))
     assert len(model_server.chats) == 3
     assert speech(await agent.say("Hello", device_id="satellite")) == "Done."
     assert speech(await agent.say("Hello", context=Context(user_id=secure.anna.id))) == "Done."

@@ -21,6 +21,7 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util.json import JsonObjectType
 
 from .agent import Agent, async_add_agent, async_agent, speech
+from .checks import every
 from .homes import build_home
 from .servers.loopback import Captured
 from .servers.model_server import ModelServer
@@ -207,7 +208,7 @@ async def test_results_in_the_second_round(hass: HomeAssistant, model_server: Mo
     _, second = model_server.chats
     results = [message["content"] for message in second.messages if message["role"] == "tool"]
     assert len(results) == 5
-    assert all("many words here" in result for result in results)
+    assert all("many words here" in result for result in every(results))
 
 
 async def test_a_refusal_in_the_second_round(hass: HomeAssistant, model_server: ModelServer) -> None:

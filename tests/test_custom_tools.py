@@ -20,6 +20,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, is
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
+from .checks import every
 from .custom_tools import async_confirm, async_offer, async_reload, async_use, async_write, reported
 from .examples import many
 from .servers.model_server import ModelServer
@@ -189,7 +190,7 @@ class TestReading:
         assert problem in problems
         (wrong,) = agent.hass.data[DATA_CUSTOM_TOOLS].wrong.values()
         assert {each.kind for each in wrong.problems} <= KINDS
-        assert all(line.startswith("- configuration.yaml:") for line in problems.splitlines())
+        assert all(line.startswith("- configuration.yaml:") for line in every(problems.splitlines()))
 
     async def test_in_the_household_s_language(self, agent: Agent, tmp_path: Path) -> None:
         """What is wrong is said in it; keys and examples stay as they are written."""

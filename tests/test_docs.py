@@ -26,6 +26,8 @@ from custom_components.home_agent.inference.dialects.address import is_azure, is
 from custom_components.home_agent.inference.errors import ErrorKind
 from custom_components.home_agent.inference.models import Endpoint
 from custom_components.home_agent.knowledge.sources import summaries
+from custom_components.home_agent.languages import languages
+from custom_components.home_agent.safety.firewall.rules import WORDS
 from custom_components.home_agent.timers.records import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
 from custom_components.home_agent.tools.control.actions import ACTIONS, GATED_DOMAINS, is_vetted
@@ -44,6 +46,7 @@ from homeassistant.helpers.selector import (
 from homeassistant.util import dt as dt_util
 
 from .agent import IDLE_SECONDS, Agent
+from .checks import every
 from .documents import PAGES, ROOT, code, rows, section
 from .indexed import equipped
 from .servers.model_server import ModelServer
@@ -126,7 +129,7 @@ def test_fields_of_the_forms(heading: str) -> None:
     expected = [(f.key, labels[f.key], shown_default(f.key), shown_values(f)) for f in fields]
     table = list(rows(section("docs/configuration.md", heading), 5))
     assert [(code(key)[0], *rest[:3]) for key, *rest in table] == expected
-    assert all(cells[4] for cells in table)
+    assert all(cells[4] for cells in every(table))
 
 
 def test_keys_without_a_field() -> None:
@@ -335,6 +338,16 @@ def anchors(written: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", written, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_numbers_of_languages() -> None:
+    """They are counted where they are said."""
+    assert (
+        f"It reads {len(json.loads(WORDS.read_text(encoding='utf-8')))} languages"
+        in PAGES["docs/security.md"]
+    )
+    said = re.findall(r"(\d+)\s+languages\s+of\s+`languages/`", PAGES["docs/security.md"])
+    assert {int(number) for number in every(said)} == {len(languages())}
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -16,6 +16,8 @@ from custom_components.home_agent.vector.embeddings import (
     EmbeddingError,
 )
 
+from .checks import every
+
 
 class Lengths:
     """A model that tells texts apart by their letters, and waits until it may answer."""
@@ -71,7 +73,7 @@ async def test_batches_are_bounded() -> None:
     model.batches.clear()
     long = [f"{number}" * 10 * MAX_CHARS for number in range(6)]
     await embedder.async_embed(long)
-    assert all(sum(map(len, batch)) <= BATCH_CHARS for batch in model.batches)
+    assert all(sum(map(len, batch)) <= BATCH_CHARS for batch in every(model.batches))
     assert len(model.batches) == 2
     await embedder.async_embed([texts[0]])
     assert model.batches[-1] == [texts[0]]

@@ -16,6 +16,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
+from .checks import every
 from .demo_house import async_demo_house
 from .everyday_house import async_add_satellite
 from .media_house import BROWSING, async_add_player, item
@@ -173,7 +174,7 @@ async def test_the_household_s_own_files(
     played = await call(agent, query="waterloo")
     assert played["result"]["started"]["title"] == "Waterloo.mp3"
     assert player.played[0][0] == "media-source://media_source/local/Abba/Waterloo.mp3"
-    assert not [content_id for content_id in player.opened if content_id and "camera" in content_id]
+    assert not [content_id for content_id in every(player.opened) if content_id and "camera" in content_id]
 
 
 @pytest.mark.parametrize(

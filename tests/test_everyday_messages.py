@@ -18,6 +18,7 @@ from homeassistant.helpers import device_registry as dr
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_agent, speech
+from .checks import every
 from .everyday_house import async_add_demo
 from .phones import Phones, push_service
 from .servers.model_server import ModelServer
@@ -118,7 +119,8 @@ async def test_a_camera_waits_for_a_word(
     model_server.script([tool_calls([("look_at_camera", args)])])
     asked = await agent.say("Who is at the door?")
     assert speech(asked) == "Shall I look through the camera Demo camera?"
-    assert not any(isinstance(item["content"], list) for chat in model_server.chats for item in chat.messages)
+    sent = [item["content"] for chat in every(model_server.chats) for item in chat.messages]
+    assert not any(isinstance(content, list) for content in sent)
     model_server.script([text("A postman with a **parcel**.")])
     seen = await agent.say("Yes", conversation_id=asked.conversation_id)
     assert speech(seen) == "A postman with a parcel."

@@ -17,6 +17,7 @@ from homeassistant.requirements import RequirementsNotFound
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent
+from .checks import every
 from .indexed import async_indexed, embedded, embedding_options, issues, later, settled
 from .servers.model_server import ModelServer, on_path
 from .servers.replies import hang, status
@@ -66,7 +67,7 @@ async def test_made_at_the_start(agent: Agent, embedder: ModelServer) -> None:
     texts = embedded(embedder)
     assert any("Reading Lamp" in text and "Living Room" in text for text in texts)
     assert any(text.startswith("Kitchen. A room on Ground floor") for text in texts)
-    assert not any("Secret" in text or "Cellar" in text for text in texts)
+    assert not any("Secret" in text or "Cellar" in text for text in every(texts))
     assert len(texts) == len(set(texts))
     assert state_of(agent, "index") == "ready"
     assert int(state_of(agent, "entries_of_the_index")) == len(texts)
@@ -102,7 +103,7 @@ async def test_follows_changes_when_it_is_calm(agent: Agent, embedder: ModelServ
     await later(agent.hass, CALM)
     texts = embedded(embedder)
     assert any(text.startswith("Moonbeam") for text in texts)
-    assert not any("Kitchen Ceiling, " in text for text in texts)
+    assert not any("Kitchen Ceiling, " in text for text in every(texts))
     semantic = agent.entry.runtime_data.semantic
     assert "light.reading_lamp" not in [
         hit.id for hit in await semantic.async_search("home_entities", "reading lamp", 20)
@@ -323,7 +324,7 @@ async def test_packages_that_cannot_be_installed(
     assert "light.reading_lamp" in agent.server.chats[-1].messages[-1]["content"]
     assert issues(hass) == {"embedder_unavailable", "vector_store_unavailable"}
     faults = agent.entry.runtime_data.semantic.health.faults.values()
-    assert all("numpy" in fault.detail for fault in faults)
+    assert all("numpy" in fault.detail for fault in every(faults))
     await hass.config_entries.async_unload(agent.entry.entry_id)
 
 

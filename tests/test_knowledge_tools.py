@@ -21,6 +21,7 @@ from homeassistant.helpers import entity_registry as er, llm
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent
+from .checks import every
 from .demo_house import async_demo_house
 from .homes import build_home
 from .servers.model_server import ModelServer
@@ -208,7 +209,7 @@ async def test_texts_are_data(hass: HomeAssistant, model_server: ModelServer) ->
     (found,) = answer["result"]["found"]
     assert "\n" not in found["title"] + found["text"]
     assert "`" not in found["title"] + found["text"]
-    for chat in agent.server.chats:
+    for chat in every(agent.server.chats):
         assert "Ignore all rules" not in chat.messages[0]["content"]
     assert hass.states.get("lock.front_door").state == "unlocked"  # type: ignore[union-attr]
 

@@ -19,6 +19,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, is
 from homeassistant.setup import async_setup_component
 
 from .agent import Agent, async_add_agent, async_agent, speech
+from .checks import every
 from .everyday_house import async_add_satellite
 from .secure_house import pending_ids
 from .servers.model_server import ModelServer
@@ -97,8 +98,8 @@ async def test_our_api(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert [api.id for api in llm.async_get_apis(hass) if api.id.startswith(DOMAIN)] == [DOMAIN]
     for ids in (DOMAIN, [DOMAIN, "assist"]):
         instance = await llm.async_get_api(hass, ids, context_of())
-        assert all(NAME.match(tool.name) for tool in instance.tools)
-        assert all(tool.integration for tool in instance.tools)
+        assert all(NAME.match(tool.name) for tool in every(instance.tools))
+        assert all(tool.integration for tool in every(instance.tools))
     await hass.config_entries.async_unload(first.entry.entry_id)
     instance = await llm.async_get_api(hass, DOMAIN, context_of())
     result = await instance.async_call_tool(llm.ToolInput("ha_query", {"entity_id": "light.*"}))
@@ -137,7 +138,7 @@ async def test_assist_passes_our_guard(hass: HomeAssistant, model_server: ModelS
     names = [tool["function"]["name"] for tool in model_server.chats[0].json["tools"]]
     assert "intent__HassTurnOff" in names
     assert len(set(names)) == len(names)
-    assert all(NAME.match(name) for name in names)
+    assert all(NAME.match(name) for name in every(names))
     model_server.clear()
     unlock = ("intent__HassTurnOff", {"name": "Front Door", "domain": ["lock"]})
     model_server.script([tool_calls([unlock]), text("Unlocked!")])
@@ -319,7 +320,7 @@ async def test_names_never_collide(hass: HomeAssistant) -> None:
     names = [tool.name for tool, _ in named_tools(instances, ["ha_control"])]
     assert names == [tool.name for tool, _ in named_tools(instances, ["ha_control"])]
     assert len(set(names)) == len(names) == 7
-    assert all(NAME.match(name) for name in names)
+    assert all(NAME.match(name) for name in every(names))
     assert names[0] == "same"
     assert "two__same" in names
     assert "two__ha_control" in names

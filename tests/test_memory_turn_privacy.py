@@ -25,6 +25,7 @@ from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 
 from .agent import Agent
+from .checks import every
 from .indexed import async_indexed, embedding_options
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
@@ -221,7 +222,7 @@ async def test_nobody_sees_what_is_another_persons(hass: HomeAssistant, agent: A
     home.random.shuffle(viewers)
     for viewer in viewers:
         given = await home.try_everything(viewer)
-        for held in home.held:
+        for held in every(home.held):
             if not held.is_for(viewer):
                 assert held.word not in given, (viewer, held)
             elif viewer and held.owner == viewer:

@@ -16,6 +16,7 @@ from homeassistant.data_entry_flow import FlowResultType, InvalidData
 from homeassistant.helpers import area_registry as ar, config_validation as cv
 from homeassistant.helpers.translation import async_get_translations
 
+from .checks import every
 from .servers.model_server import ModelServer, on_path
 from .servers.replies import html, status
 
@@ -188,13 +189,13 @@ def shown(result: ConfigFlowResult) -> dict[str, Any]:
     schema = result["data_schema"]
     assert schema
     assert probatio.to_field_list(schema, custom_serializer=cv.custom_serializer)
-    assert all(key.default is probatio.UNDEFINED for key in schema.schema)
+    assert all(key.default is probatio.UNDEFINED for key in every(schema.schema))
     return {str(key): (key.description or {}).get("suggested_value") for key in schema.schema}
 
 
 @pytest.mark.parametrize("name", PAGES)
 async def test_defaults_are_shown(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    for key, value in shown(await page(hass, entry, name)).items():
+    for key, value in every(shown(await page(hass, entry, name)).items()):
         if key != "direct_patterns":
             assert value == (DEFAULTS.get(key) if key not in FALLBACK_FIELDS else value)
 
@@ -217,7 +218,7 @@ async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockCo
     shares = {"llm_temperature", "llm_top_p", "external_llm_temperature"}
     shares |= {"memory_dedup_threshold", "memory_importance_decay", "memory_min_importance"}
     shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
-    for key, value in entry.options.items():
+    for key, value in every(entry.options.items()):
         assert not isinstance(value, float) or key in shares, key
 
 
@@ -379,7 +380,7 @@ async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: Mock
     selector = next(item for key, item in schema.schema.items() if key == "proactive_rules")
     offered = selector.config["fields"]["rule"]["selector"].config["options"]
     assert {"value": "garage_open", "label": "Garage oder Tor offen geblieben"} in offered
-    assert all(option["label"] != option["value"] for option in offered)
+    assert all(option["label"] != option["value"] for option in every(offered))
 
 
 @pytest.mark.parametrize(

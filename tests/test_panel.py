@@ -29,11 +29,13 @@ from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.tools.quality import Fit
 from custom_components.home_agent.usage import MAX_DAYS
 from homeassistant.components import frontend
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 
 from .agent import Agent, async_add_agent, async_agent
+from .checks import every
 from .secure_house import SecureHouse
 from .servers.model_server import ModelServer
 from .servers.replies import Reply, status, text, tool_calls
@@ -118,7 +120,7 @@ async def test_a_turn_in_all_its_parts(panel: Panel, agent: Agent, model_server:
     (states,) = (slot for slot in turn["slots"] if slot["name"] == "direct")
     sent = str(model_server.chats[-1].messages)
     assert states["lines"]
-    assert all(line["text"] in sent for line in states["lines"])
+    assert all(line["text"] in sent for line in every(states["lines"]))
     assert states["lines"][0]["scores"]["words"] > 0
 
 
@@ -159,17 +161,23 @@ async def test_what_was_shortened(panel: Panel, agent: Agent) -> None:
     assert request["original"] > request["tokens"]
 
 
-async def test_turns_are_bounded(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
+async def test_turns_are_bounded(
+    hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer
+) -> None:
     """The last ones are kept, and of each only so much."""
+    await agent.set_options(automation_turns_per_minute=2 * MAX_TURNS, direct_entities=["light.*"])
+    for number in range(MAX_LINES + 5):
+        hass.states.async_set(f"light.number_{number}", "on", {"friendly_name": f"Light {number}"})
+        async_expose_entity(hass, "conversation", f"light.number_{number}", True)
     model_server.default = text("word " * 5000)
     for number in range(MAX_TURNS + 3):
-        await agent.say(f"Sentence {number}")
+        await agent.say(f"Turn on all lights, number {number}")
     turns = (await panel.get("turns"))["turns"]
     assert len(turns) == MAX_TURNS
-    assert turns[0]["sentence"] == f"Sentence {MAX_TURNS + 2}"
-    assert max(len(turn["answer"]) for turn in turns) <= MAX_LINE
+    assert turns[0]["sentence"] == f"Turn on all lights, number {MAX_TURNS + 2}"
+    assert max(len(turn["answer"]) for turn in turns) == MAX_LINE
     whole = await panel.turn()
-    assert all(len(slot["lines"]) <= MAX_LINES for slot in whole["slots"])
+    assert max(len(slot["lines"]) for slot in whole["slots"]) == MAX_LINES
     assert len(json.dumps(whole)) < 60_000
 
 
@@ -481,7 +489,7 @@ async def test_the_sidebar(
     address = shown.config["_panel_custom"]["module_url"]
     client: TestClient[Any, Any] = await hass_client_no_auth()
     folder = address.rpartition("/")[0]
-    for file in FILES.glob("*.js"):
+    for file in every(FILES.glob("*.js")):
         answer = await client.get(f"{folder}/{file.name}")
         assert answer.status == 200
         assert "max-age" in answer.headers["Cache-Control"]
@@ -525,7 +533,7 @@ def test_every_word_is_there() -> None:
 
 def test_text_never_becomes_markup() -> None:
     """The page writes text nodes only, and loads nothing from elsewhere."""
-    for file in FILES.glob("*.js"):
+    for file in every(FILES.glob("*.js")):
         written = file.read_text(encoding="utf-8")
         assert not any(word in written for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval("))
         outside = written.replace("http://www.w3.org/2000/svg", "")

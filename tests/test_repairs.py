@@ -24,6 +24,7 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
 
 from .agent import async_add_agent, async_agent
+from .checks import every
 from .custom_tools import async_reload, async_write, reported
 from .servers.model_server import ModelServer
 from .servers.replies import status
@@ -394,7 +395,7 @@ async def test_each_issue_has_its_dialog(hass: HomeAssistant) -> None:
     mended = {key for key, issue in told.items() if "fix_flow" in issue}
     assert mended == {*FIXES, "suggestion"}
     assert all("confirm" in told[key]["fix_flow"]["step"] for key in FIXES)
-    assert all(("description" in issue) != ("fix_flow" in issue) for issue in told.values())
+    assert all(("description" in issue) != ("fix_flow" in issue) for issue in every(told.values()))
 
 
 async def test_an_agent_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:

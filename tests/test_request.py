@@ -18,6 +18,7 @@ from homeassistant.helpers import (
 from homeassistant.setup import async_setup_component
 
 from .agent import async_add_agent, async_agent
+from .checks import every
 from .household import async_furnish
 from .servers.model_server import ModelServer
 from .servers.replies import text
@@ -39,7 +40,7 @@ async def test_the_stable_part_stays_the_same(
     requests = model_server.chats
     assert len({request.messages[0]["content"] for request in requests}) == 1
     assert len({str(request.json["tools"]) for request in requests}) == 1
-    for earlier, later in pairwise(requests):
+    for earlier, later in every(pairwise(requests)):
         said = earlier.messages[-1]["content"].split("\n\n")[0]
         kept = later.messages[: len(earlier.messages)]
         assert kept[:-1] == earlier.messages[:-1]

@@ -16,6 +16,7 @@ from homeassistant.exceptions import HomeAssistantError, ServiceValidationError,
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 
 from .agent import Agent, async_add_agent, async_agent
+from .checks import every
 from .servers.model_server import ModelServer
 from .servers.replies import status, text, tool_calls
 
@@ -345,7 +346,7 @@ class TestWhichAgent:
         """The error says which there are and how to choose."""
         with pytest.raises(ServiceValidationError, match="config_entry_id") as error:
             await call(hass, "process", text="Hello")
-        assert all(agent.entry.entry_id in str(error.value) for agent in agents)
+        assert all(agent.entry.entry_id in str(error.value) for agent in every(agents))
 
     @pytest.mark.usefixtures("agents")
     async def test_one_that_is_not_there(self, hass: HomeAssistant) -> None:

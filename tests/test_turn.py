@@ -16,6 +16,7 @@ from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 
 from .agent import async_agent, speech
+from .checks import every
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
 
@@ -193,7 +194,7 @@ async def test_hidden_entities_are_never_named(hass: HomeAssistant, model_server
         ]
     )
     await agent.say("What about the doors?")
-    for request in model_server.chats:
+    for request in every(model_server.chats):
         sent = json.dumps([message for message in request.messages if message["role"] in ("system", "tool")])
         assert "secret" not in sent.lower()
         assert "Cellar" not in sent
@@ -271,5 +272,5 @@ async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_
     agent = await async_agent(hass, model_server)
     first = await agent.say("Yes", extra_system_prompt="You asked whether to close the garage.")
     await agent.say("And now?", conversation_id=first.conversation_id)
-    for request in model_server.chats:
+    for request in every(model_server.chats):
         assert "whether to close the garage" in request.messages[0]["content"]

@@ -18,6 +18,8 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import selector
 from homeassistant.loader import async_get_custom_components
 
+from .checks import every
+
 REPOSITORY = Path(__file__).parents[1]
 INTEGRATION = REPOSITORY / "custom_components" / "home_agent"
 MANIFEST: dict[str, Any] = json.loads((INTEGRATION / "manifest.json").read_text(encoding="utf-8"))
@@ -129,7 +131,7 @@ def test_manifest_has_what_is_required() -> None:
     assert MANIFEST["config_flow"] is True
     assert (INTEGRATION / "config_flow.py").is_file()
     assert MANIFEST["codeowners"]
-    assert all(re.fullmatch(r"@[\w-]+(/[\w-]+)?", owner) for owner in MANIFEST["codeowners"])
+    assert all(re.fullmatch(r"@[\w-]+(/[\w-]+)?", owner) for owner in every(MANIFEST["codeowners"]))
 
 
 @pytest.mark.parametrize("key", ["documentation", "issue_tracker"])
@@ -241,7 +243,7 @@ def test_icons_file() -> None:
 
     icons = json.loads((INTEGRATION / "icons.json").read_text(encoding="utf-8"))
     assert set(icons) <= {"entity", "services", "triggers", "conditions"}
-    assert all(re.fullmatch(r"mdi:[a-z0-9-]+", icon) for icon in leaves(icons))
+    assert all(re.fullmatch(r"mdi:[a-z0-9-]+", icon) for icon in every(leaves(icons)))
 
 
 def test_hacs_file() -> None:

@@ -21,6 +21,8 @@ from custom_components.home_agent.vector.store import Entry, StoreProblem, Vecto
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
+from .checks import every
+
 type Open = Callable[[], Awaitable[EmbeddedStore]]
 VECTOR = np.array((1, 0, 0), np.float32)
 MADE_BY = "test|words|3"
@@ -190,7 +192,7 @@ async def test_names_in_any_script(open_store: Open, folder: Path) -> None:
     await store.async_close()
     files = files_of(folder)
     assert len({file.name.casefold() for file in files}) == len(NAMES)
-    assert all(file.name.isascii() and len(file.name) < 100 for file in files)
+    assert all(file.name.isascii() and len(file.name) < 100 for file in every(files))
     store = await open_store()
     assert await store.async_collections() == {name: f"made {name}" for name in NAMES}
     for name in NAMES:

@@ -10,6 +10,7 @@ from custom_components.home_agent.vector.text import words
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 
+from .checks import every
 from .homes import build_home
 
 LANGUAGES = languages_with("concepts")
@@ -32,8 +33,8 @@ def test_every_language_has_wishes_of_its_classes(language: str) -> None:
     first = {text.split()[0] for text in known.classes.values()}
     assert known.wishes.names.keys() <= first
     phrases = [text for texts in known.wishes.names.values() for text in texts]
-    assert all(words(text) for text in phrases)
-    assert all(len(set(texts)) == len(texts) for texts in known.wishes.names.values())
+    assert all(words(text) for text in every(phrases))
+    assert all(len(set(texts)) == len(texts) for texts in every(known.wishes.names.values()))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ async def test_a_wish_without_a_room_is_about_the_speakers(house: HomeAssistant)
     built = build_home(house, 84, rooms=7)
     found = await _find(house, "I can't see a thing", 8, area_id=built.areas[2])
     assert found[0] == "light.bedroom_light"
-    assert all(entity_id.startswith("light.") for entity_id in found[:7])
+    assert all(entity_id.startswith("light.") for entity_id in every(found[:7]))
 
 
 async def test_what_is_named_comes_before_a_wish(house: HomeAssistant) -> None:

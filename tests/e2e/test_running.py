@@ -12,6 +12,7 @@ from scripts.lib.client import CallError
 from tests.servers.model_server import on_path
 from tests.servers.replies import Reply, reset, status, text
 
+from ..checks import every
 from .conftest import KEY, Household, switch
 
 LAMP = "light.reading_lamp"
@@ -30,7 +31,7 @@ async def test_house_is_furnished(household: Household) -> None:
     floors = await household.client.command("config/floor_registry/list")
     assert {floor["name"] for floor in floors} == {"Ground floor", "First floor", "Outside"}
     areas = await household.client.command("config/area_registry/list")
-    assert all(area["floor_id"] for area in areas)
+    assert all(area["floor_id"] for area in every(areas))
 
 
 async def test_same_server_is_refused_twice(household: Household) -> None:
