@@ -18,6 +18,9 @@ from custom_components.home_agent.usage import COUNTERS, UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 
+from .agent import async_agent
+from .servers.model_server import ModelServer
+
 AT = "2026-06-03T10:00:00+00:00"
 MEMORY = {
     "id": "m1",
@@ -168,3 +171,35 @@ async def test_content_of_another_shape(hass: HomeAssistant, name: str, data: An
     assert len(kept_aside(hass, name)) == 1
     assert is_reported(hass, name)
     assert store.of("one").stored() == STORES[name][0](hass).of("one").stored()
+
+
+async def test_an_agent_that_is_removed_leaves_the_copies_too(hass: HomeAssistant) -> None:
+    """What other agents keep stays in them; a file that cannot be parsed goes with the last agent."""
+    name = "memories"
+    write(hass, name, {"entries": {"one": [MEMORY], "two": [MEMORY, 5]}})
+    store = MemoryManager(hass)
+    await store.async_load()
+    torn = path_of(hass, name).with_name(f"home_agent.{name}.corrupt.2026")
+    torn.write_text('{"data": {"entries": {"one": [')
+    await store.async_forget_set_aside("one")
+    kept = [json.loads(path.read_text()) for path in kept_aside(hass, name)]
+    assert [content["data"] for content in kept] == [{"entries": {"two": [MEMORY, 5]}}]
+    assert torn.exists()
+    assert is_reported(hass, name)
+    await store.async_forget_set_aside("two")
+    assert not kept_aside(hass, name)
+    await store.async_forget_set_aside()
+    assert not torn.exists()
+    assert not is_reported(hass, name)
+
+
+async def test_the_last_agent_takes_every_copy(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Nothing of an agent is left in the storage folder when it is removed."""
+    agent = await async_agent(hass, model_server)
+    for name in (*STORES, "history", "conversation_sessions", "confirmations"):
+        path_of(hass, name).with_name(f"home_agent.{name}.corrupt-2026").write_text("secret")
+    folder = path_of(hass, "memories").parent
+    assert len(list(folder.glob("*.corrupt*"))) == len(STORES) + 3
+    await hass.config_entries.async_remove(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert list(folder.glob("*.corrupt*")) == []

@@ -315,12 +315,15 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
     await ConversationLog(hass, entry.entry_id, enabled=False).async_clear()
     withdraw_all(hass, entry.entry_id)
     if shared := hass.data.get(DATA_SHARED):
+        known = hass.config_entries.async_entries(DOMAIN)
+        others = any(other.entry_id != entry.entry_id for other in known)
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
         for store in shared.stores:
             if isinstance(store, EntryStore):
                 store.forget(entry.entry_id)
             await store.async_flush()
+            await store.async_forget_set_aside(entry.entry_id if others else None)
         await _async_hide_panel(hass)
 
 

@@ -13,10 +13,11 @@ from typing import Any, Final, Protocol, override
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError, UnsupportedStorageVersionError
 from homeassistant.helpers import issue_registry as ir
+from homeassistant.helpers.json import json_bytes
 from homeassistant.helpers.storage import Store
 from homeassistant.util import dt as dt_util
-from homeassistant.util.file import WriteError
-from homeassistant.util.json import SerializationError
+from homeassistant.util.file import WriteError, write_utf8_file_atomic
+from homeassistant.util.json import SerializationError, json_loads
 
 from .const import LOGGER
 from .issues import report, withdraw
@@ -134,10 +135,14 @@ class KeptStore(Store[Content]):
         else:
             await self._async_handle_write_data()  # type: ignore[no-untyped-call]
 
-    async def async_forget_set_aside(self) -> None:
-        """Delete what was set aside, for people who want everything gone."""
-        await self.hass.async_add_executor_job(_delete_aside, Path(self.path))
-        withdraw(self.hass, self._issue("unreadable"))
+    async def async_forget_set_aside(self, entry_id: str | None = None) -> None:
+        """Delete what was set aside, or what of it one agent has kept.
+
+        A file that cannot be parsed may hold what other agents keep, so it stays while there are any.
+        """
+        left = await self.hass.async_add_executor_job(_forget_aside, Path(self.path), entry_id)
+        if not left:
+            withdraw(self.hass, self._issue("unreadable"))
 
     @override
     async def _async_migrate_func(
@@ -218,9 +223,9 @@ class StoredFile(ABC):
         """Write what has not been written yet."""
         await self._store.async_flush()
 
-    async def async_forget_set_aside(self) -> None:
-        """Delete files that could not be read, for people who want everything gone."""
-        await self._store.async_forget_set_aside()
+    async def async_forget_set_aside(self, entry_id: str | None = None) -> None:
+        """Delete files that could not be read, or what of them one agent has kept."""
+        await self._store.async_forget_set_aside(entry_id)
 
 
 class Kept(Protocol):
@@ -357,8 +362,26 @@ def _size(path: str) -> int:
     return 0
 
 
-def _delete_aside(path: Path) -> None:
-    """Delete the files that were set aside for a store."""
+def _forget_aside(path: Path, entry_id: str | None) -> bool:
+    """Delete the files that were set aside for a store, or one agent's part; return whether any is left."""
+    left = False
     for aside in path.parent.glob(f"{escape(path.name)}.corrupt*"):
-        with suppress(OSError):
-            aside.unlink()
+        with suppress(OSError, WriteError):
+            if entry_id is None or not _forget_part(aside, entry_id):
+                aside.unlink()
+                continue
+        left = True
+    return left
+
+
+def _forget_part(aside: Path, entry_id: str) -> bool:
+    """Take what one agent has kept out of a file; return whether anything else is in it."""
+    try:
+        content = json_loads(aside.read_bytes())
+        entries = content["data"].get("entries", content["data"])
+        found = entries.pop(entry_id, None)
+    except UNREADABLE:
+        return True
+    if entries and found is not None:
+        write_utf8_file_atomic(str(aside), json_bytes(content), private=True, mode="wb")
+    return bool(entries)
