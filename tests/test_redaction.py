@@ -8,7 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.agent.masking import MASKED, without_codes
-from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.safety.answers import mask_numbers
 from custom_components.home_agent.safety.pin import hash_pin
@@ -121,7 +121,7 @@ def test_messages_without_codes() -> None:
     ]
     masked = without_codes(messages)
     assert "4711 " not in str(masked)
-    assert masked[0]["content"] == f"Unlock with {MASKED}, not 47115"
+    assert masked[0]["content"] == f"Unlock with {MASKED}, not {MASKED}"
     assert json.loads(masked[1]["tool_calls"][0]["function"]["arguments"])["parameters"]["position"] == 47
     assert without_codes(messages[:1]) == messages[:1]
 
@@ -185,3 +185,80 @@ async def test_a_pin_is_not_stored(
     for place in (json.dumps(hass_storage["home_agent.history"]), str(log), *requests):
         assert "4711" not in place
         assert "four seven" not in place
+
+
+UNLOCK = {"action": "unlock", "entity_id": "lock.cellar"}
+SHAPES: dict[str, tuple[str, Any]] = {
+    "object": ("ha_control", {**UNLOCK, "parameters": {"code": "4711"}}),
+    "JSON in a text": ("ha_control", {**UNLOCK, "parameters": '{"code": "4711"}'}),
+    "Python in a text": ("ha_control", {**UNLOCK, "parameters": "{'code': 4711}"}),
+    "a number": ("ha_control", {**UNLOCK, "parameters": {"value": 4711}}),
+    "wrapped": ("ha_control", {"arguments": '{"action": "unlock", "parameters": {"pin": "4711"}}'}),
+    "twice in a text": ("ha_control", {**UNLOCK, "parameters": '{"data": "{\\"x\\": \\"4711\\"}"}'}),
+    "other spelling": ("ha_control", {**UNLOCK, "parameters": {"Code": "4711"}}),
+    "code_number": ("ha_control", {**UNLOCK, "code_number": "4711"}),
+    "beside an id": ("ha_control", {**UNLOCK, "entity_id": "lock.cellar code 4711"}),
+    "as a name": ("ha_control", {"action": "unlock", "name": "Cellar 4711"}),
+    "positions": ("ha_control", {"args": ["unlock", "lock.cellar", "4711"]}),
+    "list of numbers": ("ha_control", {"args": ["unlock", "lock.cellar", 4711]}),
+    "an intent": ("HassUnlock", {"name": "Cellar", "value": "4711"}),
+    "a service": ("lock.unlock", {"entity_id": "lock.cellar", "service_data": '{"value": "4711"}'}),
+    "an alarm": ("alarm_control_panel.alarm_disarm", {"name": "Home", "x": "is 4711"}),
+    "broken JSON": ("ha_control", '{"action": "unlock", "parameters": {"code": "4711"'),
+    "a list in a text": ("ha_control", '["unlock", "4711"]'),
+}
+"""Ways in which models write the code of a lock or an alarm."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_code_in_any_form(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    hass_storage: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+    shape: str,
+) -> None:
+    """It stands in no event, no store, no record of a turn and no log, whether the call fits or not."""
+    agent = await secure.async_agent(model_server)
+    async_expose_entity(hass, "conversation", "lock.cellar", True)
+    seen = [async_capture_events(hass, name) for name in (EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS)]
+    model_server.script([tool_calls([SHAPES[shape]]), text("Well."), text("Well.")])
+    await agent.say("Do it with 4711")
+    shared = hass.data[DATA_SHARED]
+    for store in (shared.history, shared.journals, shared.confirmations):
+        await store.async_flush()
+    assert len(seen[0]) == 1
+    assert "4711" not in str([event.data for events in seen for event in events])
+    assert "4711" not in str(hass_storage)
+    ours = [record.getMessage() for record in caplog.records if "home_agent" in record.name]
+    assert [line for line in ours if "4711" in line] == []
+
+
+@pytest.mark.parametrize("shape", ["object", "JSON in a text", "positions", "an intent"])
+async def test_a_code_in_the_answer_of_the_service(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, shape: str
+) -> None:
+    """`process` says what was called, without the code."""
+    agent = await secure.async_agent(model_server)
+    async_expose_entity(hass, "conversation", "lock.cellar", True)
+    model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
+    answer = await hass.services.async_call(
+        DOMAIN,
+        "process",
+        {"text": "Do it with 4711", "entry_id": agent.entry.entry_id},
+        blocking=True,
+        return_response=True,
+    )
+    assert answer is not None
+    assert answer["tool_calls"]
+    assert "4711" not in str(answer["tool_calls"])
+
+
+def test_numbers_of_other_calls_stay() -> None:
+    """Only locks and alarms take codes; ids, decimals and short numbers stay in their calls too."""
+    args = {"action": "set_value", "entity_id": "light.desk", "parameters": {"color_temp_kelvin": 2700}}
+    assert redacted(args) == args
+    lock = {"action": "lock", "entity_id": "lock.door_4711", "parameters": {"transition": 2.5, "x": 40}}
+    assert redacted(lock) == lock
+    assert redacted({"title": "Alarm clock at 07:30"}) == {"title": "Alarm clock at 07:30"}

@@ -377,7 +377,7 @@ def _forget_aside(path: Path, entry_id: str | None) -> bool:
 def _forget_part(aside: Path, entry_id: str) -> bool:
     """Take what one agent has kept out of a file; return whether anything else is in it."""
     try:
-        content = json_loads(aside.read_bytes())
+        content: Any = json_loads(aside.read_bytes())
         entries = content["data"].get("entries", content["data"])
         found = entries.pop(entry_id, None)
     except UNREADABLE:

@@ -339,7 +339,7 @@ class HomeAgent(
 
     def _keep(self, turn: Turn, *, err: HomeAgentError | None = None, listens: bool = False) -> None:
         """Keep what was said and what it cost, without codes."""
-        messages = without_codes(from_contents(turn.chat_log.content[turn.first :]))
+        messages = without_codes(from_contents(turn.chat_log.content[turn.first :]), turn.language)
         self._remember(turn, messages)
         self._write_down(turn, messages, err, listens=listens)
         self.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()

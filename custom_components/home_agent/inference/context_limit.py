@@ -11,17 +11,17 @@ _LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
 _COUNTED_FIELDS: Final = ("n_prompt_tokens",)
 # The first that fits wins. Between the words and the number stand "is", "of only", brackets and the like.
 _LIMITS: Final = (
-    lazy(r"maximum number of tokens allowed\D{0,20}(\d+)"),
-    lazy(r"> (\d+) maximum"),
-    lazy(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d+)"),
-    lazy(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d+)"),
-    lazy(r"(?:limit|maximum)(?: is| of|:)? (\d+)"),
+    lazy(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
+    lazy(r"> (\d{1,9}) maximum"),
+    lazy(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
+    lazy(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
+    lazy(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
 )
 _COUNTED: Final = (
-    lazy(r"(\d+) (?:tokens )?in the messages"),
-    lazy(r"resulted in (\d+)"),
-    lazy(r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d+)"),
-    lazy(r"requested (\d+)"),
+    lazy(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
+    lazy(r"resulted in (\d{1,9})"),
+    lazy(r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"),
+    lazy(r"requested (\d{1,9})"),
 )
 _THOUSANDS: Final = lazy(r"(?<=\d),(?=\d{3}\b)")
 

@@ -15,7 +15,7 @@ USUAL_NUM_CTX: Final = 8192
 _ANSWER_TOKENS: Final = 1024
 _BYTES_PER_TOKEN: Final = 3.5
 _IMAGE_TOKENS: Final = 1500
-_SET_BY_MODEL: Final = lazy(r"^\s*num_ctx\s+(\d+)", re.MULTILINE)
+_SET_BY_MODEL: Final = lazy(r"^[ \t]{0,40}num_ctx[ \t]+(\d{1,9})", re.MULTILINE)
 
 
 def learn(facts: ModelFacts, data: Any) -> None:

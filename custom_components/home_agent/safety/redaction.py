@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
+import json
 import re
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ from homeassistant.helpers.redact import REDACTED
 
 from ..languages import languages, words
 from ..languages.text import fold
+from ..literals import opened
 from ..regex import lazy
 
 UNPARSED: Final = "_unparsed"
@@ -22,6 +24,14 @@ MAX_DEPTH: Final = 20
 SHORT: Final = 4
 """A shorter secret is taken out of a text only where it stands alone; 1 is in many numbers."""
 
+GUARDED_WORDS: Final = frozenset({"lock", "locks", "unlock", "arm", "disarm", "alarm"})
+GUARDED_STARTS: Final = ("unlock", "disarm", "alarm")
+"""Words of calls in which a number may be a code: locks and alarms take one."""
+
+LARGEST_CODE: Final = 10**12
+
+_NUMBER: Final = lazy(r"(?<![\w.])\d{3,12}(?![\w.])")
+"""A number of the length of a code that stands alone, not in an id or in a decimal."""
 _WORDS = lazy(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -71,28 +81,74 @@ def is_secret(key: object) -> bool:
     return text == UNPARSED or _is_secret(text)
 
 
-def redacted(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments without codes and keys, however deep they are."""
-    return {str(key): _redacted(value, key, MAX_DEPTH) for key, value in args.items()}
+def redacted(args: Mapping[str, Any], tool_name: str = "") -> dict[str, Any]:
+    """Return arguments without codes and keys, however deep they are and in whatever form."""
+    guarded = wants_code(args, tool_name)
+    return {str(key): _redacted(value, key, MAX_DEPTH, guarded=guarded) for key, value in args.items()}
 
 
-def _redacted(value: Any, key: object, depth: int) -> Any:
-    """Return one value without what is secret in it."""
+def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
+    """Return one value without what is secret in it, and without numbers where `guarded`."""
     if value is None or value == "":
         return value
-    if is_secret(key) or depth == 0:
+    if is_secret(key) or depth == 0 or (guarded and _is_number(value)):
         return REDACTED
     match value:
         case Mapping():
-            return {str(name): _redacted(item, name, depth - 1) for name, item in value.items()}
+            return {
+                str(name): _redacted(item, name, depth - 1, guarded=guarded) for name, item in value.items()
+            }
         case list() | tuple() | set() | frozenset():
-            return [_redacted(item, "", depth - 1) for item in value]
+            return [_redacted(item, "", depth - 1, guarded=guarded) for item in value]
+        case str():
+            return _redacted_text(value, depth, guarded=guarded)
     return value
 
 
-def without_secrets(text: str, args: Mapping[str, Any]) -> str:
+def _redacted_text(text: str, depth: int, *, guarded: bool) -> str:
+    """Return a text without what is secret in it, also where it is an object written as text."""
+    inside = opened(text)
+    if not isinstance(inside, str):
+        shown = _redacted(inside, "", depth - 1, guarded=guarded)
+        if shown != (list(inside) if isinstance(inside, (tuple, set)) else inside):
+            return json.dumps(shown, default=str)
+    return _NUMBER.sub(REDACTED, text) if guarded or is_secret(text) else text
+
+
+def wants_code(args: Any, tool_name: str = "") -> bool:
+    """Return whether a call is about a lock or an alarm, so that a number in it may be the code."""
+    return any(
+        word in GUARDED_WORDS or word.startswith(GUARDED_STARTS)
+        for text in (tool_name, *_texts(args, MAX_DEPTH))
+        for word in map(str.casefold, _WORDS.findall(text))
+    )
+
+
+def _is_number(value: Any) -> bool:
+    """Return whether a value is a number of the length of a code."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST_CODE
+    return is_whole and bool(_NUMBER.fullmatch(str(value)))
+
+
+def _texts(value: Any, depth: int) -> Iterator[str]:
+    """Yield all texts of a value, its keys and numbers too."""
+    match value:
+        case str():
+            yield value
+        case int() if not isinstance(value, bool) and abs(value) < LARGEST_CODE:
+            yield str(value)
+        case Mapping() if depth:
+            for name, item in value.items():
+                yield str(name)
+                yield from _texts(item, depth - 1)
+        case list() | tuple() | set() | frozenset() if depth:
+            for item in value:
+                yield from _texts(item, depth - 1)
+
+
+def without_secrets(text: str, args: Mapping[str, Any], tool_name: str = "") -> str:
     """Return a text without the codes and keys that a call was made with."""
-    for secret in sorted(secrets_of(args), key=len, reverse=True):
+    for secret in sorted(secrets_of(args, tool_name), key=len, reverse=True):
         if len(secret) < SHORT:
             text = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REDACTED, text)
         else:
@@ -100,9 +156,14 @@ def without_secrets(text: str, args: Mapping[str, Any]) -> str:
     return text
 
 
-def secrets_of(args: Mapping[str, Any]) -> set[str]:
+def secrets_of(args: Mapping[str, Any], tool_name: str = "") -> set[str]:
     """Return the codes and keys among arguments."""
-    return set(_secrets(args, "", MAX_DEPTH))
+    found = set(_secrets(args, "", MAX_DEPTH))
+    guarded = wants_code(args, tool_name)
+    for text in _texts(args, MAX_DEPTH):
+        if guarded or is_secret(text):
+            found.update(_NUMBER.findall(text))
+    return found
 
 
 def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> Iterator[str]:
@@ -116,6 +177,10 @@ def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> It
                 yield from _secrets(item, name, depth - 1, inside=inside)
         case list() | tuple() | set() | frozenset():
             yield from _secrets_of_all(value, depth, inside=inside)
+        case str() if not isinstance(within := opened(value), str):
+            yield from _secrets(within, key, depth - 1, inside=inside)
+            if inside:
+                yield value
         case bool():
             return
         case str() | int() | float() if inside and str(value):

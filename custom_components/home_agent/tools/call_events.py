@@ -38,7 +38,8 @@ class CallEvents:
         if record.waits:
             self._progress(turn, call, "waiting", success=None)
         elif result.error:
-            error = REDACTED if hidden else without_secrets(str(result.data["error"]), call.tool_args)
+            said = without_secrets(str(result.data["error"]), call.tool_args, call.tool_name)
+            error = REDACTED if hidden else said
             self._progress(turn, call, "failed", success=False, error=error, error_type=attempt.error_type)
         else:
             self._progress(turn, call, "completed", success=True)
@@ -93,7 +94,8 @@ def record_of(
     if isinstance(tool, HomeAgentTool):
         read_only = tool.only_reads(call.tool_args)
     done = not read_only and (not result.error or bool(result.data.get("result")))
-    said = without_secrets(str(result.data.get("error") or result.data.get("result")), call.tool_args)
+    said = str(result.data.get("error") or result.data.get("result"))
+    said = without_secrets(said, call.tool_args, call.tool_name)
     return CallRecord(
         tool_name=call.tool_name,
         success=not result.error,
@@ -102,7 +104,7 @@ def record_of(
         stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.facts.stores_memory,
         done=done,
         duration_ms=(monotonic() - started) * 1000,
-        args=redacted(call.tool_args),
+        args=redacted(call.tool_args, call.tool_name),
         started=started,
         said=said[:MAX_EVENT_CHARS],
     )

@@ -26,9 +26,9 @@ class GuardedAPIInstance(llm.APIInstance):
         """Run a call through the guard; never raises."""
         assert self.handler is not None
         assert self.turn is not None
+        name, args = tool_input.tool_name, tool_input.tool_args
         async_conversation_trace_append(
-            ConversationTraceEventType.TOOL_CALL,
-            {"tool_name": tool_input.tool_name, "tool_args": redacted(tool_input.tool_args)},
+            ConversationTraceEventType.TOOL_CALL, {"tool_name": name, "tool_args": redacted(args, name)}
         )
         return await self.handler.async_execute(tool_input, self.turn)
 

@@ -137,7 +137,9 @@ class ToolHandler(Guard):
             if attempt.ran:
                 await self._async_let_in(call, turn, result)
             if result.error and UNPARSED not in call.tool_args:
-                result.data["error"] = without_secrets(str(result.data["error"]), call.tool_args)
+                result.data["error"] = without_secrets(
+                    str(result.data["error"]), call.tool_args, call.tool_name
+                )
         finally:
             turn.judge(attempt)
             self.journal.settle(turn.speaker.turn_id)
@@ -259,7 +261,7 @@ class ToolHandler(Guard):
             result = await tool.async_run(args, run)
             error = None
         except HomeAgentError as err:
-            error = without_secrets(str(err), args)
+            error = without_secrets(str(err), args, tool.name)
             raise
         finally:
             self.journal.note(

@@ -19,7 +19,7 @@ _OPTIONS: Final = {
     "top_p": "top_p",
     "max_tokens": "num_predict",
 }
-_DATA_URL: Final = lazy(r"data:[^,;]*;base64,(.*)", re.DOTALL)
+_DATA_URL: Final = lazy(r"data:[^,;]{0,100};base64,(.*)", re.DOTALL)
 
 
 class OllamaWire(Wire):

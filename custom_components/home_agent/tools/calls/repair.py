@@ -4,11 +4,9 @@ A rule is tried only on arguments that do not fit, and only the form changes: wh
 what is done to it, stays what the model wrote.
 """
 
-import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-import json
 import re
 from typing import Any, Final
 
@@ -16,6 +14,7 @@ from homeassistant.helpers import llm
 
 from ...errors import ValidationError
 from ...languages.text import fold
+from ...literals import MAX_CHARS, parsed
 from ...regex import lazy
 from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
@@ -40,7 +39,6 @@ WRAPPERS: Final = frozenset(
 BESIDE_WRAPPERS: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 CLOSE: Final = 0.8
 MARGIN: Final = 0.1
-MAX_TEXT: Final = 20_000
 OPPOSITES: Final = frozenset(
     ("open", "close", "lock", "unlock", "arm", "disarm", "on", "off", "turn", "toggle")
 )
@@ -81,7 +79,7 @@ def fit(tool: llm.Tool, args: Args, sentence: str = "") -> Fitted:
 
     Raises ValidationError naming every slot that does not fit.
     """
-    check_texts(tool, args, MAX_TEXT)
+    check_texts(tool, args, MAX_CHARS)
     view = view_of(tool)
     rules: list[str] = []
     fits = _fits(tool, view, args)
@@ -117,7 +115,7 @@ def _unwrapped(args: Args, view: View) -> Args | None:
     if len(inside) != 1 or not beside <= BESIDE_WRAPPERS or beside & set(required(view)):
         return None
     key = inside[0]
-    value = _parsed(args[key]) if isinstance(args[key], str) else args[key]
+    value = parsed(args[key]) if isinstance(args[key], str) else args[key]
     if not isinstance(value, dict) or (known and not known.keys() & value.keys() and value):
         return None
     if key in known and not set(required(view)) - args.keys():
@@ -132,7 +130,7 @@ def _json_text(args: Args, view: View) -> Args | None:
         wanted = types(slot)
         if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
             return value
-        found = _parsed(value)
+        found = parsed(value)
         if isinstance(found, dict):
             return found if "object" in wanted or not wanted else value
         if isinstance(found, list):
@@ -310,18 +308,6 @@ def _listed(value: Any) -> list[str]:
     """Return the texts of a slot that holds one or several."""
     values = value if isinstance(value, list) else [value]
     return [item for item in values if isinstance(item, str) and item.strip().casefold() not in NO_VALUE]
-
-
-def _parsed(text: str) -> Any:
-    """Return what a text holds as JSON or as Python writes it; the text itself if it is neither."""
-    if len(text) > MAX_TEXT:
-        return text
-    for read in (json.loads, ast.literal_eval):
-        try:
-            return read(text)
-        except ValueError, SyntaxError, RecursionError, MemoryError, TypeError:
-            continue
-    return text
 
 
 def _like(text: str, names: list[str]) -> str | None:

@@ -5,12 +5,13 @@ the model is told; nothing is guessed.
 """
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 import json
 import re
 from typing import Any, Final
 
+from ...literals import parsed
 from ...regex import lazy
 
 NAME_KEYS: Final = ("name", "function", "tool", "tool_name", "function_name", "recipient_name")
@@ -97,7 +98,7 @@ def _from_xml(text: str) -> Iterator[TextCall]:
     for number, start in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         body = text[start.end() : end]
-        args = {found[1]: _literal(found[2]) for found in _XML_ARGUMENT.finditer(body)}
+        args = {found[1]: parsed(found[2]) for found in _XML_ARGUMENT.finditer(body)}
         if not args and (value := next(_json_values(body), None)) is not None:
             args = value if isinstance(value, dict) else {}
         yield TextCall(start[1], args)
@@ -131,7 +132,7 @@ def _calls_in(value: Any, depth: int = 0) -> Iterator[TextCall]:
     holder = next((key for key in ARGUMENT_KEYS if key in value), None)
     if name and holder:
         args = value[holder]
-        args = _literal(args) if isinstance(args, str) else args
+        args = parsed(args) if isinstance(args, str) else args
         yield TextCall(name.strip(), args if isinstance(args, dict) else {} if args in (None, "") else None)
 
 
@@ -211,7 +212,7 @@ def _from_pairs(text: str, known: Callable[[str], bool]) -> Iterator[TextCall]:
     name = re.match(_NAME, text)
     if name is None or not known(name[0].rstrip(".:-")):
         return
-    pairs = {found[1]: _literal(found[2]) for found in _PAIR.finditer(text[name.end() :])}
+    pairs = {found[1]: parsed(found[2]) for found in _PAIR.finditer(text[name.end() :])}
     if pairs:
         yield TextCall(name[0].rstrip(".:-"), pairs)
 
@@ -225,19 +226,8 @@ def _json_values(text: str) -> Iterator[Any]:
             value, at = decoder.raw_decode(text, at)
         except ValueError, RecursionError:
             source = _balanced(text, at) if text[at] == "{" and text[at + 1 : at + 2] in "'\"" else None
-            value = _literal(source) if source else None
+            value = parsed(source) if source else None
             if not isinstance(value, dict):
                 return
             at += len(source or " ")
         yield value
-
-
-def _literal(text: str) -> Any:
-    """Return what a text holds as JSON or as Python writes it; the text itself if it is neither."""
-    for read in (json.loads, ast.literal_eval):
-        try:
-            value = read(text)
-        except ValueError, SyntaxError, TypeError, RecursionError, MemoryError:
-            continue
-        return dict(value) if isinstance(value, Mapping) else value
-    return text

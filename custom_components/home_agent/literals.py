@@ -1,0 +1,24 @@
+"""Values that were written as text, as JSON or as Python."""
+
+import ast
+import json
+from typing import Any, Final
+
+MAX_CHARS: Final = 20_000
+
+
+def parsed(text: str) -> Any:
+    """Return what a text holds as JSON or as Python writes it; the text itself if it is neither."""
+    if len(text) > MAX_CHARS:
+        return text
+    for read in (json.loads, ast.literal_eval):
+        try:
+            return read(text)
+        except ValueError, SyntaxError, RecursionError, MemoryError, TypeError:
+            continue
+    return text
+
+
+def opened(text: str) -> Any:
+    """Return the object or the list that a text holds; the text itself if it holds none."""
+    return parsed(text) if text.lstrip()[:1] in ("{", "[", "(") else text
