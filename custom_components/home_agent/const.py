@@ -354,6 +354,8 @@ EVENT_ERROR: Final = f"{DOMAIN}.error"
 
 # Limits of one turn
 MAX_ROUNDS: Final = 10
+MAX_SENTENCE_CHARS: Final = 8_000
+"""Longer sentences are refused before anything reads them."""
 TURN_SECONDS: Final = 180
 """After it the model is asked for its last words, without tools."""
 TURN_LIMIT_SECONDS: Final = 600

@@ -105,6 +105,12 @@ class TooManyRequests(HomeAgentError):
     key = "too_many_requests"
 
 
+class SentenceTooLong(HomeAgentError):
+    """A sentence is longer than anybody says or types."""
+
+    key = "sentence_too_long"
+
+
 class TokenLimitExceeded(HomeAgentError):
     """The request does not fit the model even after compression."""
 

@@ -7,7 +7,7 @@ _METHODS: Final = ("search", "match", "fullmatch", "finditer", "findall", "split
 _OTHER: Final = ("flags", "groups", "groupindex")
 
 _written: Final[list[_Lazy]] = []
-"""The patterns that `compile_all` has not met yet."""
+"""All patterns, compiled or not."""
 
 
 class _Lazy:
@@ -39,5 +39,5 @@ def lazy[Text: (str, bytes)](pattern: Text, flags: int = 0) -> re.Pattern[Text]:
 
 def compile_all() -> None:
     """Compile what no one has used so far; belongs into an executor."""
-    while _written:
-        _written.pop().search  # noqa: B018 - the first use compiles
+    for pattern in _written:
+        pattern.search  # noqa: B018 - the first use compiles

@@ -30,10 +30,11 @@ from ..const import (
     EVENT_CONVERSATION_FINISHED,
     EVENT_CONVERSATION_STARTED,
     LOGGER,
+    MAX_SENTENCE_CHARS,
 )
 from ..context.compression import Draft
 from ..context.manager import AssembledContext
-from ..errors import HomeAgentError, LLMError
+from ..errors import HomeAgentError, LLMError, SentenceTooLong
 from ..history_turns import kept_at_home
 from ..knowledge.speaker import Surface
 from ..safety.disclosure import AT_HOME
@@ -103,6 +104,7 @@ class HomeAgent(
     async def _async_respond(self, turn: Turn) -> None:
         """Bring an answer into the chat log."""
         self._check_rate(turn)
+        _check_length(turn)
         if await self._async_settle(turn):
             return
         if self._tries_locally_first and await self._async_try_locally(turn):
@@ -155,7 +157,7 @@ class HomeAgent(
             first=len(chat_log.content) - 1,
             calls=TurnCalls(
                 speaker=speaker,
-                sentence=user_input.text,
+                sentence=user_input.text[:MAX_SENTENCE_CHARS],
                 conversation_id=chat_log.conversation_id,
                 tools=self.data.handler.tools,
                 llm_context=user_input.as_llm_context(DOMAIN),
@@ -395,3 +397,14 @@ class HomeAgent(
             error=error,
             seconds=round(turn.figures.elapsed_ms / 1000, 2),
         )
+
+
+def _check_length(turn: Turn) -> None:
+    """Refuse a sentence that is too long, and keep only its beginning. Raises SentenceTooLong."""
+    assert turn.user_input is not None
+    if len(turn.user_input.text) <= MAX_SENTENCE_CHARS:
+        return
+    turn.chat_log.content[turn.first] = conversation.UserContent(content=turn.calls.sentence)
+    raise SentenceTooLong(
+        f"{len(turn.user_input.text)} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
+    )

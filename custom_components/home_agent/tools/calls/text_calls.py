@@ -39,7 +39,7 @@ _XML_ARGUMENT: Final = lazy(
     re.DOTALL,
 )
 _NAMED_JSON: Final = lazy(
-    rf"({_NAME}?)(?::\d{{1,4}})?\s{{0,5}}(?:\[ARGS\]|<[|][\w\u2581]+[|]>)?\s{{0,5}}(?=\{{)"
+    rf"(?<![\w.:-])({_NAME}?)(?::\d{{1,4}})?\s{{0,5}}(?:\[ARGS\]|<[|][\w\u2581]+[|]>)?\s{{0,5}}(?=\{{)"
 )
 _BARE_KEY: Final = lazy(r"([{,]\s{0,20})([A-Za-z_]\w{0,40})(\s{0,4}:)")
 _NAME_PAIR: Final = lazy(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*[\"']({_NAME})[\"']")
