@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
 from custom_components.home_agent.memory.secrets import holds_secret
 from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES, TIME_CHARS
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -158,3 +158,27 @@ def test_looking_for_a_secret_is_linear(piece: str) -> None:
 )
 def test_what_is_a_secret(sentence: str, secret: bool) -> None:
     assert holds_secret(sentence) is secret
+
+
+@pytest.mark.parametrize("piece", ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"])
+async def test_a_sentence_that_is_too_long(
+    hass: HomeAssistant, agent: Agent, model_server: ModelServer, piece: str
+) -> None:
+    """The person hears why, no model is asked, and the next sentence is answered."""
+    sentence = (piece * LONG)[:LONG]
+    answers = []
+
+    async def say() -> None:
+        answers.append(speech(await agent.say(sentence, conversation_id="long")))
+
+    assert await async_seconds(say) < MOST_SECONDS
+    assert answers == ["That is too long. A sentence may have 8000 characters at most."] * 3
+    assert model_server.chats == []
+    model_server.script([text("Hello.")])
+    assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."
+
+
+async def test_the_longest_sentence(agent: Agent, model_server: ModelServer) -> None:
+    """It is read and answered."""
+    model_server.script([text("Fine.")])
+    assert speech(await agent.say(("so long " * LONG)[:MAX_SENTENCE_CHARS])) == "Fine."

@@ -34,9 +34,8 @@ from ..const import (
 )
 from ..context.compression import Draft
 from ..context.manager import AssembledContext
-from ..errors import HomeAgentError, LLMError, SentenceTooLong
+from ..errors import HomeAgentError, LLMError
 from ..history_turns import kept_at_home
-from ..knowledge.speaker import Surface
 from ..safety.disclosure import AT_HOME
 from ..tools.guarded_api import own_instance
 from ..tools.turn_calls import TurnCalls
@@ -46,6 +45,7 @@ from .closing import async_say, close_turn, finished_event
 from .confirming import ConfirmingMixin
 from .disclosing import history_for
 from .failing import async_say_error, problem_of
+from .limits import check_limits
 from .llm import LLMMixin
 from .masking import without_codes
 from .memory_extraction import MemoryExtractionMixin
@@ -103,8 +103,7 @@ class HomeAgent(
 
     async def _async_respond(self, turn: Turn) -> None:
         """Bring an answer into the chat log."""
-        self._check_rate(turn)
-        _check_length(turn)
+        check_limits(turn, self.data.throttle)
         if await self._async_settle(turn):
             return
         if self._tries_locally_first and await self._async_try_locally(turn):
@@ -197,11 +196,6 @@ class HomeAgent(
         """Let Home Assistant's own sentences answer, through the same guard."""
         answered = await local.async_answer(self.hass, turn, self.data.handler, self.entity_id)
         return answered or await self._async_ask(turn)
-
-    def _check_rate(self, turn: Turn) -> None:
-        """Stop an automation that asks without end. Raises TooManyRequests."""
-        if turn.calls.speaker.surface is Surface.AUTOMATION:
-            self.data.throttle.check()
 
     async def _async_gather(self, turn: Turn) -> None:
         """Assemble what the model is told: rules and catalogue, history, and what is true now."""
@@ -397,14 +391,3 @@ class HomeAgent(
             error=error,
             seconds=round(turn.figures.elapsed_ms / 1000, 2),
         )
-
-
-def _check_length(turn: Turn) -> None:
-    """Refuse a sentence that is too long, and keep only its beginning. Raises SentenceTooLong."""
-    assert turn.user_input is not None
-    if len(turn.user_input.text) <= MAX_SENTENCE_CHARS:
-        return
-    turn.chat_log.content[turn.first] = conversation.UserContent(content=turn.calls.sentence)
-    raise SentenceTooLong(
-        f"{len(turn.user_input.text)} characters, at most {MAX_SENTENCE_CHARS}", limit=MAX_SENTENCE_CHARS
-    )
