@@ -12,7 +12,19 @@ from custom_components import home_agent
 ROOT = Path(home_agent.__file__).parent
 
 LAYERS = (
-    ("const", "embeds", "errors", "events", "idle", "issues", "languages", "logs", "parts", "regex"),
+    (
+        "const",
+        "embeds",
+        "errors",
+        "events",
+        "idle",
+        "issues",
+        "languages",
+        "literals",
+        "logs",
+        "parts",
+        "regex",
+    ),
     ("store", "inference", "vector", "connection"),
     ("safety", "knowledge", "memory", "timers"),
     ("tools", "context", "conversation_log", "history", "history_turns", "sessions", "usage"),
