@@ -57,6 +57,7 @@ TIMER = {
     "user_id": None,
     "device_id": None,
     "outside": False,
+    "chat": None,
     "id": "t1",
 }
 SEEN = {
