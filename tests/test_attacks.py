@@ -257,7 +257,7 @@ async def test_an_automation_behind_a_device(family: Family) -> None:
         for _ in range(6)
     ]
     assert len(family.agent.server.chats) == 3
-    assert all("too often" in sentence for sentence in every(said[3:]))
+    assert all("too many requests" in sentence for sentence in every(said[3:]))
     family.agent.server.script([text("Hello Anna.")])
     answer = await family.call("process", family.anna, text="Hello", device_id="satellite")
     assert answer["response"] == "Hello Anna."

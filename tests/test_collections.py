@@ -456,10 +456,10 @@ async def test_a_damaged_file_is_set_aside(start: Start, content: str) -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ({"collection": "recipes"}, "none of the additional collections: manuals"),
+        ({"collection": "recipes"}, "not one of the additional collections: manuals"),
         ({"folder": "../elsewhere"}, "inside the configuration directory"),
         ({"folder": ".storage"}, "hidden"),
-        ({"folder": "nothing"}, "no folder of this name"),
+        ({"folder": "nothing"}, "no folder with this name"),
     ],
 )
 async def test_what_is_refused(start: Start, data: dict[str, str], sentence: str) -> None:

@@ -413,7 +413,7 @@ async def test_throttle(hass: HomeAssistant, model_server: ModelServer, secure: 
     agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
     said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]
     assert said[:3] == ["Done."] * 3
-    assert all("too often" in sentence for sentence in every(said[3:]))
+    assert all("too many requests" in sentence for sentence in every(said[3:]))
     assert len(model_server.chats) == 3
     assert speech(await agent.say("Hello", device_id="satellite")) == "Done."
     assert speech(await agent.say("Hello", context=Context(user_id=secure.anna.id))) == "Done."

@@ -277,7 +277,7 @@ NIGHT: list[Any] = [
 ]
 TOLD = {
     "en": "Shall I run Night? It unlocks Cellar, Front Door. It switches on Roof. It does mqtt.publish. "
-    "Some of what it does is only known when it runs.",
+    "Part of what it does is not known until it runs.",
     "de": "Soll ich Night ausführen? Das schließt Cellar, Front Door auf. Das schaltet Roof ein. "
     "Das führt mqtt.publish aus. Ein Teil davon steht erst fest, wenn es läuft.",
 }

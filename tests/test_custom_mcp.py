@@ -216,10 +216,10 @@ async def test_what_comes_back_marks_the_turn(
 @pytest.mark.parametrize(
     ("handler", "problem"),
     [
-        ({"tool": None, "include": [5]}, "must be a list of names of tools"),
+        ({"tool": None, "include": [5]}, "must be a list of tool names"),
         ({"include": ["x"]}, "exclude each other"),
         ({"tool": None, "method": "tools/call"}, "must be the name of a tool"),
-        ({"headers": {"Mcp-Session-Id": "x"}}, "may not hold Mcp-Session-Id"),
+        ({"headers": {"Mcp-Session-Id": "x"}}, "cannot contain Mcp-Session-Id"),
         ({"timeout": 1000}, "from 1 to 120 seconds"),
         ({"read_only": "maybe"}, "must be true or false"),
         ({"server_url": "http://{{ query }}/mcp"}, "server_url"),

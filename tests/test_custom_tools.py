@@ -115,7 +115,7 @@ class TestReading:
         assert await async_offer(agent, tmp_path, tools) == {"tools": ["add"], "problems": 1}
         problems = reported(agent.hass)["bus"]
         assert "configuration.yaml:20: `handler.url` must begin with scheme, host and /" in problems
-        assert ":19: `handler.methd` is not known. Write method" in problems
+        assert ":19: `handler.methd` is not known. Did you mean method?" in problems
         assert (await async_use(agent.hass, "add", a=1))["result"] == 2
 
     async def test_an_issue_goes_when_the_tool_is_right(self, agent: Agent, tmp_path: Path) -> None:
@@ -138,29 +138,29 @@ class TestReading:
             ("name: x\nhandler: rest", "`handler` must be a mapping"),
             ("name: x\nparameters: [a]", "`parameters` must be a mapping"),
             ("name: x\nparameters: {city: {type: string}}", "must be a JSON Schema of an object"),
-            ("name: x\nparameters: {properties: {a: {type: text}}}", "are no JSON Schema"),
+            ("name: x\nparameters: {properties: {a: {type: text}}}", "are not a valid JSON Schema"),
             ("name: x\nparameters: {properties: {a: string}}", "at least its type"),
-            ("name: x\nparameters: {properties: {a-b: {type: string}}}", "hold `a-b`"),
-            ("name: x\nparameters: {properties: {}, required: [a]}", "names that stand in `properties`"),
-            ("name: x\nparameters: {properties: {a: {default: 2026-01-01}}}", "a date for instance"),
-            ("name: x\nhandler: {type: template, template: '{{ 1 + }}'}", "is no valid template"),
+            ("name: x\nparameters: {properties: {a-b: {type: string}}}", "contain `a-b`"),
+            ("name: x\nparameters: {properties: {}, required: [a]}", "names from `properties`"),
+            ("name: x\nparameters: {properties: {a: {default: 2026-01-01}}}", "for example a date"),
+            ("name: x\nhandler: {type: template, template: '{{ 1 + }}'}", "is not a valid template"),
             ("name: x\nhandler: {type: template, template: '{{ citty }}'}", "uses citty"),
             ("name: x\nhandler: {type: template, template: '{{ secrets.k }}'}", "Write !secret"),
-            ("name: x\nhandler: {type: service, action: 'light.{{ x }}'}", "must be written out"),
+            ("name: x\nhandler: {type: service, action: 'light.{{ x }}'}", "cannot be a template"),
             ("name: x\nhandler: {type: service, action: light}", "a domain, a dot and an action"),
             ("name: x\nhandler: {type: service, action: homeassistant.restart}", "is never allowed"),
             ("name: x\nhandler: {type: service, action: automation.trigger}", "skips the conditions"),
             (
                 "name: x\nhandler: {type: service, service: light.turn_on, target: {room: a}}",
-                "has room. Known",
+                "contains room. Known",
             ),
             ("name: x\nhandler: {type: service, service: a.b, action: a.b}", "says the same as action"),
             ("name: x\nhandler: {type: rest, url: 'ftp://a.b/'}", "must begin with scheme"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b{{ 1 }}/'}", "must begin with scheme"),
             ("name: x\nhandler: {type: rest, url: 'https://u:p@a.b/'}", "Write them under `auth:`"),
-            ("name: x\nhandler: {type: rest, url: 'https://a.b/../c'}", "nor . or .."),
-            ("name: x\nhandler: {type: rest, url: 'https://a.b:99999/'}", "is no address"),
-            ("name: x\nhandler: {type: rest, url: 'https://a.b/{% if 1 %}'}", "takes only {{ }}"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b/../c'}", "can be . or .."),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b:99999/'}", "is not an address"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b/{% if 1 %}'}", "supports only {{ }}"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b', json: {a: 1}}", "cannot be sent with GET"),
             (
                 "name: x\nhandler: {type: rest, method: POST, url: 'https://a.b', json: {}, form: {a: 1}}",
@@ -168,13 +168,13 @@ class TestReading:
             ),
             ("name: x\nhandler: {type: rest, url: 'https://a.b', method: FETCH}", "must be one of GET"),
             ("name: x\nhandler: {type: rest, url: 'https://a.b', timeout: 0}", "from 1 to 120 seconds"),
-            ("name: x\nhandler: {type: rest, url: 'https://a.b', headers: {Host: c}}", "may not hold Host"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', headers: {Host: c}}", "cannot contain Host"),
             (
                 "name: x\nhandler: {type: rest, url: 'https://a.b', auth: {type: key}}",
                 "bearer, basic, oauth2",
             ),
             ("name: x\nhandler: {type: rest, url: 'https://a.b', auth: {type: bearer}}", "token: !secret"),
-            ("name: x\nhandler: {type: rest, url: 'https://a.b', response: {path: 'a..b'}}", "is no path"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', response: {path: 'a..b'}}", "is not a path"),
             (
                 "name: x\nhandler: {type: rest, url: 'https://a.b', response: {path: a, template: b}}",
                 "exclude each other",

@@ -70,8 +70,8 @@ async def test_what_was_done(
 @pytest.mark.parametrize(
     ("shows", "said"),
     [
-        ("unlocking", "It is under way: Front Door."),
-        ("jammed", "I asked for it, but Front Door does not show it yet."),
+        ("unlocking", "In progress: Front Door."),
+        ("jammed", "I sent the command, but Front Door does not show the change yet."),
     ],
 )
 async def test_what_does_not_show(

@@ -28,8 +28,8 @@ from .servers.replies import Reply, cut, empty, error_in_stream, html, raw, rese
 NO_FALLBACK = {"local_fallback_enabled": False}
 UNREACHABLE = "I can't reach the language model. Please check that its server is running."
 REPORTED = "The model server reported an error. Please try again, or check the server."
-REFUSED = "The model server refused my request. The panel shows its reason."
-UNREADABLE = "Sorry, the language model gave me an answer I can't use. Please try again."
+REFUSED = "The model server refused my request. The panel shows the reason."
+UNREADABLE = "Sorry, the language model gave me an answer that I can't use. Please try again."
 NO_MODEL = "The model server doesn't have the configured model. Please choose another one in the settings."
 CAUSES: dict[str, tuple[Reply, str, str]] = {
     "closed": (reset(), "LLMUnavailable", UNREACHABLE),
@@ -48,12 +48,12 @@ CAUSES: dict[str, tuple[Reply, str, str]] = {
     "no credit": (
         status(402, "Insufficient credits"),
         "QuotaExceeded",
-        "The account of the language model has no credit left.",
+        "The account for the language model has no credit left.",
     ),
     "no quota": (
         status(429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}),
         "QuotaExceeded",
-        "The account of the language model has no credit left.",
+        "The account for the language model has no credit left.",
     ),
 }
 
@@ -77,7 +77,7 @@ async def test_the_sentence_tells_the_cause(
     ("key", "sentence"),
     [
         ("", "The language model needs a key. Please add one in the settings."),
-        ("sk-secret", "The language model refused my key. Please check the key in the settings."),
+        ("sk-secret", "The model server refused my key. Please check the key in the settings."),
     ],
 )
 async def test_a_key_that_was_never_set(

@@ -358,7 +358,7 @@ async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server:
     ("prompt", "options", "said"),
     [
         ("Hello {{ ha_name }}", {"prompt_custom": "Hello {{ ha_name }}"}, "The prompt, as your own"),
-        ("It is {{ now() }}", {"prompt_custom": "It is {{ now() }}"}, "reads it anew"),
+        ("It is {{ now() }}", {"prompt_custom": "It is {{ now() }}"}, "process it again"),
         (
             "{{ user_input.device_id }}",
             {"prompt_custom": "{{ current_device_id }}"},
@@ -367,7 +367,7 @@ async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server:
         ("{{ user_input.context.user_id }}", {}, "cannot be rendered"),
         ("{% for x in %}", {}, "cannot be rendered"),
         ("{{ 'x' * 3000000 }}", {}, "cannot be rendered"),
-        ("Skills: {{ skills }}", {"prompt_custom": "Skills: {{ skills }}"}, "names `skills`, which is empty"),
+        ("Skills: {{ skills }}", {"prompt_custom": "Skills: {{ skills }}"}, "uses `skills`, which is empty"),
         ("", {}, ""),
     ],
 )
@@ -391,18 +391,18 @@ async def test_unchanged_prompt_becomes_the_default(
     monkeypatch.setattr(importer, "UNCHANGED", frozenset({digest}))
     old_agent(hass, model_server, prompt="Use  execute_services.\r\n")
     result, report = await imported(hass)
-    assert "default instructions take its place" in report
+    assert "uses its own default instructions" in report
     assert (await go_on(hass, result, {}))["options"] == {}
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"functions": "- spec: {"}, "no valid YAML: while parsing"),
-        ({"functions": "spec: 1"}, "no valid YAML: no list"),
-        ({"functions": "#" * 200_001}, "no valid YAML: more than"),
-        ({"temperature": 9}, "`temperature`: 9 is not possible"),
-        ({"max_tokens": "many"}, "`max_tokens`: many is not possible"),
+        ({"functions": "- spec: {"}, "not valid YAML: while parsing"),
+        ({"functions": "spec: 1"}, "not valid YAML: no list"),
+        ({"functions": "#" * 200_001}, "not valid YAML: more than"),
+        ({"temperature": 9}, "`temperature`: the value 9 is not supported"),
+        ({"max_tokens": "many"}, "`max_tokens`: the value many is not supported"),
     ],
 )
 async def test_what_cannot_be_read(
@@ -428,23 +428,23 @@ async def test_functions(
     tools = ["add_item_to_shopping_cart", "get_attributes", "bus_times", "create_task", "tell_family"]
     for line in (
         *(f"- `{name}` becomes a custom tool" for name in tools),
-        "`create_task` becomes a custom tool. It asks first",
+        "`create_task` becomes a custom tool. It needs a confirmation",
         "`tell_family` becomes a custom tool. It runs a script",
-        "- `execute_services`: `ha_control` does it",
-        "- `get_history`: `ha_query` does it",
-        "- `get_events`: `calendar` does it",
-        "- `get_user`: who speaks is told",
-        "- `add_automation`: no model writes automations",
-        "- `ask_other` needs what `script.searx` answers",
+        "- `execute_services`: replaced by `ha_control`",
+        "- `get_history`: replaced by `ha_query`",
+        "- `get_events`: replaced by `calendar`",
+        "- `get_user`: each request already tells the model",
+        "- `add_automation`: models cannot write automations",
+        "- `ask_other` needs the response of `script.searx`",
         "- `movie` has several steps",
-        "- `wait`: the step `delay` is no action",
-        "- `headlines`: web pages",
-        "- `query_histories`: no model reads the database",
-        "- `both` is made of several functions",
+        "- `wait`: the step `delay` is not an action",
+        "- `headlines`: Home Agent does not parse web pages",
+        "- `query_histories`: models cannot read the database",
+        "- `both` combines several functions",
         "- `calendar`: `name` calendar is taken",
         "- `broken`: `handler.value_template` uses nothing_here",
-        "- `shell`: no model runs programs",
-        "- `future`: its type telepathy is not known",
+        "- `shell`: models cannot run programs",
+        "- `future`: the type telepathy is not supported",
         "- `#21`: `spec` is missing",
         "home_agent: !include home_agent_import_2.yaml",
     ):

@@ -78,7 +78,7 @@ async def test_accepted(model_server: ModelServer, home: Home) -> None:
         SENTENCE,
     )
     (note,) = home.notes()
-    assert note.startswith(f"{SENTENCE} Shall I make an automation of it?")
+    assert note.startswith(f"{SENTENCE} Shall I create an automation for this?")
     assert note.endswith("(/config/repairs).")
     assert automation_states(home.hass) == []
     preview = await home.answer("preview")
@@ -343,7 +343,7 @@ async def test_what_cannot_be_added_to(model_server: ModelServer, home: Home, be
     await home.add(model_server, habit())
     await home.morning()
     await home.write(before)
-    with pytest.raises(ServiceValidationError, match="left alone"):
+    with pytest.raises(ServiceValidationError, match="not changed"):
         await home.answer("accept")
     assert await home.text() == before
     assert len(await home.suggested()) == 1
@@ -509,7 +509,7 @@ async def _answer_on_phones(hass: HomeAssistant, home: Home, phones: Phones) -> 
     """Press the buttons."""
     (push,) = phones.of("anna")
     assert phones.of("ben") == []
-    assert push["message"] == f"{SENTENCE} Shall I make an automation of it?"
+    assert push["message"] == f"{SENTENCE} Shall I create an automation for this?"
     buttons = {button["title"]: button for button in push["data"]["actions"]}
     assert list(buttons) == ["Yes", "Preview", "No"]
     assert buttons["Yes"]["authenticationRequired"] is True
@@ -554,7 +554,7 @@ async def test_what_one_person_does_is_asked_of_that_person(
         await home.add(model_server, mine, notify_targets=targets)
         await home.morning()
         assert [push["message"] for push in phones.of("anna")] == [
-            f"{SENTENCE} Shall I make an automation of it?"
+            f"{SENTENCE} Shall I create an automation for this?"
         ]
         assert (phones.of("ben"), home.notes()) == ([], [])
         assert [event.data["summary"] for event in asked] == [""]

@@ -82,7 +82,7 @@ async def test_more_than_can_be_named_is_refused(
     said = speech(asked)
     named = [door for n, door in enumerate(doors) if f"Door {n}" in said]
     assert len(named) == 4
-    assert said.endswith("I left out the rest: please ask for it separately.")
+    assert said.endswith("I left out the rest. Please ask for it separately.")
     assert secure.calls == []
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert sorted(unlocked(secure)) == sorted(named)

@@ -170,7 +170,7 @@ class TestSuggestions:
         assert issues(home.hass, "suggestion") == found[1:]
         refused = await screen.go_on(first, "accept")
         assert (refused["type"], refused["reason"]) == ("abort", "refused")
-        assert "waits for an answer" in refused["description_placeholders"]["error"]
+        assert "no open suggestion" in refused["description_placeholders"]["error"]
         assert home.agent
         await home.hass.config_entries.async_unload(home.agent.entry.entry_id)
         assert issues(home.hass, "suggestion") == []
@@ -228,7 +228,7 @@ class TestSuggestions:
         """One that waits needs no name; of several one has to be named."""
         home.put("switch.radio", "off")
         await home.add(model_server, habit(), habit("switch.radio"))
-        with pytest.raises(ServiceValidationError, match="No suggestion waits"):
+        with pytest.raises(ServiceValidationError, match="There are no open suggestions"):
             await home.call("answer_suggestion", {"answer": "reject"}, home.admin)
         await home.morning()
         (waiting,) = await home.suggested()

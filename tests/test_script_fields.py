@@ -164,15 +164,15 @@ async def test_what_does_not_fit(
     [
         ("open_it", {"what": "cover.blind"}, "", "cover.open_cover"),
         ("open_it", {"what": "cover.garage"}, "It opens Garage.", ""),
-        ("open_it", {}, "only known when it runs", ""),
+        ("open_it", {}, "not known until it runs", ""),
         ("by_word", {"word": "sesame"}, "It unlocks Front Door.", ""),
         ("any_service", {"verb": "lock"}, "", "lock.lock"),
         ("any_service", {"verb": "unlock"}, "It unlocks Front Door.", ""),
         ("passed_on", {"thing": "cover.blind"}, "", "cover.open_cover"),
         ("passed_on", {"thing": "cover.garage"}, "It opens Garage.", ""),
         ("passed_on_as_variables", {"thing": "cover.garage"}, "It opens Garage.", ""),
-        ("overwritten", {"what": "cover.blind"}, "only known when it runs", ""),
-        ("answered", {"what": "cover.blind"}, "only known when it runs", ""),
+        ("overwritten", {"what": "cover.blind"}, "not known until it runs", ""),
+        ("answered", {"what": "cover.blind"}, "not known until it runs", ""),
         ("own_variable", {}, "", "cover.open_cover"),
     ],
 )

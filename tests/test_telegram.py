@@ -171,7 +171,7 @@ async def test_what_was_written_long_ago_is_not_done(
     answers = await telegram.write(ANNA, "Light in the hall on", date=int(time.time()) - 3_600)
 
     assert answers == [
-        "This message reached me late, so I did nothing. Please send it again if you still want it."
+        "This message reached me late, so I did nothing. Please send it again if you still need it."
     ]
     assert agent.server.requests == []
 
@@ -325,7 +325,7 @@ async def test_memories_are_listed_and_forgotten(
     assert "jazz" not in listed
 
     assert await telegram.write(ANNA, "/forget jazz") == [
-        "I do not find it. Send /memories to see the list with its numbers."
+        "I can't find it. Send /memories to see the numbered list."
     ]
     assert await telegram.write(ANNA, "/forget 1") == ["Forgotten: Anna's tea is <green> & *hot*"]
     assert await telegram.write(ANNA, "/memories") == ["I remember nothing about that."]
@@ -342,7 +342,7 @@ async def test_new_begins_anew(agent: Agent, telegram: Telegram) -> None:
     agent.server.script([text("Hello."), text("Nothing.")])
     await telegram.write(ANNA, "Good morning")
 
-    assert await telegram.write(ANNA, "/new") == ["Let us begin anew."]
+    assert await telegram.write(ANNA, "/new") == ["Okay, let's start a new conversation."]
     await telegram.write(ANNA, "What did I say?")
 
     assert "Good morning" not in str(agent.server.requests[-1].messages)

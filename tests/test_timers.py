@@ -241,13 +241,13 @@ async def _async_restart(agent: Agent) -> None:
         (timedelta(minutes=5), [], []),
         (
             timedelta(hours=2),
-            ["It is time: pasta. It was due at 10:10; Home Assistant was not running then."],
+            ["It is time: pasta. It was due at 10:10, but Home Assistant was not running then."],
             [],
         ),
         (
             timedelta(days=2),
             [],
-            ["It is time: pasta. It was due at 2026-06-03 10:10; Home Assistant was not running then."],
+            ["It is time: pasta. It was due at 2026-06-03 10:10, but Home Assistant was not running then."],
         ),
     ],
 )

@@ -24,7 +24,7 @@ from .servers.replies import status, text, tool_calls
 
 LIGHT = "light.kitchen_ceiling"
 ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
-NOT_DONE = "Sorry, I have not done that: nothing was changed."
+NOT_DONE = "Sorry, I didn't do that. Nothing was changed."
 FIXTURES = Path(__file__).parent / "fixtures"
 
 

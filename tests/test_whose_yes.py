@@ -127,7 +127,7 @@ async def test_an_automation_may_reject(
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
     said, _ = await way(agent, "no", conversation_id=conversation_id)
-    assert said == "Okay, I will not do it."
+    assert said == "Okay, I won't do it."
     assert [event.data["outcome"] for event in resolved] == ["rejected"]
     assert secure.calls == []
 

@@ -71,7 +71,7 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
             {"say": "Turn on the reading lamp", "expect": "The lamp is on.", "name": "answer"},
             {"say": "Tell me a story", "expect": STORY[-1].strip(), "name": "story"},
             {"say": "Unlock the front door", "expect": QUESTION, "name": "confirmation"},
-            {"say": "No", "expect": "Okay, I will not do it.", "name": "rejected"},
+            {"say": "No", "expect": "Okay, I won't do it.", "name": "rejected"},
             {"say": "Unlock the front door", "expect": QUESTION, "name": "asked-again", "times": 2},
             {"say": "Yes", "expect": "I unlocked Front Door Lock.", "name": "confirmed"},
         ],
