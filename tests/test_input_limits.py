@@ -172,7 +172,7 @@ async def test_a_sentence_that_is_too_long(
         answers.append(speech(await agent.say(sentence, conversation_id="long")))
 
     assert await async_seconds(say) < MOST_SECONDS
-    assert answers == ["That is too long. A sentence may have 8000 characters at most."] * 3
+    assert answers == ["That is too long. A sentence may have at most 8000 characters."] * 3
     assert model_server.chats == []
     model_server.script([text("Hello.")])
     assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."

@@ -155,7 +155,8 @@ async def test_what_went_wrong(panel: Panel, agent: Agent, model_server: ModelSe
 
 async def test_what_was_shortened(panel: Panel, agent: Agent) -> None:
     """The steps that made a request fit are told."""
-    await agent.say("Listen: " + "a word and another " * 3000)
+    await agent.set_options(max_context_tokens=2500)
+    await agent.say("Listen: " + "a word and another " * 400)
     request = (await panel.turn())["requests"][-1]
     assert "sentence" in request["steps"]
     assert request["original"] > request["tokens"]
