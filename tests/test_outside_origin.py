@@ -10,6 +10,7 @@ from custom_components.home_agent.safety.firewall.own_values import WORDS
 import homeassistant.components
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 
 from .agent import Agent
 from .servers.model_server import ModelServer
@@ -112,7 +113,7 @@ def show(hass: HomeAssistant, entity_id: str, state: str, attributes: dict[str, 
     async_expose_entity(hass, "conversation", entity_id, True)
 
 
-async def asked(home: Home, *calls: tuple[str, dict[str, Any]], said: str = "How is it?") -> int:
+async def asked(home: Home, *calls: tuple[str, dict[str, Any]], said: str = "Look at it, and unlock") -> int:
     """Have the model call tools and then unlock the door; return how often that was done unasked."""
     home.house.reset()
     before = home.unlocks()
@@ -218,3 +219,30 @@ def test_words_that_home_assistant_defines_are_known() -> None:
             defined.update(*(part.get("state", {}) for part in (kind, *attributes)))
     assert {"streaming", "heat", "unlocked"} <= defined
     assert sorted(defined - WORDS) == []
+
+
+@pytest.mark.parametrize(
+    ("named", "own_name", "shown"),
+    [
+        (ORDER, None, "Annas Phone"),
+        ("Anna\u2019s phone", None, "Anna\u2019s phone"),
+        (ORDER, "Guest", "Guest"),
+    ],
+)
+async def test_the_name_of_a_phone_in_the_network(
+    hass: HomeAssistant, home: Home, named: str, own_name: str | None, shown: str
+) -> None:
+    """A guest renames a phone, and the router tells that name to Home Assistant."""
+    registry = er.async_get(hass)
+    entry = registry.async_get_or_create(
+        "device_tracker", "router", "1", suggested_object_id="annas_phone", original_name=named
+    )
+    registry.async_update_entity(entry.entity_id, name=own_name)
+    show(hass, entry.entity_id, "home", {"friendly_name": own_name or named, "source_type": "router"})
+    await hass.async_block_till_done()
+    query = ("ha_query", {"entity_id": entry.entity_id, "attributes": ["friendly_name"]})
+    home.agent.server.script([tool_calls([query]), text("So.")])
+    await home.agent.say("Is Annas phone at home?", context=home.anna)
+    read = str([chat.messages for chat in home.agent.server.chats])
+    assert ORDER not in read
+    assert shown in read

@@ -71,6 +71,8 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             self.data.throttle.check()
         turn = self._turn(task, chat_log)
         turn.pictures = await self._async_pictures(task)
+        if turn.pictures:
+            turn.calls.taint()  # somebody may have held a text into the picture
         await self._async_answer(turn)
         last = chat_log.content[-1]
         text = (last.content or "") if isinstance(last, conversation.AssistantContent) else ""

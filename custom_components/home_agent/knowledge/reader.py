@@ -1,6 +1,7 @@
 """Reads records of entities, areas and floors from Home Assistant's registries."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import (
@@ -10,9 +11,13 @@ from homeassistant.helpers import (
     floor_registry as fr,
     label_registry as lr,
 )
+from homeassistant.util import slugify
 
 from .abilities import FLICKERING, abilities_of
 from .records import Area, EntityRecord, Floor
+
+NAMED_OUTSIDE: Final = frozenset({"router", "bluetooth", "bluetooth_le"})
+"""Sources of presence that take names from the devices that they see."""
 
 
 @callback
@@ -43,6 +48,18 @@ def read_floors(hass: HomeAssistant) -> dict[str, Floor]:
     }
 
 
+def _is_named_outside(state: State, entry: er.RegistryEntry | None) -> bool:
+    """Return whether the name of an entity is what the owner of a phone has named it.
+
+    A router or a Bluetooth receiver repeats that name. It is trusted as long as it is the one by which the
+    entity was registered: the household has exposed the entity with it.
+    """
+    if state.domain != "device_tracker" or (entry and entry.name) or slugify(state.name) == state.object_id:
+        return False
+    source = state.attributes.get("source_type")
+    return source in NAMED_OUTSIDE or (entry is not None and source is None)
+
+
 @callback
 def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None = None) -> EntityRecord:
     """Return what is known of an entity; it need not be in the registry.
@@ -51,7 +68,8 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     """
     entry = er.async_get(hass).async_get(state.entity_id)
     attributes = state.attributes
-    name = str(state.name).strip()
+    strange = _is_named_outside(state, entry)
+    name = state.object_id.replace("_", " ").title() if strange else str(state.name).strip()
     abilities = abilities_of(
         state.domain,
         attributes,
@@ -71,16 +89,19 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         )
     device_class = entry.device_class or device_class or entry.original_device_class
     device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
+    aliases = er.async_get_entity_aliases(hass, entry)
+    if strange:
+        aliases = [alias for alias in aliases if alias.strip() != str(state.name).strip()]
     area_id = er.async_get_effective_area_id(hass, entry)
     area = ar.async_get(hass).async_get_area(area_id) if area_id else None
     return EntityRecord(
         entity_id=state.entity_id,
         domain=state.domain,
         name=name,
-        aliases=_other_names(name, er.async_get_entity_aliases(hass, entry)),
+        aliases=_other_names(name, aliases),
         area_id=area.id if area else None,
         floor_id=area.floor_id if area else None,
-        device=(device.name_by_user or device.name) if device else None,
+        device=(device.name_by_user or (None if strange else device.name)) if device else None,
         device_class=str(device_class) if device_class else None,
         labels=_label_names(hass, entry.labels | (device.labels if device else set())),
         category=entry.entity_category.value if entry.entity_category else None,

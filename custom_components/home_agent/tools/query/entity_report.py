@@ -7,7 +7,7 @@ from math import isfinite
 from typing import Any
 
 from homeassistant.components.sensor import async_rounded_state
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_FRIENDLY_NAME, ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant, State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -131,6 +131,8 @@ def describe(
     if unit := unit_of(hass, state):
         report["unit"] = unit
     chosen = _asked_attributes(state, asked) if asked else _usual_attributes(state, alone=alone)
+    if ATTR_FRIENDLY_NAME in chosen:
+        chosen[ATTR_FRIENDLY_NAME] = report["name"]
     for name, value in chosen.items():
         if name not in report and (shown := shown_attribute(name, value)) is not None:
             report[name] = shown
