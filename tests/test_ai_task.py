@@ -1,6 +1,7 @@
 """AI Task: text and data from the model of an entry."""
 
 import json
+from pathlib import Path
 from typing import Any, override
 
 import probatio
@@ -242,3 +243,22 @@ async def test_assist_with_a_caller(hass: HomeAssistant, model_server: ModelServ
         api = (await llm.async_get_api(hass, "assist", llm_context)).api
         assert await generate(hass, llm_api=api, context=context) == "Tried."
         assert hass.states.get("light.kitchen_ceiling").state == state
+
+
+async def test_a_picture_marks_the_task(
+    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path
+) -> None:
+    """Somebody holds a text into the camera: what is free otherwise needs a word then."""
+    assert await async_setup_component(hass, "media_source", {})
+    await async_agent(hass, model_server, {"policy_allowed": ["tool:test__buy"]})
+    hass.config.media_dirs["local"] = str(tmp_path)
+    (tmp_path / "door.png").write_bytes(b"\x89PNG pixels")
+    door = {
+        "media_content_id": "media-source://media_source/local/door.png",
+        "media_content_type": "image/png",
+    }
+    for attachments, bought in ((None, 1), ([door], 0)):
+        buy = Buy()
+        model_server.script([tool_calls([("test__buy", {"what": "milk"})]), text("So.")])
+        await generate(hass, llm_api=Shopping(hass, buy), context=Context(), attachments=attachments)
+        assert len(buy.bought) == bought

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_homeassistant_custom_component.common import async_mock_service
 
 from custom_components.home_agent.safety.firewall.own_values import WORDS
 import homeassistant.components
@@ -13,6 +14,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
 from .agent import Agent
+from .custom_tools import async_offer
 from .servers.model_server import ModelServer
 from .servers.replies import text, tool_calls
 from .test_injection import UNLOCK, Home, make_home
@@ -246,3 +248,34 @@ async def test_the_name_of_a_phone_in_the_network(
     read = str([chat.messages for chat in home.agent.server.chats])
     assert ORDER not in read
     assert shown in read
+
+
+TOOL = """
+- name: now_playing
+  description: What plays.
+  handler:
+    type: template
+    value_template: "It is {{ state_attr('media_player.radio', 'media_title') }} now."
+- name: note
+  description: Take a note.
+  handler:
+    type: service
+    action: input_text.set_value
+    target: {entity_id: input_text.note}
+    data: {value: milk}
+"""
+
+
+async def test_own_tools_that_repeat_a_text(hass: HomeAssistant, home: Home, tmp_path: Path) -> None:
+    """A template or the state of a target brings a text from outside: the turn is marked."""
+    await async_offer(home.agent, tmp_path, TOOL)
+    hass.states.async_set("media_player.radio", "playing", {"media_title": "21"})
+    assert await asked(home, ("now_playing", {}), said="Look, and unlock") == 1
+    assert "It is 21 now." in str(home.agent.server.chats[-1].messages)
+    hass.states.async_set("media_player.radio", "playing", {"media_title": "Yellow Submarine"})
+    assert await asked(home, ("now_playing", {}), said="Look, and unlock") == 0
+    assert "It is Yellow Submarine now." in str(home.agent.server.chats[-1].messages)
+    async_mock_service(hass, "input_text", "set_value")
+    show(hass, "input_text.note", "Yellow Submarine", {})
+    assert await asked(home, ("note", {}), said="Look, and unlock") == 0
+    assert "Yellow Submarine" in str(home.agent.server.chats[-1].messages)

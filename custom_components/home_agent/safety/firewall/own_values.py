@@ -118,6 +118,16 @@ def texts_in(hass: HomeAssistant, entity_id: str, told: Mapping[str, Any]) -> It
 
 
 @callback
+def texts_repeated(hass: HomeAssistant, told: str) -> Iterator[str]:
+    """Yield the texts from outside that entities hold and that a composed text repeats."""
+    for state in hass.states.async_all():
+        for name, value in (("state", state.state), *state.attributes.items()):
+            if name in NAMING or (isinstance(value, str) and value not in told):
+                continue
+            yield from (text for text in _texts(hass, state, str(name), value) if text in told)
+
+
+@callback
 def without_outside(hass: HomeAssistant, state: State) -> State:
     """Return a state without texts from outside."""
     gone = outside_of(hass, state)

@@ -1,6 +1,6 @@
 """`type: service`: one action of Home Assistant, with targets that the guard checks like any other."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, override
 
@@ -13,6 +13,7 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 from ...errors import ToolExecutionError
 from ...regex import lazy
 from ...safety.defaults import BLOCKED
+from ...safety.firewall.own_values import texts_in
 from ...safety.rules import Effect, RuleSet
 from ..base import ServiceCall, ToolRun
 from .base import CustomTool
@@ -79,6 +80,13 @@ class ServiceTool(CustomTool):
     def pair(self) -> tuple[str, str]:
         """Return domain and service, which the YAML vets for this tool alone."""
         return self._handler.domain, self._handler.service
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return the states of the targets that somebody outside may have written."""
+        states = result.get("states") if isinstance(result, dict) else None
+        for entity_id, state in (states if isinstance(states, dict) else {}).items():
+            yield from texts_in(hass, entity_id, {"state": state})
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -1,10 +1,13 @@
 """`type: template`: an answer that Home Assistant's own templates give."""
 
+from collections.abc import Iterable
 from typing import Any, override
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
+from ...safety.firewall.own_values import texts_repeated
 from ..base import ToolRun
 from .base import CustomTool
 from .checks import Section
@@ -31,6 +34,11 @@ class TemplateTool(CustomTool):
     def configure(self, handler: Text) -> None:
         """Take the template."""
         self._template = handler
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return what the template repeats of texts that somebody outside wrote."""
+        return texts_repeated(hass, str(result))
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
