@@ -162,10 +162,12 @@ class TelegramBridge:
     async def _async_user(self, event: Message) -> User | None:
         """Return who wrote or pressed, where that is a person with a chat; nobody else is answered.
 
-        Events that somebody fired over the network look the same and are not the bot's.
+        Events that somebody fired over the network, or by a script or an automation, look the same and are
+        not the bot's, which acts for no user and because of nothing else.
         """
-        user_id = self._known.user_of(event.data)
-        if user_id is None or event.origin is not EventOrigin.local:
+        user_id, cause = self._known.user_of(event.data), event.context
+        fired = event.origin is not EventOrigin.local or cause.user_id or cause.parent_id
+        if user_id is None or fired:
             return None
         user = await self._hass.auth.async_get_user(user_id)
         return user if user is not None and user.is_active else None
