@@ -7,9 +7,19 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.agent.closing import as_spoken, is_question
 from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
+from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.embeds import without_embeds
+from custom_components.home_agent.knowledge.spoken_words import asks_for_all
+from custom_components.home_agent.memory.asking import asks_to_remember
 from custom_components.home_agent.memory.secrets import holds_secret
+from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES, TIME_CHARS
+from custom_components.home_agent.tools.calls.text_calls import read_calls
+from custom_components.home_agent.tools.control.direction import Direction, contradicts
+from custom_components.home_agent.tools.control.questions import asks_about_state
+from custom_components.home_agent.vector.text import quoted, words
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 
@@ -142,6 +152,74 @@ def test_looking_for_a_secret_is_linear(piece: str) -> None:
     started = thread_time()
     holds_secret(sentence)
     assert thread_time() - started < MOST_SECONDS
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "answer": lambda sentence: [read_answer(sentence, language) for language in ("en", "de", "ja")],
+    "mask of a PIN": lambda sentence: mask_numbers(sentence, "en", "*"),
+    "question of a person": lambda sentence: asks_about_state(sentence, "en"),
+    "direction": lambda sentence: contradicts(Direction.CLOSE, sentence, "en"),
+    "question of the model": lambda sentence: is_question(sentence, "en"),
+    "all": lambda sentence: asks_for_all(sentence, "en"),
+    "memory": asks_to_remember,
+    "speech": as_spoken,
+    "pictures": without_embeds,
+    "written calls": lambda sentence: read_calls(sentence, lambda _name: True),
+    "tokens": estimate_tokens,
+    "words": words,
+    "quoted": quoted,
+}
+PIECES = (
+    *(
+        "a",
+        "\u00e9",
+        "un",
+        "1 ",
+        "\u30c9\u30a2",
+        "\t\n",
+        " ",
+        "no, ",
+        "yes ",
+        "four ",
+        "auf ",
+        "is ",
+        "close the door ",
+    ),
+    *(
+        "<",
+        "<a",
+        "[x](",
+        "?!",
+        "**",
+        "`",
+        "{",
+        '{"a":',
+        "http://a ",
+        "x@y.z ",
+        "&",
+        "- ",
+        "ha_control(",
+        "ha_control {",
+    ),
+    *("<invoke name=a><parameter=b>", '"name": "a" "arguments": {', "\u0301"),
+)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_a_sentence_and_an_answer_pass_is_quick(reader: str) -> None:
+    """However long they are, and whatever they repeat."""
+    read = READERS[reader]
+    read("Is the hallway light on?")  # tables and patterns are made once
+
+    def seconds(sentence: str) -> float:
+        started = thread_time()
+        read(sentence)
+        return thread_time() - started
+
+    taken = {piece: seconds((piece * LONG)[:LONG]) for piece in PIECES}
+    slow = [piece for piece, first in taken.items() if first > MOST_SECONDS]
+    again = {piece: min(seconds((piece * LONG)[:LONG]) for _ in range(3)) for piece in slow}
+    assert {piece: most for piece, most in again.items() if most > MOST_SECONDS} == {}
 
 
 @pytest.mark.parametrize(

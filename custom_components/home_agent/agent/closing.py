@@ -15,6 +15,8 @@ from .turn import Turn
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
 STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
 """What may stand behind the last word of a question that has no question mark."""
+MAX_READ_OUT = 10_000
+"""Characters that are read aloud, some ten minutes."""
 
 
 async def async_say(turn: Turn, agent_id: str, text: str) -> None:
@@ -43,6 +45,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
 
 def as_spoken(text: str) -> str:
     """Return text as a voice reads it. Text of code or data alone has no such words and stays as it is."""
+    text = text[:MAX_READ_OUT]
     words = SpeechFilter(voice=True)
     return f"{words.feed(text).text}{words.flush().text}".strip() or text
 

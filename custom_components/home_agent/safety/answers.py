@@ -14,7 +14,7 @@ from .spoken_numbers import Numbers, fold_word, read_numbers
 
 MAX_WORDS: Final = 12
 MAX_SPOKEN: Final = 1000
-"""Nobody says longer sentences: behind these characters only figures are looked for."""
+"""Nobody says longer sentences: they are no answer, and behind these characters only figures are masked."""
 MAX_BESIDE: Final = 2
 """A number with no more words beside it is somebody who says a PIN, or the half of one."""
 MAX_AROUND: Final = 4
@@ -61,6 +61,8 @@ def read_answer(sentence: str, language: str) -> Read:
     A yes is one phrase of the language's table and nothing else but politeness. A sentence that says no
     anywhere is a no; one with any other word is something else.
     """
+    if len(" ".join(sentence.split())) > MAX_SPOKEN:
+        return Read(Answer.OTHER)
     text = fold_word(sentence)
     if not text or len(text.split()) > MAX_WORDS:
         return Read(Answer.OTHER)

@@ -235,6 +235,9 @@ class PlainText:
     def _angle(self, text: str, at: int, final: bool) -> int:
         """Take an HTML tag, a comment or an address in angle brackets."""
         end = at + markup.HTML_WINDOW
+        if text[at + 1 : at + 2] in ("<", " "):  # neither begins a tag nor an address
+            self._say("<")
+            return at + 1
         if text.startswith(markup.COMMENT, at):
             self._skip = self._comment
             return at + len(markup.COMMENT)

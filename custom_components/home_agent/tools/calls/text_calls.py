@@ -7,6 +7,7 @@ the model is told; nothing is guessed.
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 import json
 import re
 from typing import Any, Final
@@ -27,7 +28,10 @@ ARGUMENT_KEYS: Final = (
 )
 LIST_KEYS: Final = ("tool_calls", "tool_uses", "function_calls", "calls")
 MAX_CALLS: Final = 10
+"""Calls that are read, and places where one could begin that are looked at."""
 MAX_CHARS: Final = 20_000
+MAX_VALUE: Final = 5_000
+"""Characters of one argument in XML."""
 MAX_DEPTH: Final = 4
 
 _NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
@@ -35,7 +39,7 @@ _QUOTE_MARK: Final = '<|"|>'
 _TAG: Final = lazy(r"<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]")
 _INVOKE: Final = lazy(rf"<(?:\w+:)?(?:invoke\s+name=|function[= ](?:name=)?)[\"']?({_NAME})[\"']?\s*>")
 _XML_ARGUMENT: Final = lazy(
-    r"<(?:\w+:)?parameter(?:\s+name)?=[\"']?([\w.-]{1,60})[\"']?[^>]{0,40}>\s*(.*?)\s*</(?:\w+:)?parameter>",
+    rf"<(?:\w+:)?parameter(?:\s+name)?=[\"']?([\w.-]{{1,60}})[\"']?[^>]{{0,40}}>\s{{0,20}}(.{{0,{MAX_VALUE}}}?)\s{{0,20}}</(?:\w+:)?parameter>",
     re.DOTALL,
 )
 _NAMED_JSON: Final = lazy(
@@ -98,7 +102,7 @@ def _from_xml(text: str) -> Iterator[TextCall]:
     for number, start in enumerate(starts):
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
         body = text[start.end() : end]
-        args = {found[1]: parsed(found[2]) for found in _XML_ARGUMENT.finditer(body)}
+        args = {found[1]: parsed(found[2].strip()) for found in _XML_ARGUMENT.finditer(body)}
         if not args and (value := next(_json_values(body), None)) is not None:
             args = value if isinstance(value, dict) else {}
         yield TextCall(start[1], args)
@@ -139,7 +143,7 @@ def _calls_in(value: Any, depth: int = 0) -> Iterator[TextCall]:
 def _from_broken_json(text: str) -> Iterator[TextCall]:
     """Yield calls whose outer brackets are wrong, while those of their arguments are right."""
     names = list(_NAME_PAIR.finditer(text))
-    for start in _ARGUMENTS_START.finditer(text):
+    for start in islice(_ARGUMENTS_START.finditer(text), MAX_CALLS):
         name = next((found[1] for found in reversed(names) if found.start() < start.start()), None)
         value = next(_json_values(text[start.end() :]), None)
         if name and isinstance(value, dict):
@@ -148,11 +152,8 @@ def _from_broken_json(text: str) -> Iterator[TextCall]:
 
 def _from_named_json(text: str, known: Callable[[str], bool]) -> Iterator[TextCall]:
     """Yield calls as the name of a tool and the JSON of its arguments."""
-    for found in _NAMED_JSON.finditer(text):
-        name = found[1].rstrip(":.-")
-        name = re.sub(r":\d{1,4}\Z", "", name)
-        if not name or not known(name):
-            continue
+    named = ((_bare_name(found[1]), found) for found in _NAMED_JSON.finditer(text))
+    for name, found in islice((pair for pair in named if pair[0] and known(pair[0])), MAX_CALLS):
         rest = text[found.end() :]
         value = next(_json_values(rest), None)
         if value is None:
@@ -160,11 +161,15 @@ def _from_named_json(text: str, known: Callable[[str], bool]) -> Iterator[TextCa
         yield TextCall(name, value if isinstance(value, dict) else None)
 
 
+def _bare_name(written: str) -> str:
+    """Return a name without a number behind it."""
+    return re.sub(r":\d{1,4}\Z", "", written.rstrip(":.-"))
+
+
 def _from_python(text: str, known: Callable[[str], bool]) -> Iterator[TextCall]:
     """Yield calls as Python writes them."""
-    for start in _CALL_START.finditer(text):
-        if not known(start[1]):
-            continue
+    starts = (start for start in _CALL_START.finditer(text) if known(start[1]))
+    for start in islice(starts, MAX_CALLS):
         source = _balanced(text, start.end() - 1)
         if source is None:
             continue
