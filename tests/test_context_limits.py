@@ -65,12 +65,14 @@ async def a_house(
 
 
 LONG = "Please also mind this: " + "the lamp in the hall flickers when it rains, " * 1500
+LONG_SENTENCE = "\u9f98" * 7_900
+"""As long as a sentence may be, and more tokens than the model takes."""
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({}, {"text": f"Turn on the light. {LONG} Now, please."}),
+        ({}, {"text": f"Turn on the light. {LONG_SENTENCE} Now, please."}),
         ({}, {"text": "Hello", "extra_system_prompt": LONG}),
         ({"prompt_use_default": False, "prompt_custom": LONG}, {"text": "Hello"}),
         ({"prompt_custom_additions": LONG}, {"text": "Hello"}),
