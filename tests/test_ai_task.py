@@ -120,8 +120,8 @@ async def test_a_server_that_knows_no_schemas(hass: HomeAssistant, model_server:
 @pytest.mark.parametrize(
     ("fault", "key"),
     [
-        (status(503, "busy"), "llm_unavailable"),
-        (status(401, "no"), "llm_authentication"),
+        (status(503, "busy"), "llm_server_error"),
+        (status(401, "no"), "llm_key_missing"),
         (html(), "llm_error"),
         (text(""), "no_answer"),
     ],
