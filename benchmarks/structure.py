@@ -31,7 +31,7 @@ LANGUAGES = frozenset(
     | {"sv", "tr", "uk", "zh"}
 )
 OWN_FILES = ("languages", "translations")
-"""Folders that hold one file for each language."""
+"""Folders that contain one file for each language."""
 
 
 async def run() -> list[Table]:
@@ -59,14 +59,14 @@ async def run() -> list[Table]:
 
 @dataclass(slots=True)
 class Walk:
-    """What of the package was entered, and how often a function of one file called one of another."""
+    """The entered files and functions of the package, and the number of calls from one file to another."""
 
     files: set[str] = field(default_factory=set)
     functions: set[CodeType] = field(default_factory=set)
     crossings: int = 0
 
     def note(self, code: CodeType, _offset: int) -> None:
-        """Note a function that begins; one that only goes on is not told."""
+        """Record a function that starts; a function that resumes is not recorded."""
         if not code.co_filename.startswith(str(PACKAGE)):
             return
         self.files.add(code.co_filename)
@@ -105,7 +105,7 @@ async def _walk() -> Walk:
 
 
 def _language_files(trees: dict[Path, ast.Module]) -> Iterator[str]:
-    """Yield the files that somebody who adds a language has to edit, outside of its own two."""
+    """Yield the files that a new language requires to be edited, apart from its own two."""
     for path, tree in trees.items():
         tables = (
             {key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
@@ -125,7 +125,7 @@ def _language_files(trees: dict[Path, ast.Module]) -> Iterator[str]:
 
 
 def _foreign_lines(trees: dict[Path, ast.Module]) -> int:
-    """Return how many lines hold a string literal with letters that English does without."""
+    """Return the number of lines with a string literal that contains non-English letters."""
     found = set()
     for path, tree in trees.items():
         lines = path.read_text(encoding="utf-8").splitlines()

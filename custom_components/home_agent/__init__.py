@@ -121,7 +121,7 @@ async def async_migrate_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) 
 
 
 async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Set up one agent. Its model server is asked beside that: much of an agent works without it."""
+    """Set up one agent. Its model server is checked in the background: much of an agent works without it."""
     await async_load_parts(hass, settings_of(entry))
     data = entry.runtime_data = build(hass, entry)
     set_debug_logging(entry.entry_id, wanted=data.settings[CONF_DEBUG_LOGGING])
@@ -182,7 +182,7 @@ async def _async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 def _report_language(language: str) -> None:
-    """Write into the log what is stricter because the words of Home Assistant's language are not known."""
+    """Log which checks are stricter because the words of Home Assistant's language are missing."""
     for section in (each for each in missing(language) if each.strict):
         LOGGER.warning("No %s for the language %s: %s", section.name, language, section.strict)
 

@@ -43,6 +43,6 @@ class ServerSensor(HomeAgentBaseEntity, BinarySensorEntity):
 
     @override
     async def async_added_to_hass(self) -> None:
-        """Follow what is found out about the server."""
+        """Follow the state of the server."""
         signal = server_signal(self.entry.entry_id)
         self.async_on_remove(async_dispatcher_connect(self.hass, signal, self.async_write_ha_state))

@@ -357,7 +357,7 @@ MAX_ROUNDS: Final = 10
 MAX_SENTENCE_CHARS: Final = 8_000
 """Longer sentences are refused before anything reads them."""
 TURN_SECONDS: Final = 180
-"""After it the model is asked for its last words, without tools."""
+"""After this time the model is asked for its final answer, without tools."""
 TURN_LIMIT_SECONDS: Final = 600
 """After it no more of an answer is awaited."""
 HEARTBEAT_SECONDS: Final = 3.0

@@ -80,7 +80,7 @@ class TooMuchAtOnce(PermissionDenied):
 
 
 class ChangedSinceAsked(PermissionDenied):
-    """An entity id means another entity than when the question was put."""
+    """An entity ID refers to another entity than when the question was asked."""
 
     key = "confirmation_changed"
 
@@ -154,7 +154,7 @@ class QuotaExceeded(RateLimitExceeded):
 
 
 class LLMServerError(LLMError):
-    """The model server was reached and reported an error of its own."""
+    """The model server was reached but reported an error."""
 
     key = "llm_server_error"
 

@@ -37,7 +37,7 @@ class EventEmitter:
         /,
         **context: Any,
     ) -> None:
-        """Fire the event of an error; the message holds no words of a conversation."""
+        """Fire the event of an error; the message contains no words of a conversation."""
         self.fire(
             EVENT_ERROR,
             request,

@@ -8,7 +8,7 @@ MAX_CHARS: Final = 20_000
 
 
 def parsed(text: str) -> Any:
-    """Return what a text holds as JSON or as Python writes it; the text itself if it is neither."""
+    """Return the value of a text in JSON or Python notation, or the text itself if it has neither."""
     if len(text) > MAX_CHARS:
         return text
     for read in (json.loads, ast.literal_eval):
@@ -20,5 +20,5 @@ def parsed(text: str) -> Any:
 
 
 def opened(text: str) -> Any:
-    """Return the object or the list that a text holds; the text itself if it holds none."""
+    """Return the object or list that a text represents, or the text itself if it represents neither."""
     return parsed(text) if text.lstrip()[:1] in ("{", "[", "(") else text

@@ -53,7 +53,7 @@ def _described(
     message: Callable[[HomeAssistant, Mapping[str, Any]], str],
     event: LazyEventPartialState,
 ) -> dict[str, Any]:
-    """Return what the logbook shows of an event."""
+    """Return the logbook entry of an event."""
     entry = _entry_of(hass, event.data)
     shown = {
         LOGBOOK_ENTRY_NAME: entry.title if entry else TITLE,
@@ -80,7 +80,7 @@ def _entry_of(hass: HomeAssistant, data: Mapping[str, Any]) -> HomeAgentConfigEn
 
 @callback
 def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return from whom a request came: a person, or whoever spoke to a device."""
+    """Return the source of a request: a person or a device."""
     if who := _person(hass, data.get("user_id")) or _device(hass, data.get("device_id")):
         return _phrase(hass, "logbook_request_from", who=who)
     return _phrase(hass, "logbook_request")
@@ -88,7 +88,7 @@ def _request(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
 
 @callback
 def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return what a person was asked to confirm."""
+    """Return the question that a person was asked to confirm."""
     return _phrase(hass, "logbook_question", question=str(data.get("summary", "")))
 
 

@@ -59,7 +59,7 @@ NAMING: Final = {
         *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_PROACTIVE_RULES),
     ),
 }
-"""Options that name entities, devices, persons or actions, by the repair issue that tells which are gone."""
+"""Options with entities, devices, persons or actions, by the repair issue that lists missing ones."""
 
 
 def names_something(settings: Settings) -> bool:

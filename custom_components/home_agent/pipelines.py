@@ -33,7 +33,7 @@ MAX_NAMED: Final = 5
 
 
 class PipelineWatch:
-    """Looks at the pipelines the moment one of them, the house or what is exposed changes."""
+    """Checks the pipelines when a pipeline, the house or the exposure changes."""
 
     def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         """Take the agent."""
@@ -56,7 +56,7 @@ class PipelineWatch:
 
     @callback
     def _attach(self, _event: Event[Any] | None = None) -> None:
-        """Listen to the store of the pipelines as soon as there is one."""
+        """Listen to the store of the pipelines as soon as it exists."""
         if self._attached or ASSIST not in self._hass.config.components:
             return
         from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE  # noqa: PLC0415

@@ -212,7 +212,7 @@ async def _async_rename(hass: HomeAssistant, data: Data) -> tuple[FlowType, str]
 
 
 async def _async_note(_hass: HomeAssistant, _data: Data) -> None:
-    """Take note; there is nothing to mend."""
+    """Acknowledge the issue; there is nothing to fix."""
 
 
 _OPEN_VECTOR_STORE: Final[Fix] = partial(_async_open_options, page="vector_store")

@@ -1,4 +1,4 @@
-"""Platform: what the last turn and all turns cost, how many memories there are, how the index is."""
+"""Platform: usage of the last turn and of all turns, number of memories, state of the index."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -168,7 +168,7 @@ INDEX_SENSORS: tuple[FigureDescription, ...] = (
 async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the figures; those of what the options no longer want go."""
+    """Add the sensors, and remove sensors of features that are turned off."""
     data = entry.runtime_data
     data.memories.on_change = partial(async_dispatcher_send, hass, memory_signal(entry.entry_id))
     groups = ((MEMORY_SENSORS, data.settings[CONF_MEMORY]), (INDEX_SENSORS, data.semantic.configured))
@@ -183,7 +183,7 @@ async def async_setup_entry(
 
 
 class TotalSensor(HomeAgentBaseEntity, RestoreSensor):
-    """What all turns of an agent cost; a reload or a restart goes on counting."""
+    """Usage of all turns of an agent; counting continues after a reload or a restart."""
 
     entity_description: TotalDescription
     _attr_entity_category = EntityCategory.DIAGNOSTIC
@@ -199,7 +199,7 @@ class TotalSensor(HomeAgentBaseEntity, RestoreSensor):
     @property
     @override
     def native_value(self) -> int:
-        """Return what was counted before the entry was set up, and since."""
+        """Return the total from before and after the setup of the entry."""
         return self._before + sum(self.data.totals[name] for name in self.entity_description.counts)
 
     @override

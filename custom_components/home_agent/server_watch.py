@@ -1,4 +1,4 @@
-"""The model server as the agent finds it: an agent runs without its server, and the household is told."""
+"""Background checks of the model server; an agent runs without it, and a repair issue reports it."""
 
 import asyncio
 from datetime import datetime
@@ -22,7 +22,7 @@ LONGEST_PAUSE: Final = 60.0
 LIST_SECONDS: Final = 20.0
 MAX_NAMED: Final = 10
 _THERE: Final = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND, ErrorKind.RATE_LIMIT})
-"""How servers answer that are there, but keep no list of models or do not give it now."""
+"""Errors of running servers that have no list of models or do not return it at the moment."""
 _GONE: Final = frozenset({ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE})
 _NOTHING: Final = {"role": "user", "content": "."}
 
@@ -59,7 +59,7 @@ class ServerWatch:
 
     @callback
     def _hear(self, name: str, err: ModelServerError | None) -> None:
-        """Take notice of what a request to a model has found out."""
+        """Process the result of a request to a model."""
         if name != PRIMARY:
             return
         if err is None:
@@ -93,7 +93,7 @@ class ServerWatch:
             self._asking = False
 
     async def _async_models(self) -> list[str]:
-        """Return what the server lists; nothing where it keeps no list. Raises ModelServerError."""
+        """Return the listed models, or nothing if the server has no list. Raises ModelServerError."""
         try:
             async with asyncio.timeout(LIST_SECONDS):
                 return await self._router.primary.list_models()
@@ -105,7 +105,7 @@ class ServerWatch:
             raise
 
     async def _async_check_model(self, models: list[str]) -> None:
-        """Ask a model that is not listed for one word: many servers know other names than they list."""
+        """Request one token from an unlisted model: many servers accept names that they do not list."""
         settings = self._entry.runtime_data.settings
         self._models = models
         if not models or settings[CONF_MODEL] in models:
@@ -128,7 +128,7 @@ class ServerWatch:
 
     @callback
     def _answered(self) -> None:
-        """Take the issue back; what a server that was away has missed is done now."""
+        """Delete the issue, and do the work that was postponed while the server was unavailable."""
         self._end_pause()
         self._pause = FIRST_PAUSE
         self._entry.runtime_data.note_server(self._hass, reachable=True)

@@ -74,7 +74,7 @@ class KeptStore(Store[Content]):
         self._retry_seconds = RETRY_SECONDS
         self._changed = False
         self._mends = False
-        """Whether something that JSON cannot hold was met: then every write looks for it."""
+        """Whether a value that JSON does not support was found; every write then checks for such values."""
 
     async def async_read(self) -> Content:
         """Return the stored content, empty where there is none that can be read.
@@ -136,7 +136,7 @@ class KeptStore(Store[Content]):
             await self._async_handle_write_data()  # type: ignore[no-untyped-call]
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> None:
-        """Delete what was set aside, or what of it one agent has kept.
+        """Delete the files that were set aside, or the data of one agent in them.
 
         A file that cannot be parsed may hold what other agents keep, so it stays while there are any.
         """
@@ -157,7 +157,7 @@ class KeptStore(Store[Content]):
 
     @override
     def _write_data(self, data: dict[str, Any]) -> None:
-        """Write; a value that JSON cannot hold is mended, and everything else is stored with it."""
+        """Write the data; a value that JSON does not support is converted, so that the rest is stored."""
         if "data_func" in data:
             data["data"] = data.pop("data_func")()
         if self._mends:
@@ -224,7 +224,7 @@ class StoredFile(ABC):
         await self._store.async_flush()
 
     async def async_forget_set_aside(self, entry_id: str | None = None) -> None:
-        """Delete files that could not be read, or what of them one agent has kept."""
+        """Delete unreadable files, or the data of one agent in them."""
         await self._store.async_forget_set_aside(entry_id)
 
 
@@ -336,7 +336,7 @@ def read_text_or_none(value: object) -> str | None:
 
 
 def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
-    """Return a value as JSON can hold it: half characters and what is of another type become text."""
+    """Return a value that JSON supports: incomplete characters and other types become text."""
     if isinstance(value, str):
         return value if value.isascii() else value.encode("utf-8", "replace").decode()
     if isinstance(value, Mapping) and depth:

@@ -30,7 +30,7 @@ async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
 
 
 async def _async_servers(hass: HomeAssistant, entries: Sequence[HomeAgentConfigEntry]) -> Any:
-    """Return whether the server of the agent can be reached; where there are several agents, of each."""
+    """Return whether the server of the agent, or of each agent if there are several, can be reached."""
     check = system_health.async_check_can_reach_url
     found = await asyncio.gather(*(check(hass, entry.data[CONF_BASE_URL]) for entry in entries))
     if len(found) == 1:

@@ -18,7 +18,7 @@ ASSIST_PIPELINE = "assist_pipeline"
 
 
 class Presentation(Enum):
-    """What is done with an answer."""
+    """Whether an answer is spoken or shown."""
 
     SPOKEN = auto()
     SHOWN = auto()

@@ -14,7 +14,7 @@ from .turn import Turn
 
 QUESTION_MARKS = ("?", "\uff1f", "\u061f", "\u055e", "\u1367", "\u2047")
 STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
-"""What may stand behind the last word of a question that has no question mark."""
+"""Characters that may follow the last word of a question without a question mark."""
 MAX_READ_OUT = 10_000
 """Characters that are read aloud, some ten minutes."""
 
@@ -71,7 +71,7 @@ def is_question(text: str, language: str) -> bool:
 
 
 def finished_event(turn: Turn, err: HomeAgentError | None) -> dict[str, Any]:
-    """Return the data of the event that tells what a turn cost, and how it failed."""
+    """Return the data of the event that reports the cost of a turn, and its error."""
     figures = turn.figures
     records = turn.calls.records
     return {

@@ -329,7 +329,7 @@ class HomeAgent(
         return result
 
     def _tell_finished(self, turn: Turn, err: HomeAgentError | None = None) -> None:
-        """Fire the event that tells what a turn cost, and how it failed."""
+        """Fire the event that reports the cost of a turn, and its error."""
         context = turn.calls.speaker.context
         self.emitter.fire(EVENT_CONVERSATION_FINISHED, context, **finished_event(turn, err))
 

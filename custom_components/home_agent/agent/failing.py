@@ -1,4 +1,4 @@
-"""How a turn fails: what the log and events may say of it, and that a person hears it once."""
+"""Failures of a turn: what the log and events may contain, so that a person hears an error once."""
 
 from homeassistant.components import conversation
 from homeassistant.helpers.json import json_dumps

@@ -1,4 +1,4 @@
-"""What is refused before anything reads the sentence of a turn."""
+"""Limits that are checked before anything reads the sentence of a turn."""
 
 from homeassistant.components import conversation
 

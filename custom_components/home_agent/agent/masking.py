@@ -35,7 +35,7 @@ def without_codes(messages: Sequence[Mapping[str, Any]], language: str = "") -> 
 
 
 def _without_numbers(message: Mapping[str, Any], language: str) -> Mapping[str, Any]:
-    """Return what a person said without the numbers that may be a code; any other message as it is."""
+    """Return a message of a person without numbers that may be a code, and any other message unchanged."""
     if message["role"] != "user":
         return message
     return {**message, "content": mask_numbers(message["content"], language, MASKED)}

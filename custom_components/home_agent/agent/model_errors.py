@@ -1,4 +1,4 @@
-"""Failures of a model server as errors of the agent, each with the sentence that tells its cause."""
+"""Failures of a model server as errors of the agent, each with the sentence that names its cause."""
 
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -41,7 +41,7 @@ def as_agent_error(err: ModelServerError) -> HomeAgentError:
 
 
 def _class(err: ModelServerError) -> type[HomeAgentError]:
-    """Return what a failure means for the person who speaks."""
+    """Return the error that the person who is speaking gets for a failure."""
     kind = err.kind
     if kind is ErrorKind.AUTH and not err.answered:
         return KeyUnusable

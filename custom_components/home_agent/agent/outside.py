@@ -27,7 +27,7 @@ TITLES: Final = (
     "media_album_name",
     "media_series_title",
 )
-"""What a player tells of what it plays."""
+"""Attributes in which a player describes what it is playing."""
 
 
 class OutsideMixin(HomeAgentBaseEntity):
@@ -113,7 +113,7 @@ def _titles(hass: HomeAssistant) -> Iterator[str]:
 
 
 def _from_json(content: str) -> Any:
-    """Return what a result holds; older results were cut and are no JSON any more."""
+    """Return the content of a result; older results were shortened and may no longer be valid JSON."""
     try:
         return json_loads(content)
     except ValueError:

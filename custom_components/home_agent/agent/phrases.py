@@ -61,7 +61,7 @@ def _languages() -> frozenset[str]:
 
 
 def _spoken(hass: HomeAssistant, language: str, languages: frozenset[str]) -> str:
-    """Return the language with a file that is nearest to the one asked for, or English."""
+    """Return the closest language that has a file for the requested language, or English."""
     asked = hass.config.language if language in ("", MATCH_ALL) else language
     return nearest(asked, languages, hass.config.country) or _ENGLISH
 

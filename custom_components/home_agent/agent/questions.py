@@ -1,4 +1,4 @@
-"""How a question is put: everything that a yes would do, by name, in the person's language."""
+"""The wording of a question: everything that a yes would do, by name, in the person's language."""
 
 from collections.abc import Sequence
 
@@ -48,7 +48,7 @@ DOES = {
     "valve.set_valve_position": "move",
     "valve.toggle": "move",
 }
-"""What scripts and scenes do that has a sentence of its own."""
+"""Effects of scripts and scenes that have separate sentences."""
 
 GENERIC = frozenset({"turn_on", "turn_off", "toggle"})
 
@@ -119,7 +119,7 @@ async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full:
 
 
 async def _async_contents(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
-    """Return what a call does in groups, scripts and scenes that is not free, a sentence for each kind."""
+    """Return a sentence for each kind of restricted effect of a call in groups, scripts and scenes."""
     effects = part.contents if isinstance(part, FrozenCall | FrozenTool) else ()
     kinds: dict[str, dict[str, None]] = {}
     for effect in effects:
@@ -145,7 +145,7 @@ async def _async_does(hass: HomeAssistant, language: str, action: str, entity_id
 
 
 def _with_data(name: str, part: FrozenCall | FrozenIntent | FrozenTool, full: bool) -> str:
-    """Return the name of what a call is about, with what the call passes on in brackets."""
+    """Return the name of the target of a call, with the arguments of the call in brackets."""
     data = dict(part.slots if isinstance(part, FrozenIntent) else data_of(part))
     if isinstance(part, FrozenCall) and f"{part.domain}_{part.service}" in SAYING_POSITION:
         data.pop("position", None)
@@ -195,7 +195,7 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
 
 
 def _friendly(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of an entity by itself."""
+    """Return only the name of an entity."""
     state = hass.states.get(entity_id)
     return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
 

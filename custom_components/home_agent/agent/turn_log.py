@@ -47,7 +47,7 @@ class Kept:
     tokens: int
     error: str | None
     cause: str
-    """What the server said of the error, without keys; only administrators see it."""
+    """The server's error message without keys; only administrators see it."""
     listens: bool
     tainted: bool
     kept_home: bool

@@ -1,4 +1,4 @@
-"""Telling of a timer: where it was set, else by phone or chat to who set it, else in Home Assistant."""
+"""Announcements of timers: where it was set, or by phone or chat to its person, or in Home Assistant."""
 
 import asyncio
 from datetime import datetime, timedelta

@@ -27,7 +27,7 @@ _CHATS: Final[HassKey[dict[str, PersonalChats]]] = HassKey(f"{DOMAIN}.chats")
 
 @callback
 def async_register_chats(hass: HomeAssistant, entry_id: str, chats: PersonalChats) -> CALLBACK_TYPE:
-    """Let an agent write to chats; return how to end that."""
+    """Register the agent's way to write to chats; return a function that removes it."""
     hass.data.setdefault(_CHATS, {})[entry_id] = chats
 
     @callback

@@ -59,7 +59,7 @@ class Field:
         return not all(_holds(condition, typed) for condition in self.visible)
 
     def is_dropped(self, typed: Mapping[str, Any]) -> bool:
-        """Return whether the field that this one belongs to was emptied: its value goes with it."""
+        """Return whether the field that this one belongs to was cleared, which removes its value as well."""
         return any("value" not in condition and not _holds(condition, typed) for condition in self.visible)
 
     @property
@@ -240,7 +240,7 @@ def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mappi
 
 
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
-    """Return what a form shows: the stored values and the defaults, but no secrets."""
+    """Return the values that a form shows: the stored values and the defaults, but no secrets."""
     shown = {field.key: stored.get(field.key, const.DEFAULTS.get(field.key)) for field in fields}
     for field in fields:
         if field.secret and is_saved_secret(shown[field.key]):

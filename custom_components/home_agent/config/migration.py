@@ -57,7 +57,7 @@ async def async_migrate(hass: HomeAssistant, entry: ConfigEntry) -> bool:
 
 
 def converted(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options that can be used, and those that cannot: a distance is no likeness from 0 to 1."""
+    """Return the usable options and the unusable ones, such as a distance instead of a similarity."""
     fields = {field.key: field for page in PAGES.values() for field in page}
     kept: dict[str, Any] = {}
     dropped: dict[str, Any] = {}
@@ -79,7 +79,7 @@ def _entities(value: Any) -> list[str]:
 
 
 def _fits(field: Field, value: Any) -> bool:
-    """Return whether a field could hold a value."""
+    """Return whether a value is valid in a field."""
     if field.secret or not isinstance(field.selector, CHECKED):
         return True
     if isinstance(field.selector, SelectSelector | TextSelector) and field.selector.config.get("multiple"):

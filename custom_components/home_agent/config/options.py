@@ -219,7 +219,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return self.async_create_entry(data=self._tried)
 
     async def _async_withheld(self) -> str:
-        """Return a paragraph on what a model outside the house is not told; nothing for one that is."""
+        """Return a paragraph about data that a model outside does not receive, or an empty text."""
         settings = {**DEFAULTS, **self.config_entry.data, **self.config_entry.options}
         if DataPolicy(settings).of(PRIMARY).people:
             return ""

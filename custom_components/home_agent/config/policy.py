@@ -83,12 +83,12 @@ async def _async_check_rules(
 
 
 async def _async_error(hass: HomeAssistant, names: RuleNames, rule: str) -> InvalidInput:
-    """Return what is wrong with a rule; names are compared in a worker thread."""
+    """Return the problem of a rule; names are compared in a worker thread."""
     return await hass.async_add_executor_job(names.error, rule)
 
 
 async def _async_check_profiles(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Note profiles for somebody or something that is not there."""
+    """Collect the problems of profiles for people, devices or areas that do not exist."""
     before = {one for profile in profiles_of(stored.get(CONF_POLICY_PROFILES)) for one in whom(profile)}
     for profile in profiles_of(checked.values.get(CONF_POLICY_PROFILES)):
         for field, name in whom(profile):
@@ -102,7 +102,7 @@ async def _async_check_profiles(hass: HomeAssistant, checked: Checked, stored: M
 
 
 def whom(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield whom a profile is for, each with the field in which it stands."""
+    """Yield the people, devices and areas of a profile, each with its field."""
     for field in (PERSONS, DEVICES, AREAS):
         yield from ((field, text) for text in as_texts(profile.get(field)))
 

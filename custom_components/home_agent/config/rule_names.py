@@ -1,4 +1,4 @@
-"""What a rule of the policy can name in this home, and which rule a misspelt one may mean."""
+"""The names that a rule of the policy can contain in this home, and suggestions for misspelled rules."""
 
 import asyncio
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -57,7 +57,7 @@ class RuleNames:
     own_tools: frozenset[str] = frozenset()
     """Built-in tools, which rules do not apply to."""
     places: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Examples of what is in each area, on each floor and under each label."""
+    """Examples of entities in each area, on each floor and with each label."""
     spoken: Mapping[str, str] = field(default_factory=dict)
     """Entities by their spoken names."""
     loading: bool = False
@@ -81,7 +81,7 @@ class RuleNames:
         return self.loading or bool(matching(known, name))
 
     def error(self, rule: str) -> InvalidInput:
-        """Return what is wrong with a rule that matches nothing, and what to write instead."""
+        """Return the problem of a rule that matches nothing, and a suggestion."""
         shown = rule[:60]
         if rule.startswith(TOOL) and matching(self.own_tools, rule.removeprefix(TOOL)):
             return InvalidInput("rule_own_tool", rule=shown)
@@ -226,7 +226,7 @@ def _classes(hass: HomeAssistant) -> dict[str, set[str]]:
 
 
 def _places(hass: HomeAssistant, wanted: Collection[str]) -> dict[str, list[str]]:
-    """Return examples of what is in some places, by what these are called: id, name or another name."""
+    """Return examples of entities in places, by the IDs, names and aliases of the places."""
     found: dict[str, list[str]] = {}
     areas, floors = ar.async_get(hass).async_list_areas(), fr.async_get(hass).async_list_floors()
     labels = lr.async_get(hass).async_list_labels()

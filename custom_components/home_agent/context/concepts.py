@@ -51,7 +51,7 @@ class Vocabulary:
 
 @cache
 def vocabulary(language: str) -> Vocabulary:
-    """Return the words of a language, none if there are none."""
+    """Return the words of a language, or an empty result if there are none."""
     data = table(find(language) or "", "concepts")
     if data is None:
         return Vocabulary()

@@ -1,4 +1,4 @@
-"""Keeps the word index of a house current, and searches what changed directly while that takes long."""
+"""Updates the word index of a house, and searches changed entities directly during a long update."""
 
 import asyncio
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -55,7 +55,7 @@ class IndexCache:
         return (recent,) if earlier is None else (recent, earlier)
 
     def _current(self, house: HouseSnapshot, languages: tuple[str, ...]) -> HouseIndex | None:
-        """Return the index of this snapshot, if there is one or an earlier one needs few changes."""
+        """Return the index of this snapshot if it exists or if an earlier index needs few changes."""
         built = self._built.get(languages)
         if built is not None and (built.house is house or built.update(house)):
             return built

@@ -1,4 +1,4 @@
-"""Text that can be encoded: servers cut characters in halves, and models write halves of them."""
+"""Text that can be encoded: servers split characters, and models write incomplete characters."""
 
 
 class Characters:

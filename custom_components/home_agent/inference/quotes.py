@@ -1,4 +1,4 @@
-"""What a server says of an error, without what it quotes: requests hold what people have said."""
+"""Error messages of a server without quotes, because requests contain what people have said."""
 
 import re
 from typing import Final
@@ -6,11 +6,11 @@ from typing import Final
 from ..regex import lazy
 
 GRAM: Final = 12
-"""Letters and digits in a row that are taken for a quotation where they stand in the conversation too."""
+"""Consecutive letters and digits that count as a quote if the conversation contains them too."""
 DENSE_GRAM: Final = 3
 """The same for scripts that write a word with one or two characters."""
 LEAST_WORD: Final = 3
-"""Letters of the shortest word of the sentence itself that is taken out alone."""
+"""Letters of the shortest word of the sentence that is removed on its own."""
 CUT: Final = "…"
 
 _ESCAPE: Final = lazy(r"\\u([0-9a-fA-F]{4})|\\[nrtbf\"/\\]")
@@ -24,7 +24,7 @@ _WORD: Final = lazy(r"\w+")
 
 
 def without_quotes(words: str, conversation: str, sentence: str = "") -> str:
-    """Return what a server says, less what is in quotes and what stands in the conversation.
+    """Return a server's message without quoted text and without text from the conversation.
 
     The conversation may be JSON. Names of models and of parameters stay where they are no words.
     """
@@ -57,7 +57,7 @@ def _joined(words: str, kept: list[bool]) -> str:
 
 
 def _shortened(quoted: re.Match[str]) -> str:
-    """Return a mark for what is quoted; the name of a model or a parameter stays."""
+    """Return a placeholder for quoted text; the name of a model or a parameter is kept."""
     text = quoted[0]
     return text if _IDENTIFIER.fullmatch(text[1:-1]) else CUT
 

@@ -20,7 +20,7 @@ type Build = Callable[[str], ChatRequest | None]
 not be asked. What each may be told, and how much it takes, differs."""
 
 type Heard = Callable[[str, ModelServerError | None], None]
-"""Told which model has answered, or how it failed."""
+"""Called with the model that has answered, or with its failure."""
 
 
 class Router:

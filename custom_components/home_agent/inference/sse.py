@@ -29,7 +29,7 @@ _FIELD: Final = lazy(rb"(?:event|id|retry)\s*:|:")
 
 
 class _NotJSONError(Exception):
-    """The body is not what a model server sends: what is wrong with it, and its beginning."""
+    """The body is not an answer of a model server; contains the problem and the beginning of the body."""
 
     def __init__(self, problem: str, beginning: bytes = b"") -> None:
         """Keep a little of the beginning."""

@@ -45,7 +45,7 @@ class Speaker:
     """Whether the final answer is shown on a screen that renders markdown."""
     surface: Surface = Surface.CHAT
     chat: int | None = None
-    """The chat in which they write: a reminder is told there."""
+    """The chat in which they write; reminders are sent there."""
     conversation_id: str = ""
     turn_id: str = field(default_factory=ulid_now)
     """What belongs together: the calls of one turn are put back together."""

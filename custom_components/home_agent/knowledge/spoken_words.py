@@ -29,13 +29,13 @@ def all_words(language: str) -> frozenset[str]:
 
 @cache
 def everything_words() -> frozenset[str]:
-    """Return the words for whatever there is, of any kind, in all languages."""
+    """Return the words for things of any kind, in all languages."""
     return frozenset(fold(word) for each in languages() for word in words(each, "quantities.everything"))
 
 
 @cache
 def _idioms() -> tuple[str, ...]:
-    """Return the phrases in which a word for "all" asks for nothing, in all languages."""
+    """Return the phrases in which a word for "all" does not request anything, in all languages."""
     return tuple(fold(phrase) for each in languages() for phrase in words(each, "quantities.idioms"))
 
 

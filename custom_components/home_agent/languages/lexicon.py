@@ -23,7 +23,7 @@ class Word(NamedTuple):
     folded: str
     """Without them."""
     starts: bool = False
-    """Whether a comma stands before it."""
+    """Whether a comma precedes the word."""
 
 
 @dataclass(slots=True)
@@ -61,7 +61,7 @@ def clauses(text: str) -> list[Clause]:
 
 
 def _pieces(text: str) -> Iterator[tuple[str, str]]:
-    """Yield words and the marks that end a clause, each with the mark that stands before it."""
+    """Yield words and punctuation that ends a clause, each with the punctuation before it."""
     start, before = None, ""
     for index, char in enumerate((*text, " ")):
         if is_word(char):
@@ -110,7 +110,7 @@ class Lexicon:
 
     @staticmethod
     def _add(phrase: tuple[Word, ...], table: _Table) -> None:
-        """Put a phrase into a table."""
+        """Add a phrase to a table."""
         first = phrase[0]
         if first.plain.endswith(ANY_ENDING):
             table.by_beginning.append(phrase)
@@ -135,7 +135,7 @@ class Lexicon:
         return tuple(found)
 
     def matches(self, table: str, words: Sequence[Word]) -> dict[int, Match]:
-        """Return the best match of a table at each word at which there is one."""
+        """Return the best match of a table at each word that has a match."""
         found: dict[int, Match] = {}
         entries = self._tables[table]
         for index, word in enumerate(words):
@@ -148,7 +148,7 @@ class Lexicon:
         return found
 
     def _match(self, phrase: Sequence[Word], words: Sequence[Word], index: int) -> Match:
-        """Return how much of a sentence a phrase covers at a word."""
+        """Return the number of words that a phrase covers from a word on."""
         if len(words) - index < len(phrase):
             return Match()
         letters = 0
@@ -164,5 +164,5 @@ class Lexicon:
         return Match(len(phrase), letters)
 
     def _is_spelt(self, text: str) -> bool:
-        """Return whether a word stands in some table with these accents."""
+        """Return whether any table contains a word with these accents."""
         return text in self._spellings or text.startswith(self._beginnings)

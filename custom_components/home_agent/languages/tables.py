@@ -12,12 +12,12 @@ class Section:
 
     name: str
     holds: str
-    """What the words are, for translators."""
+    """A description of the words for translators."""
     needed: tuple[str, ...]
     """The tables without which the section says nothing."""
     optional: tuple[str, ...] = ()
     strict: str = ""
-    """What happens to people who speak a language without it; empty if nothing becomes unsafe or stricter."""
+    """The effect on speakers if the table is missing; empty if nothing becomes unsafe or stricter."""
 
 
 SECTIONS: Final = (

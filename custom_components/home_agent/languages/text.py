@@ -32,10 +32,10 @@ def plain(text: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """Return text with everything that belongs to no word replaced by one space."""
+    """Return text in which one space replaces all characters that are not part of a word."""
     return " ".join("".join(char if is_word(char) else " " for char in text).split())
 
 
 def is_word(char: str) -> bool:
-    """Return whether a character belongs to a word; vowel signs of Indic scripts do."""
+    """Return whether a character is part of a word, as vowel signs of Indic scripts are."""
     return char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] == "M")

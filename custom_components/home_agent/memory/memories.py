@@ -60,7 +60,7 @@ class Memories:
         self.settings = MemorySettings()
         self.index: SemanticIndex | None = None
         self.on_change: Callable[[], None] | None = None
-        """Told that there are more or fewer, or other ones."""
+        """Called when memories are added, removed or changed."""
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
         """Told the ids of what somebody wanted forgotten."""
 
@@ -289,7 +289,7 @@ class Memories:
 
     @callback
     def _note_change(self) -> None:
-        """Have a change written, and tell who counts."""
+        """Save a change and notify listeners of the number."""
         self._changed()
         if self.on_change is not None:
             self.on_change()

@@ -91,6 +91,6 @@ def from_dict(stored: Mapping[str, Any]) -> ProfileEntry:
 
 
 def _origin(stored: str) -> Origin:
-    """Return a stored origin: what is inferred was called extracted before. Raises ValueError."""
+    """Return a stored origin; inferred entries were formerly called extracted. Raises ValueError."""
     origin = Origin(stored)
     return Origin.INFERRED if origin is Origin.EXTRACTED else origin

@@ -27,7 +27,7 @@ class Origin(StrEnum):
     EXTRACTED = "extracted"
     """Drawn from a conversation."""
     INFERRED = "inferred"
-    """Concluded by the model from what a person said; only in profiles."""
+    """Inferred by the model from what a person said; only in profiles."""
     OBSERVED = "observed"
     """Learned from what happens in the house."""
 

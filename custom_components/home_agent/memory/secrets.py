@@ -63,7 +63,7 @@ def holds_secret(text: str) -> bool:
 
 
 def _tells_code(behind: str) -> bool:
-    """Return whether three digits, digits mixed with letters, or something in quotes stands in a text."""
+    """Return whether a text contains three digits, digits mixed with letters, or quoted text."""
     return bool(
         _DIGITS.search(behind)
         or _QUOTED.search(behind)
@@ -75,7 +75,7 @@ def _tells_code(behind: str) -> bool:
 
 
 def _tells_password(folded: str) -> bool:
-    """Return whether a word for a password is followed by one that is said to be it."""
+    """Return whether a word for a password is followed by its value."""
     said = None
     for named in _PASSWORD.finditer(folded):
         if said is None or said.start() < named.end():

@@ -1,4 +1,4 @@
-"""Messenger: what is said unasked reaches people by phone or chat, not too often and not at night."""
+"""Messenger: sends unasked messages to phones or chats, not too often and not at night."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -60,7 +60,7 @@ class Messenger:
 
     @property
     def persons(self) -> Sequence[str]:
-        """Return those who have notify targets or chats."""
+        """Return the people with notify targets or chats."""
         return tuple(dict.fromkeys((*self._targets, *self._in_chats)))
 
     @callback

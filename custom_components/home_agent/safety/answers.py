@@ -16,13 +16,13 @@ MAX_WORDS: Final = 12
 MAX_SPOKEN: Final = 1000
 """Nobody says longer sentences: they are no answer, and behind these characters only figures are masked."""
 MAX_BESIDE: Final = 2
-"""A number with no more words beside it is somebody who says a PIN, or the half of one."""
+"""A number with at most this many other words counts as a PIN or as a part of one."""
 MAX_AROUND: Final = 4
 """With as many words around it, a number may still be a PIN if it is long enough."""
 PART_OF_PIN: Final = 2
 """So many digits may be the half of a PIN; one digit among other words is more often an article."""
 PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200c\u200d")  # noqa: RUF001 - other scripts' own
-"""What may stand between the words of a yes. A question mark, an emoji or quotes may change its meaning."""
+"""Characters allowed between the words of a yes. Question marks, emojis or quotes may change its meaning."""
 UNFINISHED: Final = ("...", "…", "..")
 """How a sentence ends that somebody did not finish."""
 
@@ -47,7 +47,7 @@ class Read:
     answer: Answer
     pin: str = ""
     has_pin: bool = False
-    """Whether the sentence may hold a PIN, so that nobody else may read it."""
+    """Whether the sentence may contain a PIN, so that nobody else may read it."""
 
     @property
     def has_digits(self) -> bool:
@@ -56,7 +56,7 @@ class Read:
 
 
 def read_answer(sentence: str, language: str) -> Read:
-    """Return what a sentence answers, in the speaker's language or, if that is not known, in English.
+    """Return the answer in a sentence, in the speaker's language or, if that is unknown, in English.
 
     A yes is one phrase of the language's table and nothing else but politeness. A sentence that says no
     anywhere is a no; one with any other word is something else.
@@ -99,7 +99,7 @@ def _may_be_pin(numbers: Numbers) -> bool:
 
 
 def _as_pin(numbers: Numbers) -> Read:
-    """Return a sentence that may hold a PIN as that PIN, if it is clear."""
+    """Return the PIN in a sentence if it is unambiguous."""
     readable = numbers.is_readable and MIN_DIGITS <= len(numbers.digits) <= MAX_DIGITS
     if readable and numbers.others <= MAX_BESIDE:
         return Read(Answer.PIN, numbers.digits, has_pin=True)
@@ -119,7 +119,7 @@ class _Known:
     yes: frozenset[str]
     no: tuple[str, ...]
     fillers: tuple[str, ...]
-    """Politeness: it does not change what an answer means."""
+    """Polite words, which do not change the meaning of an answer."""
     phrases: tuple[str, ...]
 
 
@@ -139,7 +139,7 @@ def _known(language: str) -> _Known:
 
 
 def _yes(language: str) -> Iterator[str]:
-    """Yield each phrase that is a yes: a word for it, an order to go ahead, or one after the other."""
+    """Yield each phrase that means yes: a word for yes, a request to go ahead, or both in sequence."""
     plain = [fold_word(phrase) for phrase in words(language, "answers.yes")]
     orders = [fold_word(phrase) for phrase in words(language, "answers.go_ahead")]
     yield from (*plain, *orders)

@@ -49,15 +49,15 @@ def effects(
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """How deep a call stands, and whether it is a step of somebody's script, scene or automation."""
+    """The nesting depth of a call, and whether it is a step of a script, scene or automation."""
 
     depth: int = 0
     inside: bool = False
     variables: Mapping[str, Any] = field(default_factory=dict)
-    """What a script was given."""
+    """The values that a script received."""
 
     def within(self, variables: Mapping[str, Any] | None = None) -> _Place:
-        """Return the place of what stands inside of a script, a scene or an automation."""
+        """Return the place of the content of a script, a scene or an automation."""
         return _Place(self.depth + 1, inside=True, variables=variables or {})
 
 
@@ -123,7 +123,7 @@ class _Opener:
         return Effect(domain, service, entity_id, device_class, inside=place.inside)
 
     def _members_of(self, entity_id: str) -> list[str]:
-        """Return the members of a group, none for what is no group."""
+        """Return the members of a group, or nothing if it is not a group."""
         state = self._hass.states.get(entity_id)
         members = state.attributes.get(ATTR_ENTITY_ID) if state else None
         if not isinstance(members, list | tuple | set):
@@ -131,7 +131,7 @@ class _Opener:
         return [member for member in members if isinstance(member, str) and member != entity_id]
 
     def _members(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield what a service on a group does to its members."""
+        """Yield the calls that a service on a group causes for its members."""
         if domain in ("scene", "script", "automation"):
             return
         for member in self._members_of(entity_id):
@@ -152,7 +152,7 @@ class _Opener:
             yield Effect("scene", "turn_on", entity_id, known=False, inside=place.inside)
 
     def _applied(self, data: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
-        """Yield what the states call that stand in the data of a service."""
+        """Yield the calls for the states in the data of a service."""
         try:
             states = _as_states(resolve(data.get("entities") or {}, {}))
             taken = cv.entity_ids(resolve(data.get("snapshot_entities") or [], {}))
@@ -208,7 +208,7 @@ class _Opener:
         yield from self._steps_of(script, variables, place)
 
     def _intent(self, intent_type: str, place: _Place) -> Iterator[Effect]:
-        """Yield what an intent calls whose action the household has written."""
+        """Yield the calls of an intent whose action the household has written."""
         handlers = (item for item in intent.async_get(self._hass) if item.intent_type == intent_type)
         config = getattr(next(handlers, None), "config", None)
         if not isinstance(config, Mapping):
@@ -217,7 +217,7 @@ class _Opener:
             yield from self._steps_of(script, {}, place)
 
     def _steps_of(self, script: Any, given: Mapping[str, Any], place: _Place) -> Iterator[Effect]:
-        """Yield what the steps of a script call."""
+        """Yield the calls of the steps of a script."""
         inner, variables = place.within(), _variables_of(script, given)
         for step in steps(script.sequence, variables):
             if not step.known:
@@ -229,7 +229,7 @@ class _Opener:
             yield from self.call(step.domain, step.service, targets or [], given, inner)
 
     def _targets(self, step: Step) -> list[str] | None:
-        """Return the entities that a step means; None where a place or a device is not there (yet)."""
+        """Return the entities that a step targets, or None if a place or a device does not exist (yet)."""
         given = dict(step.targets)
         if named := given.get(ATTR_ENTITY_ID):
             try:
@@ -269,7 +269,7 @@ def _variables_of(script: Any, given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _as_states(entities: Any) -> list[State]:
-    """Return states as they stand in the data of a service. Raises probatio.Invalid for what core refuses."""
+    """Return the states in the data of a service. Raises probatio.Invalid for states that core refuses."""
     if not isinstance(entities, Mapping):
         raise probatio.Invalid("entities should be a mapping")
     states = []

@@ -111,7 +111,7 @@ RISKY_SERVICES: Final = {
     "cover": ("open_cover",),
     "valve": ("open_valve",),
 }
-"""The services to think of where a scene or a device action does not say what it calls."""
+"""The services to consider if a scene or a device action does not specify what it calls."""
 
 GENERIC_SERVICES: Final = ("turn_on", "turn_off", "toggle")
 """Services of `homeassistant` that mean those of each entity's own domain."""

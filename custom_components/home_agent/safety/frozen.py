@@ -51,7 +51,7 @@ class FrozenCall(Waiting):
     tool: str = ""
     """The custom tool that makes the call, if one does."""
     contents: tuple[Effect, ...] = ()
-    """What it does in groups, scripts and scenes that is not free: the question says so."""
+    """Restricted effects in groups, scripts and scenes, which the question lists."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +71,7 @@ class FrozenTool(Waiting):
     args: Mapping[str, Any]
     llm_context: llm.LLMContext
     contents: tuple[Effect, ...] = ()
-    """What the script behind it does that is not free."""
+    """Restricted effects of the script that the call runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,9 +100,9 @@ class Draft:
     action_id: str = field(default_factory=ulid_now)
     frozen: list[Frozen] = field(default_factory=list)
     things: set[str] = field(default_factory=set)
-    """What the question names."""
+    """The things that the question names."""
     left_out: set[str] = field(default_factory=set)
-    """What the question has no room for, so that it was refused."""
+    """The things that were refused because the question has no room for them."""
 
     def __bool__(self) -> bool:
         """Return whether anything waits."""

@@ -33,7 +33,7 @@ NODES: Final = (
     nodes.Getitem,
     nodes.Getattr,
 )
-"""Parts of a template that hold no value of their own but constants: no states, no clock, no loops."""
+"""Parts of a template that contain only constants: no states, no clock, no loops."""
 
 _PARSER: Final = Environment()  # noqa: S701 - it only parses, and renders nothing
 
@@ -56,7 +56,7 @@ def resolve(value: Any, variables: Mapping[str, Any]) -> Any:
 
 
 def is_templated(value: Any) -> bool:
-    """Return whether there is any template in a value."""
+    """Return whether a value contains a template."""
     if isinstance(value, Mapping):
         return any(is_templated(part) for pair in value.items() for part in pair)
     if isinstance(value, list | tuple | set):
@@ -65,7 +65,7 @@ def is_templated(value: Any) -> bool:
 
 
 def _rendered(template: Template, variables: Mapping[str, Any]) -> Any:
-    """Return what a template renders to. Raises NotKnown."""
+    """Return the result of a template. Raises NotKnown."""
     if not _is_pure(template.template, variables):
         raise NotKnown
     try:

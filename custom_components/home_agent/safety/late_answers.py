@@ -1,4 +1,4 @@
-"""What a person may still want to answer: questions that were asked or have ended a short while ago."""
+"""Questions that a person may still answer: open ones and ones that ended a short time ago."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -7,7 +7,7 @@ from .confirmation_store import Lost
 from .pending import Outcome, Owner
 
 REMEMBER_SECONDS = 300.0
-"""How long an action that ended by itself is remembered, so that a late yes gets an answer."""
+"""How long an action that expired is remembered, so that a late yes gets an answer."""
 
 MAX_REMEMBERED = 100
 
@@ -24,7 +24,7 @@ def most_crowding(owners: Iterable[Owner]) -> Owner:
 
 
 class LateAnswers:
-    """Remembers who was asked, and how what they were asked about has ended."""
+    """Remembers who was asked, and the outcome of the action."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         """Take the clock that does not jump."""
@@ -45,7 +45,7 @@ class LateAnswers:
         _bound(self._asked)
 
     def note_ended(self, owner: Owner, outcome: Outcome) -> None:
-        """Remember how an action ended by itself."""
+        """Remember the outcome of an action that ended without an answer."""
         self._ended[owner] = (outcome, self._clock() + REMEMBER_SECONDS)
         _bound(self._ended)
 
@@ -73,6 +73,6 @@ def _is_owned(lost: Lost, owner: Owner) -> bool:
 
 
 def _bound[T](known: dict[Owner, T]) -> None:
-    """Drop entries where there are too many."""
+    """Drop entries if there are too many."""
     while len(known) > MAX_REMEMBERED:
         del known[most_crowding(known)]

@@ -1,4 +1,4 @@
-"""One action that waits for a confirmation: what it does, and whose answer counts."""
+"""An action that waits for a confirmation: its call, and the people whose answers count."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ class Owner:
 
     @property
     def speaker(self) -> str:
-        """Return who this is in all conversations."""
+        """Return an identity of the speaker that is the same in all conversations."""
         return self.user_id or self.device_id or ""
 
     @classmethod
     def of(cls, speaker: Speaker, conversation_id: str) -> Owner:
-        """Return the owner of what a speaker asks for in a conversation."""
+        """Return the owner of the speaker's requests in a conversation."""
         return cls(
             conversation_id=conversation_id, user_id=speaker.context.user_id, device_id=speaker.device_id
         )
@@ -45,11 +45,11 @@ class Owner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """How a question is put."""
+    """The texts of a question."""
 
     spoken: str
     full: str
-    """With everything that a spoken sentence has no room for, for people who read it."""
+    """The question with details that are too long for speech, for people who read it."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -73,7 +73,7 @@ class PendingAction:
     stop_timer: Callable[[], None] = lambda: None
 
     def as_response(self) -> dict[str, str]:
-        """Return what the caller of a service or a tool needs to have it answered."""
+        """Return the data that the caller of a service or a tool needs to get an answer."""
         return {
             "action_id": self.id,
             "question": self.question,

@@ -60,7 +60,7 @@ class Look(Enum):
     RIGHT = auto()
     WRONG = auto()
     LOCKED = auto()
-    """There were too many wrong ones, so that it was not looked at."""
+    """There were too many wrong PINs, so this PIN was not compared."""
 
 
 class PinGate:
@@ -75,7 +75,7 @@ class PinGate:
 
     @property
     def wanted(self) -> bool:
-        """Return whether there is a PIN."""
+        """Return whether a PIN is set."""
         return bool(self._stored)
 
     async def async_look(self, pin: str) -> Look:

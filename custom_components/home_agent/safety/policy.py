@@ -73,7 +73,7 @@ class Policy:
         speaker: Speaker,
         data: Mapping[str, Any] | None = None,
     ) -> tuple[Effect, ...]:
-        """Return what a call does behind its targets that is not free: in groups, scripts and scenes."""
+        """Return the restricted effects of a call in groups, scripts and scenes."""
         profiles = self._profiles_of(speaker)
         targets = list(entity_ids)
         found = effects(self._hass, domain, service, targets, data)
@@ -128,7 +128,7 @@ class Policy:
         return Verdict.CONFIRM if _is_shipped_restricted(effect) else Verdict.ALLOW
 
     def _is_out_of_sight(self, effect: Effect) -> bool:
-        """Return whether a script or a scene does what is restricted to an entity that is not exposed."""
+        """Return whether a script or a scene does something restricted to an entity that is not exposed."""
         entity_id = effect.entity_id
         if not effect.inside or entity_id is None or not _is_listed(effect):
             return False
@@ -143,7 +143,7 @@ class Policy:
 
 
 def _is_listed(effect: Effect) -> bool:
-    """Return whether an effect is in the list of what needs a word as shipped."""
+    """Return whether an effect needs a confirmation by default."""
     return _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
 
 
@@ -153,7 +153,7 @@ def _is_shipped_restricted(effect: Effect) -> bool:
 
 
 def _is_free_inside(effect: Effect) -> bool:
-    """Return whether a service is judged as a step like a call of its own, whatever its target is."""
+    """Return whether a service in a step is checked like a separate call, whatever its target."""
     service = Effect(effect.domain, effect.service)
     return _INSIDE.fits(service) and not _NOT_INSIDE.fits(service)
 

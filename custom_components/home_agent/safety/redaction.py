@@ -31,7 +31,7 @@ GUARDED_STARTS: Final = ("unlock", "disarm", "alarm")
 LARGEST_CODE: Final = 10**12
 
 _NUMBER: Final = lazy(r"(?<![\w.])\d{3,12}(?![\w.])")
-"""A number of the length of a code that stands alone, not in an id or in a decimal."""
+"""A separate number with the length of a code, not a part of an ID or of a decimal."""
 _WORDS = lazy(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
@@ -88,7 +88,7 @@ def redacted(args: Mapping[str, Any], tool_name: str = "") -> dict[str, Any]:
 
 
 def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
-    """Return one value without what is secret in it, and without numbers where `guarded`."""
+    """Return one value without secrets, and without numbers if `guarded`."""
     if value is None or value == "":
         return value
     if is_secret(key) or depth == 0 or (guarded and _is_number(value)):
@@ -106,7 +106,7 @@ def _redacted(value: Any, key: object, depth: int, *, guarded: bool) -> Any:
 
 
 def _redacted_text(text: str, depth: int, *, guarded: bool) -> str:
-    """Return a text without what is secret in it, also where it is an object written as text."""
+    """Return a text without secrets, also if the text represents an object."""
     inside = opened(text)
     if not isinstance(inside, str):
         shown = _redacted(inside, "", depth - 1, guarded=guarded)

@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.loader import IntegrationNotLoaded, async_get_loaded_integration
 
 UNKNOWN: Final = ""
-"""Yielded in place of a service where it cannot be told what is called."""
+"""Yielded instead of a service if the called service is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,7 +154,7 @@ POSITIONS: Final[Mapping[str, str]] = {
     "set_cover_tilt_position": "close_cover_tilt",
     "set_valve_position": "close_valve",
 }
-"""What a position of zero means."""
+"""The meaning of a position of zero."""
 
 
 @callback

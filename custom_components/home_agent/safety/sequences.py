@@ -81,7 +81,7 @@ def assigned(node: Any) -> Iterator[str]:
 
 
 def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield what the steps of a sequence call, however deep they stand in it."""
+    """Yield the calls of the steps of a sequence at any depth."""
     if isinstance(node, list | tuple):
         for part in node:
             yield from steps(part, variables)
@@ -129,7 +129,7 @@ def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> I
 
 
 def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
-    """Return the call of a step, put together as `async_prepare_call_from_config` does."""
+    """Return the call of a step, built as `async_prepare_call_from_config` does."""
     try:
         action = resolve(node.get("action", node.get("service", node.get("service_template"))), variables)
     except NotKnown:
@@ -177,7 +177,7 @@ def _rendered_mapping(part: Any, variables: Mapping[str, Any]) -> Mapping[str, A
 
 
 def _device_action(node: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield what a device action may call: the service that it means, and the one of its own name."""
+    """Yield the possible calls of a device action: the matching service, and the service of the same name."""
     domain, kind = str(node.get("domain", "")), str(node.get("type", ""))
     named = node.get(ATTR_ENTITY_ID)
     for service in dict.fromkeys((DEVICE_ACTIONS.get((domain, kind), kind), kind)):

@@ -1,4 +1,4 @@
-"""Numbers in a sentence, in figures or in words: what could be a PIN, and what stands beside it."""
+"""Numbers in a sentence, in digits or in words: a possible PIN, and the words around it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,11 +20,11 @@ MAX_FOREIGN: Final = 24
 """A sentence of more pieces is not looked through for a PIN in other languages than the speaker's."""
 TEN: Final = 10
 _CHARS_OF_WORD: Final = 2
-"""How many characters count as one word where no spaces are written."""
+"""How many characters count as one word in scripts without spaces."""
 
 
 def prepare() -> None:
-    """Put the words of all languages in order; belongs into an executor."""
+    """Sort the words of all languages; run this in an executor."""
     for language in languages():
         number_words(language)
 
@@ -40,7 +40,7 @@ class NumberWords:
     large: frozenset[str] = frozenset()
     """Hundred, thousand: numbers that are not read as digits."""
     beside: frozenset[str] = frozenset()
-    """Words that may stand beside a PIN."""
+    """Words that are allowed next to a PIN."""
     inner: re.Pattern[str] | None = None
     """A number word inside of a longer word."""
     is_unspaced: bool = False
@@ -54,7 +54,7 @@ class NumberWords:
 
 @cache
 def number_words(language: str) -> NumberWords:
-    """Return the number words of a language, and those of English that are no words of other languages."""
+    """Return the number words of a language, and English ones that are not words of other languages."""
     numbers = dict(_numbers(language))
     if language != DEFAULT:
         for phrase, digits in _numbers(DEFAULT):
@@ -111,7 +111,7 @@ class Token:
     text: str
     """Folded."""
     digits: str = ""
-    """The digits that it stands for; those of a phrase stand with its first word."""
+    """The digits of the word; the digits of a phrase belong to its first word."""
     is_number: bool = False
     is_beside: bool = False
 
@@ -125,7 +125,7 @@ class Numbers:
     is_readable: bool
     """Whether all of them could be read as digits."""
     others: int
-    """Words that are neither numbers nor may stand beside a PIN."""
+    """Words that are neither numbers nor allowed next to a PIN."""
 
     @property
     def runs(self) -> Iterator[tuple[int, int]]:
@@ -169,7 +169,7 @@ def _read(sentence: str, known: NumberWords) -> Numbers:
 
 
 def _mark(tokens: Sequence[Token], index: int, known: NumberWords) -> int:
-    """Note what a token is, alone or with those after it; return how many tokens that took."""
+    """Classify a token, alone or with the following ones; return the number of tokens used."""
     token = tokens[index]
     if token.text.isdecimal():
         token.digits = "".join(str(unicodedata.decimal(char)) for char in token.text)
@@ -199,7 +199,7 @@ def _mark_all(tokens: Sequence[Token]) -> None:
 
 
 def _tokens(sentence: str) -> Iterator[Token]:
-    """Yield the words of a sentence; a word ends where figures begin."""
+    """Yield the words of a sentence; a word ends where digits begin."""
     start = None
     for index, char in enumerate((*sentence, " ")):
         inside = is_word(char) or (char in APOSTROPHES and start is not None)

@@ -62,7 +62,7 @@ class Checker:
         return None
 
     def unsaid(self, case: Case, words: str) -> str | None:
-        """Return what is missing in the words of an answer; None if nothing is."""
+        """Return what is missing in an answer, or None if nothing is missing."""
         if case.answers and not _says(words, case.answers):
             return f"does not say {' or '.join(case.answers)}"
         return None

@@ -115,7 +115,7 @@ class SelfTest:
         )
 
     async def _async_afterwards(self, case: Case, messages: list[Message], answer: Answer) -> str | None:
-        """Return what is wrong with what the model says in the end; None if it is right."""
+        """Return the problem of the model's final answer, or None if it is right."""
         if case.refused and answer.calls:
             failed = {"success": False, "result": None, "error": case.refused}
             told = await self._async_told(messages, answer, failed)

@@ -97,7 +97,7 @@ async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
 
 
 async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Forget the memories of the caller or of another person, or all there are.
+    """Delete the memories of the caller or of another person, or all memories.
 
     Without a person a user means their own, as in `erase_data`. An automation has none of its own.
     """

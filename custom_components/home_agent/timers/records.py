@@ -77,7 +77,7 @@ class Timer:
 
 
 def _read_chat(stored: object) -> int | None:
-    """Return a stored chat. Raises TypeError for what is none."""
+    """Return a stored chat. Raises TypeError if it is not a chat."""
     if stored is None or (isinstance(stored, int) and not isinstance(stored, bool)):
         return stored
     raise TypeError("not a chat")

@@ -35,7 +35,7 @@ COMPARED: Final = (
     "volume_level",
     "preset_mode",
 )
-"""Attributes of which it is told what they were and are."""
+"""Attributes whose old and new values are reported."""
 LATE: Final = timedelta(seconds=10)
 """How long after a call a device may report what the call did."""
 
@@ -136,7 +136,7 @@ def _difference(deed: Deed, entity_id: str) -> str:
 
 
 def _values(change: str) -> dict[str, list[str]]:
-    """Return the values in a change as it is told, by what they are values of."""
+    """Return the values of a reported change by name."""
     found: dict[str, list[str]] = {}
     for part in change.split(", "):
         name, _, rest = part.partition(" ")

@@ -96,7 +96,7 @@ class TelegramConfirmations(ConfirmationChannel):
 
     @callback
     def is_pin(self, owner: Owner, text: str) -> bool:
-        """Return whether a message may hold the PIN that the conversation of a chat was asked for."""
+        """Return whether a message may contain the PIN that the agent requested in a chat."""
         if not self._confirmations.expects_pin(owner):
             return False
         return read_answer(text, self._hass.config.language).has_pin

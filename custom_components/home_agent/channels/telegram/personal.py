@@ -1,4 +1,4 @@
-"""What is said unasked in Telegram: reminders, and messages for people who have no phone."""
+"""Unasked messages in Telegram: reminders, and messages for people without a phone."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ class TelegramPersonalChats:
         self._bot = bot
 
     def of_person(self, person: str) -> Sequence[int]:
-        """Return the chats of a person who may still write there."""
+        """Return the chats in which a person is still allowed to write."""
         user_id = user_id_of(self._hass, person)
         return self.of_user(user_id) if user_id else []
 

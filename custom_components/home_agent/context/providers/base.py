@@ -68,9 +68,9 @@ class Slot:
     name: str = ""
     """What its provider is called."""
     texts: bool = False
-    """Whether the lines hold texts of entities that somebody outside may have written."""
+    """Whether the lines contain texts of entities that somebody outside may have written."""
     removed: tuple[Found, ...] = ()
-    """What was written to steer the model in those, and was removed."""
+    """Instructions to the model that were removed from these texts."""
     scores: tuple[Mapping[str, float], ...] = ()
     """One for each line that was searched for: how well it fits, by words and by meaning."""
 

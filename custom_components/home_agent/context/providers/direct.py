@@ -48,14 +48,14 @@ class Meant:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An entity with its state as it is told."""
+    """An entity with its state as the model sees it."""
 
     record: EntityRecord
     state: State
     bare: State
     """Without texts from outside."""
     removed: Sequence[Found] = ()
-    """What was removed from those texts."""
+    """Text that was removed from these texts."""
 
 
 class DirectContextProvider(ContextProvider):
@@ -189,7 +189,7 @@ class DirectContextProvider(ContextProvider):
         return lines
 
     def _shows_text(self, one: Told, house: HouseSnapshot) -> bool:
-        """Return whether the line of an entity holds text from outside."""
+        """Return whether the line of an entity contains text from outside."""
         if one.state is one.bare:
             return False
         lines = {

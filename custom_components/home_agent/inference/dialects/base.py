@@ -109,7 +109,7 @@ class Wire(ABC):
 
 
 def tokens(value: Any) -> int:
-    """Return a count of tokens; 0 for what is no number, and never more than a server can have counted."""
+    """Return a count of tokens; 0 for values that are not numbers, limited to a plausible maximum."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         return 0
     return int(min(value, MAX_TOKENS))

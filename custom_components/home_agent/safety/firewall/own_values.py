@@ -22,7 +22,7 @@ from ...regex import lazy
 from . import firewall
 
 HELD_BACK: Final = "text"
-"""What stands in place of a state that is somebody's text."""
+"""The replacement for a state that is a text from outside."""
 NAMING: Final = frozenset(
     {
         *(
@@ -38,7 +38,7 @@ NAMING: Final = frozenset(
         *("icon", ATTR_DEVICE_CLASS, "state_class"),
     }
 )
-"""What the household names itself, or Home Assistant does."""
+"""Names that the household or Home Assistant defines."""
 
 _WORDS: Final = (
     "above_horizon active activity album all app armed armed_away armed_custom_bypass armed_home "
@@ -74,7 +74,7 @@ MODES: Final[Mapping[str, str]] = {
     "fan_speed": "fan_speed_list",
     "event_type": "event_types",
 }
-"""Attributes that are one of what a device can do, and where it lists that."""
+"""Attributes whose value is one of a device's options, and the attribute that lists these options."""
 DEVICES: Final = frozenset(
     {"climate", "event", "fan", "humidifier", "light", "siren", "vacuum", "water_heater"}
 )
@@ -92,7 +92,7 @@ _NAME: Final = lazy(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 
 @callback
 def outside_of(hass: HomeAssistant, state: State) -> dict[str, Any]:
-    """Return the attributes of an entity that hold text from outside."""
+    """Return the attributes of an entity that contain text from outside."""
     return {
         name: value
         for name, value in state.attributes.items()
@@ -102,13 +102,13 @@ def outside_of(hass: HomeAssistant, state: State) -> dict[str, Any]:
 
 @callback
 def is_own_state(hass: HomeAssistant, state: State) -> bool:
-    """Return whether the state itself is no text from outside."""
+    """Return whether the state itself is not text from outside."""
     return not any(True for _ in _texts(hass, state, "state", state.state))
 
 
 @callback
 def texts_in(hass: HomeAssistant, entity_id: str, told: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the texts from outside in what is told of an entity: its state, attributes, history."""
+    """Yield the texts from outside in the data of an entity: its state, attributes and history."""
     state = hass.states.get(entity_id) or State("sensor.gone", "unknown")
     for name, value in told.items():
         if name not in NAMING:
@@ -204,7 +204,7 @@ def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
 
 
 def _is_mode(text: str, offered: object) -> bool:
-    """Return whether a text is one of what a device offers, and short as such names are."""
+    """Return whether a text is one of a device's options and as short as such names are."""
     return (
         isinstance(offered, list | tuple)
         and text in offered

@@ -16,7 +16,7 @@ _WORD: Final = lazy(r"\w+")
 
 
 def is_news(texts: Iterable[str], said: str) -> bool:
-    """Return whether any of these texts holds a word that the person has not just said."""
+    """Return whether any of these texts contains a word that the person has not just said."""
     spoken = set(words(said))
     return any(not spoken.issuperset(words(text)) for text in texts)
 

@@ -35,7 +35,7 @@ def named_calls(readable: str, names: Collection[str] = ()) -> Iterator[re.Match
 
 @lru_cache(maxsize=8)
 def _pattern(names: frozenset[str]) -> re.Pattern[str]:
-    """Return the pattern of these names; one that is an everyday word counts only where it is called."""
+    """Return the pattern of these names; everyday words count only if they are used as a call."""
     written = sorted({as_read(name.lower()) for name in names if name}, key=lambda name: (-len(name), name))
     technical = "|".join(re.escape(name) for name in written if not name.isalpha())
     everyday = "|".join(re.escape(name) for name in written if name.isalpha())

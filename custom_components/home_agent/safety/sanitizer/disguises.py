@@ -1,4 +1,4 @@
-"""What a text may say to somebody who knows how it was disguised."""
+"""Readings of a text for somebody who knows its disguise."""
 
 from base64 import b64decode
 import binascii
@@ -42,7 +42,7 @@ def readings(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _ways(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what a text says with one disguise taken off, and whether numbers were in that too."""
+    """Yield a text with one disguise removed, and whether its numbers were disguised as well."""
     readable = Readable(text).text
     if _PERCENT.search(text):
         yield unquote_plus(text), True
@@ -58,7 +58,7 @@ def _ways(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _decoded(token: str) -> Iterator[str]:
-    """Yield what a token may be the base64 or the hexadecimal form of."""
+    """Yield the texts that a token may encode in Base64 or hexadecimal."""
     with suppress(ValueError):
         yield bytes.fromhex(token).decode("utf-8")
     with suppress(ValueError, binascii.Error):

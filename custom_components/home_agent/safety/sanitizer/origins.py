@@ -24,17 +24,17 @@ NEUTRAL_FILE: Final = Path(__file__).parent / "neutral_words.txt"
 
 MAX_WORDS: Final = 30
 MAX_SAME: Final = 2
-"""How often a word may be repeated that says something."""
+"""How often a word with a meaning may be repeated."""
 MAX_PASSAGES: Final = 4
 """Into how many pieces the words that were read may fall. A page that brings an alphabet, or a word for each
 letter, cannot be used to spell with."""
 MAX_SINGLE: Final = 3
-"""Letters that stand alone."""
+"""Separate letters."""
 MAX_SMALL: Final = 31
-"""Numbers up to this one are as good as words, but not more than a few of them."""
+"""Numbers up to this one count as known words, but only a few of them."""
 MAX_NUMBERS: Final = 2
 MAX_READ: Final = 60_000
-"""Characters of what was read that are kept of one source."""
+"""Characters of read text that are kept for each source."""
 LONGEST_WORD: Final = 24
 LONGEST_NUMBER: Final = 4
 LEAST_STEM: Final = 4
@@ -74,15 +74,15 @@ MAX_SIGNS: Final = 2
 
 @dataclass(slots=True)
 class Origins:
-    """What was said and read in one conversation."""
+    """The words that were said and read in one conversation."""
 
     said: list[str] = field(default_factory=list)
     """The sentences of the person."""
     read: dict[str, list[str]] = field(default_factory=dict)
-    """What was read from outside, by its source."""
+    """Text that was read from outside, by its source."""
 
     def note_read(self, source: str, texts: Iterable[str]) -> None:
-        """Keep what was read from a source, the newest last."""
+        """Store text that was read from a source, the newest last."""
         kept = self.read.setdefault(source, [])
         kept += (text[:MAX_READ] for text in texts if text)
         while len(kept) > 1 and sum(map(len, kept)) > MAX_READ:
@@ -150,7 +150,7 @@ class Vocabulary:
             yield from self._odd_words(tokens)
 
     def _was_read(self, address: str) -> bool:
-        """Return whether an address stands, to its last letter, in what was said or read."""
+        """Return whether an identical address was said or read."""
         return address.rstrip(_ENDS) in {
             one.rstrip(_ENDS) for one in _ADDRESS.findall(self.written.replace('"', " "))
         }
@@ -204,7 +204,7 @@ class Vocabulary:
         )
 
     def _is_known(self, token: str) -> bool:
-        """Return whether exactly this word was said or read, or says nothing."""
+        """Return whether exactly this word was said or read, or carries no information."""
         return token in self.said or token in self.read or token in neutral_words()
 
     def _pieces(self, tokens: Sequence[str]) -> list[str]:
@@ -240,7 +240,7 @@ def _pairs(run: str) -> list[str]:
 
 
 def _is_legible(token: str) -> bool:
-    """Return whether a person can tell what a word says: letters of a word's length, or a short number."""
+    """Return whether a person can read a word: letters of a word's length, or a short number."""
     longest = LONGEST_WORD if token.isalpha() else LONGEST_NUMBER if token.isdecimal() else 0
     return len(token) <= longest
 

@@ -90,7 +90,7 @@ class Sending:
     origins: Origins | None = None
     """What was said and read in the conversation; None where nothing but `said` is known of it."""
     destination: str = PUBLIC
-    """Where it goes: words that were read there may go back."""
+    """The receiver; words that were read from it may go back."""
     declared: frozenset[str] = frozenset()
     """Texts that the receiver itself has declared: names of its fields, values that it offers."""
     asks: bool = False
