@@ -148,7 +148,7 @@ class Lexicon:
         return found
 
     def _match(self, phrase: Sequence[Word], words: Sequence[Word], index: int) -> Match:
-        """Return the number of words that a phrase covers from a word on."""
+        """Return the match of a phrase at a word."""
         if len(words) - index < len(phrase):
             return Match()
         letters = 0
