@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 
 def every[Item](items: Iterable[Item]) -> list[Item]:
-    """Return the items; fail if there is none, since then a statement about each of them holds nothing."""
+    """Return the items; fail if there are none, because a statement about all of none is always true."""
     found = list(items)
     assert found, "there is nothing to look at"
     return found

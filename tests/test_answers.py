@@ -270,7 +270,7 @@ async def test_a_pin_in_words_stays_with_us(
 async def test_an_unclear_pin_is_asked_for_again(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    """It is no wrong one: the right one still opens the door after many of them."""
+    """It does not count as wrong: the right PIN still opens the door after many of them."""
     options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
     agent = await secure.async_agent(model_server, options)
     conversation_id = await ask(agent)
@@ -286,7 +286,7 @@ async def test_an_unclear_pin_is_asked_for_again(
 async def test_a_new_request_while_a_pin_is_awaited(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    """An ordinary sentence with a number is no PIN: the model gets it as it was said."""
+    """An ordinary sentence with a number is not a PIN: the model receives it unchanged."""
     options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
     agent = await secure.async_agent(model_server, options)
     conversation_id = await ask(agent)

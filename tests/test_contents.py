@@ -57,7 +57,7 @@ HARMLESS_SCENES: dict[str, Scene] = {
 
 
 class Rooms:
-    """The house, and whoever wants something of it."""
+    """The house, and requests to it."""
 
     def __init__(self, hass: HomeAssistant, secure: SecureHouse, agent: Agent) -> None:
         """Keep them."""

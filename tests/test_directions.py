@@ -85,7 +85,7 @@ def test_directions(sentence: str, language: str, ways: set[str]) -> None:
 async def test_other_ways_to_open(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, state: str, call: dict[str, object]
 ) -> None:
-    """Neither a toggle nor a position gets round it."""
+    """Neither a toggle nor a position bypasses the check."""
     agent = await secure.async_agent(model_server)
     hass.states.async_set("cover.blind", state, hass.states.get("cover.blind").attributes)
     call = ("ha_control", {**call, "entity_id": "cover.blind"})

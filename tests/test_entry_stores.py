@@ -100,7 +100,7 @@ def hass_storage() -> dict[str, Any]:
 
 @pytest.fixture
 def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test files of its own."""
+    """Give every test separate files."""
     return str(tmp_path)
 
 

@@ -83,7 +83,7 @@ async def test_the_sentence_tells_the_cause(
 async def test_a_key_that_was_never_set(
     hass: HomeAssistant, model_server: ModelServer, key: str, sentence: str
 ) -> None:
-    """A server that wants a key has not refused one that was not sent."""
+    """A server that requires a key has not refused a key if none was sent."""
     agent = await async_agent(hass, model_server, NO_FALLBACK, llm_api_key=key)
     model_server.default = status(401, "Unauthorized")
     assert speech(await agent.say("Tell me a story")) == sentence
@@ -119,7 +119,7 @@ QUOTING: dict[str, Reply] = {
 async def test_a_server_that_quotes(
     hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture, reply: str
 ) -> None:
-    """What a person or the model said stands in no message of the default level, and in no event."""
+    """No log message of the default level and no event contains what a person or the model said."""
     caplog.set_level(logging.INFO)
     agent = await async_agent(hass, model_server, NO_FALLBACK)
     errors = [async_capture_events(hass, name) for name in (EVENT_ERROR, EVENT_STREAMING_ERROR)]

@@ -129,7 +129,7 @@ async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, age
 async def test_the_model_sends_a_call_that_is_too_large(
     hass: HomeAssistant, agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The turn goes on; what was too large is not sent back and not kept."""
+    """The turn continues; text that was too large is neither sent back nor stored."""
     model_server.script(
         [
             tool_calls([("x" * 200_000, {}), ("ha_control", {"name": "y" * (MAX_CHARS + 1)})]),
@@ -147,7 +147,7 @@ async def test_the_model_sends_a_call_that_is_too_large(
     "piece", ["code:", "code a1", "password is ", "pin '", "1 ", "passwort: x ", "-", "a"]
 )
 def test_looking_for_a_secret_is_linear(piece: str) -> None:
-    """Whatever stands in a sentence."""
+    """Whatever a sentence contains."""
     sentence = (piece * LONG)[:LONG]
     started = thread_time()
     holds_secret(sentence)

@@ -44,7 +44,7 @@ def lists(name: str, value: Any) -> list[list[str]]:
 
 
 def test_gaps_are_named() -> None:
-    """Whoever adds a section or a language fills it, or says here what is missing."""
+    """A new section or language must be complete, or its gaps must be listed here."""
     found: dict[str, set[str]] = {}
     for language in languages():
         for section in missing(language):
@@ -64,7 +64,7 @@ def test_a_language_without_a_file() -> None:
 
 @pytest.mark.parametrize("language", languages())
 def test_a_file(language: str) -> None:
-    """It holds known tables only, each a list without blanks and repeats."""
+    """It contains only known tables, each a list without blanks and duplicates."""
     text = (FOLDER / f"{language}.json").read_text(encoding="utf-8")
     names = {section.name: (*section.needed, *section.optional) for section in SECTIONS}
     known = {f"{section}.{name}" for section, held in names.items() for name in held}
@@ -125,7 +125,7 @@ def test_codes(code: str, language: str | None) -> None:
 async def test_a_gap_is_told(
     hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Who runs Home Assistant in a language without a file reads in the log what is stricter."""
+    """If Home Assistant runs in a language without a file, the log says what is stricter."""
     hass.config.language = "tlh"
     await async_agent(hass, model_server)
     assert "every sentence with a question mark counts as a question" in caplog.text

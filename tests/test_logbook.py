@@ -1,4 +1,4 @@
-"""The logbook names who asked, which agent, and what was asked about."""
+"""The logbook shows who made a request, to which agent, and what it was about."""
 
 from datetime import timedelta
 from typing import Any
@@ -50,7 +50,7 @@ async def entries_of(agent: Agent, hass_client: ClientSessionGenerator) -> list[
 async def test_states_go_back_to_person_agent_and_request(
     agent: Agent, hass_admin_user: MockUser, hass_client: ClientSessionGenerator
 ) -> None:
-    """The light that was switched shows who asked which agent for it."""
+    """The entry of the switched light shows who made the request, and to which agent."""
     agent.server.script([tool_calls([ON]), text("On.")])
     await agent.say("Turn on the kitchen ceiling", context=Context(user_id=hass_admin_user.id))
     entries = await entries_of(agent, hass_client)

@@ -54,7 +54,7 @@ async def test_an_entry_of_the_first_release(hass: HomeAssistant, model_server: 
 async def test_an_entry_of_another_integration(
     hass: HomeAssistant, model_server: ModelServer, dialog: Dialogs
 ) -> None:
-    """What means something else has its default, and the household is told."""
+    """An option with another meaning gets its default, and a repair issue lists it."""
     kept = {"llm_temperature": 0.4, "llm_keep_alive": "10m", "streaming_enabled": False}
     kept |= {"policy_blocked": ["x"]}
     foreign = {
@@ -82,7 +82,7 @@ async def test_an_entry_of_another_integration(
 
 
 async def test_an_entry_that_cannot_be_used(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """It is not loaded with settings that mean something else; the issue goes with it."""
+    """It is not loaded with settings that have another meaning; the issue is removed with it."""
     entry = await load(hass, model_server, {}, data={"host": "192.168.1.5"})
     assert entry.state is ConfigEntryState.MIGRATION_ERROR
     assert only(hass, "entry_refused")

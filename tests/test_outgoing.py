@@ -86,7 +86,7 @@ def hass_storage() -> dict[str, Any]:
 
 @pytest.fixture
 def hass_config_dir(tmp_path: Path) -> str:
-    """Give every test files of its own."""
+    """Give every test separate files."""
     return str(tmp_path)
 
 
@@ -234,7 +234,7 @@ async def test_words_of_the_whole_conversation_count(outside: Outside) -> None:
 
 
 async def test_words_of_a_server_go_back_there_only(outside: Outside) -> None:
-    """What another API's server said is not public: it may hold somebody's mail."""
+    """An answer of another API's server is not public: it may contain somebody's mail."""
     home = outside.home
     outside.fetch.result = {"mail": "Your appointment with Zeltinger is confirmed"}
     home.agent.server.script(

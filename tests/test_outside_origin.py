@@ -196,7 +196,7 @@ CONVERSATION = (
 
 @pytest.mark.parametrize(("said", "marked"), CONVERSATION)
 async def test_how_rare_the_mark_is(hass: HomeAssistant, home: Home, said: str, marked: bool) -> None:
-    """A title stands beside a sentence that is about it, and beside no other one."""
+    """A title is sent only with a sentence that is about it."""
     show(
         hass, "media_player.radio", "playing", {"friendly_name": "Radio", "media_title": "A song of somebody"}
     )

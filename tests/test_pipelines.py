@@ -73,7 +73,7 @@ async def assistants(
 
 
 def told(agent: Agent) -> Mapping[str, str] | None:
-    """Return the names of the assistants that the household is told about, as an error."""
+    """Return the names of the assistants that an issue reports as an error."""
     issue = ir.async_get(agent.hass).async_get_issue(DOMAIN, f"prefer_local_bypass_{agent.entry.entry_id}")
     if issue is None:
         return None

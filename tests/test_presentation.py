@@ -1,4 +1,4 @@
-"""What each way of asking gets of the same answer: a screen its markdown, a voice the words to read."""
+"""The form of an answer for each kind of request: markdown for a screen, plain words for a voice."""
 
 from collections.abc import AsyncGenerator
 from typing import Any, override
@@ -49,7 +49,7 @@ class Reader(tts.TextToSpeechEntity):
 
 
 class StreamingReader(Reader):
-    """One that reads while the answer still streams."""
+    """A client that reads the answer while it streams."""
 
     @override
     async def async_stream_tts_audio(self, request: tts.TTSAudioRequest) -> tts.TTSAudioResponse:
@@ -62,7 +62,7 @@ class StreamingReader(Reader):
 
 
 class WholeReader(Reader):
-    """One that waits for the whole answer."""
+    """A client that waits for the whole answer."""
 
     @override
     async def async_get_tts_audio(self, message: str, *_: Any, **__: Any) -> tts.TtsAudioType:
@@ -172,7 +172,7 @@ async def test_what_is_typed_keeps_its_markdown(agent: Agent, hass_ws_client: We
 
 @pytest.mark.parametrize("place", [{}, {"device_id": "satellite"}])
 async def test_speech_of_an_api_is_plain(agent: Agent, place: dict[str, str]) -> None:
-    """Whoever asks outside a pipeline may read it out; the chat log keeps the markdown for screens."""
+    """A caller outside a pipeline may read the answer out; the chat log keeps the markdown for screens."""
     listener, result = await hear(agent, "What is the plan?", **place)
     assert_is_plain(speech(result))
     assert listener.text == (speech(result) if place else MARKDOWN.strip())
@@ -193,7 +193,7 @@ async def test_the_action_returns_both(agent: Agent) -> None:
 async def test_an_answer_of_data_alone_is_returned(
     hass: HomeAssistant, model_server: ModelServer, data: str
 ) -> None:
-    """An automation that asked for JSON gets it."""
+    """An automation that requested JSON receives it."""
     agent = await async_agent(hass, model_server)
     model_server.default = text(data)
     assert speech(await agent.say("Answer in JSON.")) == data

@@ -1,4 +1,4 @@
-"""Events hold nothing that was said, whatever goes wrong with a call."""
+"""Events contain nothing that was said, whatever error a call has."""
 
 import json
 from typing import Any
@@ -33,7 +33,7 @@ LIGHT = "light.kitchen_ceiling"
 async def test_the_request_is_for_the_model_only(
     hass: HomeAssistant, model_server: ModelServer, call: tuple[str, dict[str, Any]], kind: str
 ) -> None:
-    """The model is reminded of the request; events and the journal are not told it."""
+    """The model is reminded of the request; events and the journal do not contain it."""
     agent = await async_agent(hass, model_server)
     fired = {event: async_capture_events(hass, event) for event in EVENTS}
     again = [tool_calls([(call[0], {**call[1], "attempt": n})]) for n in range(3)]

@@ -123,7 +123,7 @@ async def test_names_that_are_alike(
 async def test_an_entity_id_that_moved_on(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    """A yes to one door opens no other one that has got its entity id meanwhile; nothing else runs."""
+    """A yes to one door does not open another door that has received its entity ID meanwhile."""
     agent = await secure.async_agent(model_server)
     shed = add_lock(secure, "shed", "Shed Lock")
     asked = await ask(agent, control("open", "cover.garage"), control("unlock", shed))

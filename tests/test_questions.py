@@ -42,7 +42,7 @@ def lower(sentence: str) -> str:
 async def test_a_question_switches_nothing(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, language: str
 ) -> None:
-    """The model wants to switch the light on; nothing is called, and it is told why."""
+    """The model tries to turn on the light; nothing is called, and the result contains the reason."""
     agent = await secure.async_agent(model_server, {"history_enabled": False})
     sentences = [spelling for sentence in QUESTIONS[language] for spelling in spellings(sentence)]
     told: dict[str, bool] = {}

@@ -147,7 +147,7 @@ class Silent(llm.API):
 async def test_tools_of_a_server_that_is_away(
     hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
 ) -> None:
-    """It cannot be told what it offers, so a rule for its tools is taken."""
+    """Its tools are unknown, so a rule for them is accepted."""
     llm.async_register_api(hass, Silent(hass=hass, id="silent", name="Silent"))
     result = await save(hass, entry, "safety", {"policy_blocked": ["tool:delete_all"]})
     assert result["type"] is FlowResultType.CREATE_ENTRY

@@ -47,7 +47,7 @@ async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
 
 
 async def reload(agent: Agent) -> None:
-    """Set the agent up anew."""
+    """Set up the agent again."""
     assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
     await agent.hass.async_block_till_done(wait_background_tasks=True)
 
@@ -98,7 +98,7 @@ async def test_counters_go_on_after_a_restart(
 
 
 async def test_the_number_of_memories(agent: Agent) -> None:
-    """It follows each memory, whoever adds or deletes it, and goes with the option."""
+    """It follows each added or deleted memory, and is removed with the option."""
     assert shown(agent, "memories").state == "0"
     calls = agent.hass.services.async_call
     added = await calls(
@@ -115,7 +115,7 @@ async def test_the_number_of_memories(agent: Agent) -> None:
 
 
 async def test_whether_the_server_answers(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
-    """The first request that finds the server gone is seen, and so is the first one that works."""
+    """The first request that fails changes the state, and so does the first one that works."""
     assert shown(agent, "server", Platform.BINARY_SENSOR).state == "on"
     agent.server.on(everything, reset())
     await agent.say("Is it warm?")

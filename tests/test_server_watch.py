@@ -1,4 +1,4 @@
-"""An agent runs without its model server: the household is told, and what was missed is done later."""
+"""An agent runs without its model server: an issue reports it, and postponed work is done later."""
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
@@ -26,12 +26,12 @@ def everything(_request: Captured) -> bool:
 
 
 def listings(server: ModelServer) -> int:
-    """Return how often the server was asked for its models."""
+    """Return the number of requests for the list of models."""
     return len([request for request in server.requests if request.path.endswith("/models")])
 
 
 def issue(agent: Agent, key: str = "server_unavailable") -> ir.IssueEntry | None:
-    """Return what the household is told about the agent's server."""
+    """Return the issue about the agent's server."""
     return ir.async_get(agent.hass).async_get_issue(DOMAIN, f"{key}_{agent.entry.entry_id}")
 
 
@@ -97,7 +97,7 @@ async def test_a_start_without_the_server(
 async def test_the_server_comes_back(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
-    """It is asked again at growing intervals; the issue goes by itself, and the prompt is read ahead."""
+    """It is checked at growing intervals; the issue disappears, and the prompt is read ahead."""
     agent = await async_agent(hass, model_server)
     await restart(agent, status(503, "starting"))
     model_server.requests.clear()
@@ -155,7 +155,7 @@ async def test_a_model_that_fails_on_a_server_that_answers(
 
 
 async def test_options_are_saved_without_the_server(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Whoever changes an option meanwhile keeps the agent."""
+    """Changing an option meanwhile keeps the agent."""
     agent = await async_agent(hass, model_server)
     model_server.on(everything, reset())
     await agent.set_options(streaming_enabled=False)
@@ -167,7 +167,7 @@ async def test_options_are_saved_without_the_server(hass: HomeAssistant, model_s
 async def test_reminders_are_told_without_the_server(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:
-    """What was asked for before a restart does not need the model."""
+    """A request from before a restart does not need the model."""
     agent = await async_agent(hass, model_server)
     reminder = ("timer", {"action": "set", "when": "10 minutes", "name": "Take the pills"})
     model_server.script([tool_calls([reminder]), text("Okay.")])
@@ -194,7 +194,7 @@ async def test_a_refused_key_at_the_start(hass: HomeAssistant, model_server: Mod
 async def test_a_fallback_makes_it_less_severe(
     hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
-    """The other server answers; that the first one does not is still told."""
+    """The other server answers; the issue still reports the first one."""
     fallback = {"fallback_llm_base_url": other_model_server.url, "fallback_llm_model": "test-model"}
     agent = await async_agent(hass, model_server, fallback)
     await restart(agent, reset())
@@ -235,7 +235,7 @@ async def test_a_name_that_is_not_listed(hass: HomeAssistant, model_server: Mode
 
 
 async def test_a_model_that_is_removed(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """A refusal in a turn tells it, and an answer takes it back."""
+    """A refusal in a turn creates the issue, and an answer deletes it."""
     agent = await async_agent(hass, model_server)
     model_server.default = status(404, "model 'test-model' not found")
     await agent.say("Tell me a story")

@@ -1,4 +1,4 @@
-"""What is said unasked in Telegram: reminders where they were set, and messages for who has no phone."""
+"""Unasked messages in Telegram: reminders in their chat, and messages for people without a phone."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -99,7 +99,7 @@ async def test_a_reminder_comes_where_it_was_set(
 async def test_a_phone_is_for_what_was_set_elsewhere(
     hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
 ) -> None:
-    """Who has a phone gets it there; a chat is told of what was set in it all the same."""
+    """People with a phone get messages there; a chat still gets reminders that were set in it."""
     phone = async_mock_service(hass, "notify", "mobile_app_anna")
     targets = [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}]
     await agent.set_options(notify_targets=targets)
@@ -117,7 +117,7 @@ async def test_a_phone_is_for_what_was_set_elsewhere(
 async def test_a_chat_is_for_who_has_no_phone(
     hass: HomeAssistant, agent: Agent, telegram: Telegram, secure: SecureHouse
 ) -> None:
-    """What was set in the dialog is told in the chat of that person."""
+    """A reminder that was set in the dialog reaches the chat of that person."""
     agent.server.script([tool_calls([SET]), text("Set.")])
     await agent.say("Remind me of the pasta in ten minutes", context=Context(user_id=secure.ben.id))
     await come_due(hass)
@@ -142,7 +142,7 @@ async def test_a_chat_that_is_somebody_elses_now(
 
 
 async def test_messages_unasked(hass: HomeAssistant, agent: Agent, telegram: Telegram) -> None:
-    """Anna has a phone and is told there, Ben is told in his chat."""
+    """Anna gets the message on her phone, Ben gets it in his chat."""
     phone = async_mock_service(hass, "notify", "mobile_app_anna")
     async_expose_entity(hass, "conversation", "binary_sensor.sink", True)
     hass.states.async_set("binary_sensor.sink", "off", {"device_class": "moisture", "friendly_name": "Sink"})

@@ -1,4 +1,4 @@
-"""What is known of a tool by its name has one home, and no other tool gets one of these names."""
+"""One module defines the facts about native tools, and other tools cannot use their names."""
 
 import json
 from pathlib import Path

@@ -135,7 +135,7 @@ async def test_what_is_gone_at_the_start(
 async def test_removed_while_it_runs(
     hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
 ) -> None:
-    """A removed entity is told at once, and an agent that goes takes its issue along."""
+    """A removed entity is reported immediately, and removing an agent removes its issue."""
     agent = await secure.async_agent(model_server, {"policy_restricted": ["switch.oven"]})
     er.async_get(hass).async_remove("switch.oven")
     hass.states.async_remove("switch.oven")

@@ -1,4 +1,4 @@
-"""Who may say yes: a person who was asked, never an automation, and nobody else in the conversation."""
+"""Who may confirm: only the person who was asked, never an automation."""
 
 import asyncio
 from contextlib import suppress
@@ -34,7 +34,7 @@ async def secure(hass: HomeAssistant) -> SecureHouse:
 
 
 def obey(agent: Agent) -> None:
-    """Let the model call what it was asked for, and say yes to everything else."""
+    """Let the model make the requested call, and answer yes to everything else."""
     agent.server.clear()
     agent.server.script([tool_calls([UNLOCK]), text("Yes"), text("Yes"), text("Yes")])
 
@@ -80,7 +80,7 @@ WAYS = (by_process, by_core, by_code)
 async def test_an_automation_does_not_confirm_what_it_asked_for(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, way: Any
 ) -> None:
-    """The question goes to the notifications, where a person answers it; the response says so."""
+    """The question goes to the notifications, where a person answers it, and the response says so."""
     agent = await secure.async_agent(model_server)
     obey(agent)
     said, conversation_id = await way(agent, "unlock the front door")
@@ -184,7 +184,7 @@ async def test_the_response_names_the_question(
 async def test_another_person_or_device(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, other: dict[str, Any]
 ) -> None:
-    """A yes counts only from who was asked, also in the same conversation."""
+    """Only a yes from the person who was asked counts, also in the same conversation."""
     agent = await secure.async_agent(model_server)
     obey(agent)
     asked = await agent.say("unlock the front door")
@@ -251,7 +251,7 @@ async def test_nobody_crowds_out_another(
 async def test_a_script_says_yes_for_nobody(
     hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
 ) -> None:
-    """A script has the user who started it; what it hands on may come from anybody."""
+    """A script has the user who started it, but its text may come from anybody."""
     agent = await secure.async_agent(model_server)
     obey(agent)
     steps = [

@@ -90,7 +90,7 @@ CONTENT: dict[str, Any] = {
 }
 """What one agent keeps in each file."""
 FLAT = {"confirmations"}
-"""Files whose agents stand at the top."""
+"""Files that list their agents at the top level."""
 LIBRARY = {"collections": {"manuals": {"a.md": {"digest": "x", "passages": ["How to"]}}}}
 
 BAD: tuple[Any, ...] = (

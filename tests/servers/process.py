@@ -1,4 +1,4 @@
-"""A server as a process of its own, on a free port of loopback."""
+"""A server in a separate process, on a free loopback port."""
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -42,7 +42,7 @@ class ServerProcess:
             time.sleep(0.05)
 
     def stop(self) -> None:
-        """End the process; one that does not end when asked is killed."""
+        """Terminate the process, and kill it if it does not end."""
         if self._process is None:
             return
         self._process.terminate()
