@@ -78,12 +78,12 @@ async function memories() {
 async function forgetOne() {
   await panel.getByRole("button", { name: "Forget: The bins go out on Friday" }).click();
   await panel.getByRole("button", { name: "Really forget?" }).click();
-  await shows("Nothing is kept.");
+  await shows("Nothing is stored.");
 }
 
 async function confirmations() {
   await tab("confirmations");
-  await shows("Nothing waits for a word.");
+  await shows("No action is waiting for a confirmation.");
   await page.evaluate(
     (agent) => document.querySelector("home-assistant").hass.callWS({ type: "conversation/process", text: "Unlock the front door", agent_id: agent }),
     settings.agent,
@@ -91,7 +91,7 @@ async function confirmations() {
   await shows("Shall I unlock Front Door Lock?"); // it comes by itself
   await note("confirmations");
   await panel.getByRole("button", { name: "Approve" }).click();
-  await shows("Nothing waits for a word.");
+  await shows("No action is waiting for a confirmation.");
 }
 
 async function others() {
@@ -99,7 +99,7 @@ async function others() {
   await shows("lock.unlock");
   await note("audit");
   await tab("suggestions");
-  await shows("Nothing is suggested.");
+  await shows("There are no suggestions.");
   await note("suggestions");
   await tab("usage");
   await shows("Tokens a day");
