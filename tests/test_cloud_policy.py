@@ -163,7 +163,7 @@ async def test_no_states_leave_the_house(
         ("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_ceiling"}),
     ]
     other_model_server.script([tool_calls(calls), text("Done.")])
-    await agent.say("What is the kitchen temperature?")
+    await agent.say("Turn on the kitchen light and tell me the kitchen temperature")
     assert hass.states.get("light.kitchen_ceiling").state == "on"
     assert "21.5" in read(model_server.chats[0])
     first, second = other_model_server.chats

@@ -235,11 +235,11 @@ def test_a_character_cut_in_two_halves_is_joined() -> None:
     ("stream", "failure"),
     [
         (b"<!DOCTYPE html><html>", "not JSON: a web page"),
-        (b"Internal Server Error", "not JSON: Internal Server Error"),
-        (b"data: oops\n\n", "not JSON: oops"),
-        (b'data: {"a": \n\n', 'broken JSON: {"a":'),
-        (b'{"a": [', 'broken JSON: {"a": ['),
-        (b"data: " + b"[" * 5000, "broken JSON: " + "[" * 80),
+        (b"Internal Server Error", "not JSON"),
+        (b"data: oops\n\n", "not JSON"),
+        (b'data: {"a": \n\n', "broken JSON"),
+        (b'{"a": [', "broken JSON"),
+        (b"data: " + b"[" * 5000, "broken JSON"),
     ],
 )
 def test_what_is_no_json_is_said(stream: bytes, failure: str) -> None:

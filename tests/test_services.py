@@ -105,7 +105,7 @@ class TestProcess:
         assert "language de" in told
         model_server.default = status(503)
         response = await call(hass, "process", text="Hallo", language="de")
-        assert response["response"] == await async_phrase(hass, "de", "llm_unavailable")
+        assert response["response"] == await async_phrase(hass, "de", "llm_server_error")
 
     async def test_a_failed_turn_does_not_show_the_calls_of_the_one_before(
         self, hass: HomeAssistant, model_server: ModelServer

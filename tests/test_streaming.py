@@ -257,7 +257,8 @@ async def test_a_server_that_hangs_is_asked_once(
     model_server.default = hang(after)
     listener, result = await hear(agent, "Tell me a story", **VOICE)
     assert speech(result) == await async_phrase(hass, "en", "llm_timeout")
-    assert listener.text.endswith(speech(result)), "who listens to the stream hears why it ended"
+    # The result is shown and spoken once, but a satellite that has begun to speak hears the stream only.
+    assert (speech(result) in listener.text) is (after > 1)
     assert len(model_server.chats) == 1
 
 
@@ -459,7 +460,8 @@ async def test_a_server_that_is_not_there(
     agent = await async_agent(hass, model_server, NO_FALLBACK)
     model_server.stop()
     listener, result = await hear(agent, "Hallo", language="de", **VOICE)
-    assert speech(result) == listener.text == await async_phrase(hass, "de", "llm_unavailable")
+    assert speech(result) == await async_phrase(hass, "de", "llm_unavailable")
+    assert listener.text == ""
     assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
 
 
