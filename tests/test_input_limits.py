@@ -22,6 +22,7 @@ from custom_components.home_agent.tools.control.questions import asks_about_stat
 from custom_components.home_agent.vector.text import quoted, words
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
 
 from .agent import Agent, async_agent, speech
 from .servers.model_server import ModelServer
@@ -260,3 +261,10 @@ async def test_the_longest_sentence(agent: Agent, model_server: ModelServer) -> 
     """It is read and answered."""
     model_server.script([text("Fine.")])
     assert speech(await agent.say(("so long " * LONG)[:MAX_SENTENCE_CHARS])) == "Fine."
+
+
+async def test_the_name_of_a_tool_that_is_too_long(hass: HomeAssistant, agent: Agent) -> None:
+    """The error names its beginning."""
+    with pytest.raises(ServiceValidationError) as caught:
+        await async_execute(hass, "[" * 200_000, {})
+    assert len(str(caught.value)) < 2_000

@@ -33,7 +33,7 @@ READING: Final = frozenset({"GET", "HEAD"})
 SECRET_PARAMETERS: Final = frozenset({"appid", "key", "sig", "signature"})
 """Names in an address that are secret there and nowhere else."""
 _TICKS = lazy(r"`+")
-_PARAMETER = lazy(r"([?&])([^=&{}]+)=([^&{}]+)")
+_PARAMETER = lazy(r"([?&])([^=&?{}]+)=([^&{}]+)")
 
 
 class _Dumper(yaml.SafeDumper):

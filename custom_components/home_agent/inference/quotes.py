@@ -18,7 +18,7 @@ _QUOTED: Final = lazy(
     r"\{.*\}|\[.*\]|(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`|“[^”]*”|„[^“”]*[“”]|«[^»]*»|[{\[].*$|(?<!\w)[\"`'][^\"`']*$",
     re.DOTALL,
 )
-_IDENTIFIER: Final = lazy(r"(?=[^\W]*[\d_./:-])[A-Za-z0-9_./:-]{1,64}")
+_IDENTIFIER: Final = lazy(r"(?=[^\W]{0,64}[\d_./:-])[A-Za-z0-9_./:-]{1,64}")
 _DENSE: Final = lazy(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _WORD: Final = lazy(r"\w+")
 

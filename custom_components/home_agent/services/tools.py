@@ -17,6 +17,7 @@ from ..runtime import HomeAgentConfigEntry
 from ..safety.audit import MAX_ENTRIES, AuditKind
 from ..safety.ledger import Deed, Ledger
 from ..tools.activity import ActivityTool, last_change
+from ..tools.calls.bounds import MAX_TOOL_NAME
 from .base import Service, async_caller, llm_context
 
 
@@ -28,7 +29,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
         raise ServiceValidationError(
             translation_domain=DOMAIN,
             translation_key="unknown_tool",
-            translation_placeholders={"tool": name, "tools": ", ".join(sorted(handler.tools))},
+            translation_placeholders={"tool": name[:MAX_TOOL_NAME], "tools": ", ".join(sorted(handler.tools))},
         )
     turn = await async_one_call(call.hass, handler, llm_context(call))
     result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)

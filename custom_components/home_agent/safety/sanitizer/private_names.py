@@ -28,7 +28,7 @@ TELLING: Final = 2
 _TOKEN: Final = lazy(r"[^\W_]+")
 _UNSPACED: Final = lazy(f"[{UNSPACED}]")
 _CYRILLIC: Final = lazy("[\u0400-\u04ff]")
-_HEX: Final = lazy(r"(?=.*\d)[0-9a-f]{6,}")
+_HEX: Final = lazy(r"(?=[a-f]{0,60}\d)[0-9a-f]{6,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ _SHORT_NUMBER: Final = lazy(r"(?<!\d)\d(?:[ .\-]?\d){3,}(?!\d)")
 _YEARS: Final = lazy(r"(?:19|20)\d{2}(?:[ /\-\u2010-\u2013]+(?:19|20)?\d{2})?")
 _DATE: Final = lazy(r"(?:19|20)\d{2}[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d{2}")
 _PUBLIC_CODE: Final = lazy(
-    r"(?:error|fault|status|exit|stop|trouble|zip|postal|area|country|dial\w*|promo|discount|coupon|qr|bar"
+    r"(?:error|fault|status|exit|stop|trouble|zip|postal|area|country|dial\w{0,20}|promo|discount|coupon|qr|bar"
     r"|source|morse|dress|tax|colou?r|hex|http|ean|hs|dtc|fehler|st\u00f6rungs|quell|post|rabatt|gutschein"
     r"|strich|foutt?|storings)[ -]?(?:codes?|meldung)"
     r"|(?:code|c\u00f3digo|codice|kod)\s(?:postale?|pocztowy|d['\u2019]erreur|de barras|a barre|de error"
@@ -121,7 +121,7 @@ _STRONG: Final = "street|road|avenue|boulevard|crescent|ave|rd|blvd"
 _WEAK: Final = "st|lane|ln|drive|dr|court|ct|way|close|place|square|gardens|grove|terrace|hill"
 _STREETS: Final = (
     # Musterstraße 12, Kerkstraat 5, Storgatan 3
-    lazy(rf"(?<!\w)[^\W\d_][\w\-]*(?:{'|'.join(_STREET_ENDS)})\s+{_HOUSE}", re.IGNORECASE),
+    lazy(rf"(?<!\w)[^\W\d_][\w\-]{{0,60}}(?:{'|'.join(_STREET_ENDS)})\s+{_HOUSE}", re.IGNORECASE),
     # Lange Straße 12
     lazy(rf"(?<!\w){_CAPITAL}\w+\s+(?:Stra(?:\u00dfe|sse)|Str\.|Weg|Gasse|Allee|Platz|Ring)\s+{_HOUSE}"),
     # Am Alten Markt 3, 12345

@@ -21,7 +21,7 @@ _UNIT_SECONDS = {
     **dict.fromkeys(("mo", "month", "months"), 30 * 86_400),
     **dict.fromkeys(("y", "yr", "year", "years"), 365 * 86_400),
 }
-_PART = lazy(r"(\d+(?:[.,]\d+)?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
+_PART = lazy(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
 _FILLER = lazy(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
 _ISO = lazy(
     r"p(?=.)(?:(?P<y>[\d.,]+)y)?(?:(?P<mo>[\d.,]+)m)?(?:(?P<w>[\d.,]+)w)?(?:(?P<d>[\d.,]+)d)?"

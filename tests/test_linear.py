@@ -1,0 +1,255 @@
+"""Every pattern and every reader of text takes time in proportion to the length of the text.
+
+Nothing is listed here: a new pattern, and a new reader in one of the modules below, is tried as well.
+"""
+
+import ast
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+import importlib
+import inspect
+from pathlib import Path
+import pkgutil
+import re
+from time import thread_time
+from types import ModuleType
+from typing import Any, cast, get_type_hints
+
+import pytest
+
+import custom_components.home_agent as package
+from custom_components.home_agent import regex
+from custom_components.home_agent.const import MAX_SENTENCE_CHARS
+
+LENGTH = 100_000
+MOST_SECONDS = 0.2
+SCREEN = 500
+"""Characters with which all strings are tried; the slowest of them are tried at full length."""
+SLOWEST = 2
+STEPS = (4_000, 20_000)
+BOUNDED = {
+    "agent.claims.": (MAX_SENTENCE_CHARS, MOST_SECONDS),  # what the person said, and parts of the answer
+    "safety.sanitizer.": (20_000, 3.0),  # long texts in a worker thread only
+    "safety.firewall.": (20_000, 3.0),
+}
+"""Rooms whose callers never hand over more: characters, and seconds for them."""
+PARTS = 8
+"""Tests that share the patterns, so that they can run side by side."""
+
+STRINGS = [
+    *("0", "1", "a", "A", "é", "e\u0301", "\u0301", "\u200d", "一", "😀", "٣", "ß", " ", "\n", "\t", "\x00"),
+    *(
+        "1 ",
+        "12 ",
+        "1.",
+        "1,",
+        "1:",
+        "1-",
+        "1h ",
+        "a ",
+        "aa ",
+        "a1",
+        "a-",
+        "a.",
+        "a@",
+        "a_",
+        "a:",
+        "a=",
+        "Ab ",
+    ),
+    *("-", ".", "_", "*", "**", "`", "```", "#", "|", "\\", "/", "//", "%", "%41", "=", "&", "?", "!", "…"),
+    *(
+        "(",
+        "[",
+        "{",
+        "<",
+        '"',
+        "'",
+        "“",
+        "[](",
+        "[a](",
+        "![",
+        "<a ",
+        "<a b='",
+        "</",
+        "{'a':",
+        "[1,",
+        "- ",
+        "1. ",
+    ),
+    *("http://", "a://b", "+49 ", "in ", "at ", "code: ", "code:", "is ", "\r\n", " \n", "x\n", ", ", "; "),
+]
+"""What all are tried with, repeated; a pattern is tried with its own pieces besides."""
+
+
+def modules() -> Iterator[ModuleType]:
+    """Yield all modules of the integration."""
+    for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+        yield importlib.import_module(found.name)
+
+
+def inline() -> Iterator[tuple[str, re.Pattern[Any]]]:
+    """Yield the patterns that stand in calls such as `re.sub`."""
+    for file in sorted(Path(package.__path__[0]).rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=ast.Name(id="re")), args=[ast.Constant(value=str(written)), *_]
+                ):
+                    yield f"{file.stem}:{node.lineno}", re.compile(written)
+
+
+def held(value: Any, depth: int = 3) -> Iterator[re.Pattern[Any]]:
+    """Yield the patterns in a value of a module."""
+    if isinstance(value, (regex._Lazy, re.Pattern)):
+        yield cast(re.Pattern[Any], value)
+    elif depth and isinstance(value, Mapping):
+        for item in value.values():
+            yield from held(item, depth - 1)
+    elif depth and isinstance(value, (list, tuple, set, frozenset)):
+        for item in value:
+            yield from held(item, depth - 1)
+    elif depth and is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            yield from held(getattr(value, field.name, None), depth - 1)
+
+
+@cache
+def patterns() -> dict[str, re.Pattern[Any]]:
+    """Return every pattern of the integration by the module that holds it and its text."""
+    found = dict(inline())
+    seen = set()
+    for module in modules():
+        name = module.__name__.removeprefix(f"{package.__name__}.")
+        for value in list(vars(module).values()):
+            for pattern in held(value):
+                if id(pattern) not in seen:
+                    found[f"{name} {pattern.pattern!r} {pattern.flags}"] = pattern
+                seen.add(id(pattern))
+    for item in regex._written:
+        if id(item) not in seen:
+            found[f"? {item.pattern!r}"] = cast(re.Pattern[Any], item)
+    return dict(sorted(found.items()))
+
+
+def pieces(pattern: re.Pattern[Any]) -> list[str]:
+    """Return the words and signs that a pattern names."""
+    written = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    plain = re.sub(r"\\[a-zA-Z]|\(\?[a-zA-Z:<!=]+", "", written)
+    found = list(dict.fromkeys(re.findall(r"[^\W\d_]{2,}|\W", plain)))[:12]
+    return [*found, *(f"{piece} " for piece in found)]
+
+
+def seconds(run: Callable[[Any], object], text: Any) -> float:
+    """Return the processor time that something takes."""
+    started = thread_time()
+    run(text)
+    return thread_time() - started
+
+
+def too_slow(
+    run: Callable[[Any], object],
+    strings: list[str],
+    *,
+    is_bytes: bool = False,
+    most: int = LENGTH,
+    limit: float = MOST_SECONDS,
+) -> str:
+    """Return what takes too long; nothing where all is well.
+
+    A string is not tried at full length where its time at a shorter one shows how it would end: time that
+    grows with the square of the length is the least that is looked for.
+    """
+
+    def text(piece: str, length: int) -> Any:
+        whole = (piece * (length // len(piece) + 1))[:length] + "\x00"
+        return whole.encode() if is_bytes else whole
+
+    screened = sorted(strings, key=lambda piece: seconds(run, text(piece, SCREEN)), reverse=True)
+    for piece in screened[:SLOWEST]:
+        for length in (*(step for step in STEPS if step < most), most):
+            taken = seconds(run, text(piece, length))
+            if taken * (most / length) ** 2 < limit:
+                break
+            if taken > limit:
+                taken = min(taken, *(seconds(run, text(piece, length)) for _ in range(2)))
+            if taken > limit:
+                return f"{piece!r} x {length}: {taken:.2f} s"
+    return ""
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_every_pattern_is_linear(part: int) -> None:
+    """Searched through to the end, with whatever makes it begin again and again."""
+    known = list(patterns().items())[part::PARTS]
+    assert len(known) > 20
+    slow = {}
+    for name, pattern in known:
+
+        def search(text: Any, pattern: re.Pattern[Any] = pattern) -> object:
+            return [None for _ in pattern.finditer(text)]
+
+        is_bytes = isinstance(pattern.pattern, bytes)
+        strings = [*STRINGS, *pieces(pattern)]
+        bounds = [bound for room, bound in BOUNDED.items() if name.startswith(room)]
+        most, limit = bounds[0] if bounds else (LENGTH, MOST_SECONDS)
+        if problem := too_slow(search, strings, is_bytes=is_bytes, most=most, limit=limit):
+            slow[name[:100]] = problem
+    assert slow == {}
+
+
+READERS = (
+    *("agent.speech.markup", "agent.speech.plain", "context.tokens", "inference.sse", "literals"),
+    *("memory.quality", "memory.secrets", "memory.whose", "memory.words", "memory.asking", "memory.likeness"),
+    *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.taint"),
+    *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
+    *("tools.calls.dialect_calls", "tools.calls.plain_values", "tools.calls.text_calls"),
+    *("tools.control.durations", "tools.control.values", "tools.everyday.moments"),
+    *("tools.resolving.matching", "tools.resolving.targets", "vector.text", "vector.lexical"),
+)
+"""Modules whose public functions read text."""
+EXECUTOR = {"clean", "spans"}
+"""Read long texts in a worker thread only."""
+
+
+def readers() -> Iterator[tuple[str, Callable[[Any], object]]]:
+    """Yield the public functions that take one text, and nothing else that has no default."""
+    for name in READERS:
+        module = importlib.import_module(f"{package.__name__}.{name}")
+        for key, function in inspect.getmembers(module, inspect.isfunction):
+            if key.startswith("_") or function.__module__ != module.__name__ or key in EXECUTOR:
+                continue
+            needed = [
+                parameter
+                for parameter in inspect.signature(function).parameters.values()
+                if parameter.default is parameter.empty
+            ]
+            if needed and needed[0].annotation in (str, "str", Any, object):
+                yield f"{name}.{key}", _bound(function, len(needed))
+
+
+def _bound(function: Callable[..., object], needed: int) -> Callable[[Any], object]:
+    """Return a reader of one text; its other arguments are the simplest that may be given."""
+    hints = get_type_hints(function)
+    names = list(inspect.signature(function).parameters)[1:needed]
+    given = [_simplest(hints.get(name)) for name in names]
+
+    def read(text: Any) -> object:
+        try:
+            return function(text, *given)
+        except Exception:  # noqa: BLE001 - a refusal is as good as an answer
+            return None
+
+    return read
+
+
+def _simplest(hint: Any) -> Any:
+    """Return something of a type."""
+    return {str: "en", int: 10, float: 1.0, bool: False}.get(hint)
+
+
+@pytest.mark.parametrize(("name", "read"), [pytest.param(*found, id=found[0]) for found in readers()])
+def test_every_reader_is_linear(name: str, read: Callable[[Any], object]) -> None:
+    """Of whatever a model, a person or a service may hand over."""
+    assert too_slow(read, STRINGS) == "", name
