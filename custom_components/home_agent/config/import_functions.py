@@ -48,7 +48,7 @@ BESIDES: Final = frozenset({"alias", "continue_on_error", "enabled", "metadata"}
 """Keys of a step that do not say what it does."""
 BEARER: Final = "bearer "
 MAX_SECONDS: Final = 120
-_ENCODED = lazy(r"\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
+_ENCODED = lazy(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ MIN_KEYWORD: Final = 2
 """Letters."""
 
 _SCHEME = lazy(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
-_HOST = lazy(r"^[\w.:%-]*\w[\w.:%-]*$")
+_HOST = lazy(r"^(?=[.:%-]*\w)[\w.:%-]+$")
 _KNOWN_ENDINGS = lazy(
     r"(/chat/completions|/completions|/embeddings|/models|/responses|/api/(chat|generate|tags|version))$"
 )

@@ -50,7 +50,9 @@ ANY_TEXT: Final = (
 """Pieces of any text."""
 
 BEYOND_ASCII: Final = (
-    _pieces(r"[A-Za-z]*[\u00c0-\u024f\u1e00-\u1eff][A-Za-z\u00c0-\u024f\u1e00-\u1eff]*", 0.74, 0.4, 3),
+    _pieces(
+        r"(?<![A-Za-z])[A-Za-z]*[\u00c0-\u024f\u1e00-\u1eff][A-Za-z\u00c0-\u024f\u1e00-\u1eff]*", 0.74, 0.4, 3
+    ),
     _pieces(r"[\u0400-\u052f]+", 1.3, 0.27, 3),
     _pieces(r"[\u0370-\u03ff\u1f00-\u1fff]+", 0.84, 0.55, 3),
     _pieces(r"[\u0530-\u08ff]+", 1.5, 0.34, 3),

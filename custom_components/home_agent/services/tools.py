@@ -29,7 +29,10 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
         raise ServiceValidationError(
             translation_domain=DOMAIN,
             translation_key="unknown_tool",
-            translation_placeholders={"tool": name[:MAX_TOOL_NAME], "tools": ", ".join(sorted(handler.tools))},
+            translation_placeholders={
+                "tool": name[:MAX_TOOL_NAME],
+                "tools": ", ".join(sorted(handler.tools)),
+            },
         )
     turn = await async_one_call(call.hass, handler, llm_context(call))
     result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)

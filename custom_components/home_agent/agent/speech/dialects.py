@@ -167,7 +167,7 @@ _ARGUMENTS_KEY: Final = (
 _HAS_NAME: Final = lazy(_NAME_KEY)
 _HAS_ARGUMENTS: Final = lazy(_ARGUMENTS_KEY)
 _CALL_LIST: Final = lazy(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
-ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}\s{0,4}[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
+ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _INTENT_START: Final = lazy("Hass[A-Z]")
 _WORD_START: Final = lazy(r"\b\w")
 _NUMBER_PART: Final = lazy(r"(?::\d{0,4})?\Z")

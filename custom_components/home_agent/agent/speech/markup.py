@@ -54,7 +54,7 @@ NUMBER: Final = lazy(r"[ \t]{0,200}\d{1,3}[.)][ \t]")
 QUOTE: Final = lazy(r"[ \t]{0,200}>[ \t]?")
 INDENT: Final = lazy(r"[ \t]*")
 LINE_PART: Final = lazy(
-    r"[ \t]*(?:#{1,6}[ \t]*|>[ \t]?|[-*+\u2022\u25aa\u25e6\u2023\u00b7][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
+    r"[ \t]*+(?:#{1,6}[ \t]*|>[ \t]?|[-*+\u2022\u25aa\u25e6\u2023\u00b7][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
     r"|\d{1,3}[.)]?|[-*_= \t]+|`{1,9}[ \t]*[^\n`]{0,60}|~{1,9}[ \t]*[^\n`]{0,60}|\|[ \t:|-]*)?\Z"
 )
 """The beginning of a line that does not show yet what the line is."""

@@ -85,7 +85,7 @@ MAX_MODE: Final = 24
 MAX_MODE_WORDS: Final = 3
 
 _NO_TEXT: Final = lazy(r"[\d\s:.,+%\u00b0TZ/#-]*")
-_VERSION: Final = lazy(r"v?\d[\d.]*(?:[-.+]?(?:a|b|rc|beta|alpha|dev|build)?\d+){0,3}", re.IGNORECASE)
+_VERSION: Final = lazy(r"v?\d[\d.]*+(?:[-.+]?(?:a|b|rc|beta|alpha|dev|build)?\d++){0,3}", re.IGNORECASE)
 _SLUG: Final = lazy(r"[a-z][a-z0-9]*(?:_[a-z0-9]+){0,3}")
 _NAME: Final = lazy(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 

@@ -59,7 +59,7 @@ ENDINGS: Final = frozenset(
 )
 """What words end on when they are inflected, folded."""
 
-_ADDRESS: Final = lazy(r"\S*://\S*|www\.\S+")
+_ADDRESS: Final = lazy(r"(?<!\S)\S*://\S*|www\.\S+")
 _TOKEN: Final = lazy(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _UNSPACED: Final = lazy(f"[{UNSPACED}]")
 _SIGNS: Final = frozenset(

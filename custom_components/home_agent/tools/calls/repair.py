@@ -46,7 +46,7 @@ OPPOSITES: Final = frozenset(
 READING: Final = "reading"
 """The tool's own reader put the arguments in order."""
 
-_NUMBER: Final = lazy(r"\s*(-?\d{1,12}(?:[.,]\d{1,6})?)\s*(?:%|°[CF]?|percent|degrees?)?\s*", re.IGNORECASE)
+_NUMBER: Final = lazy(r"\s*(-?\d{1,12}(?:[.,]\d{1,6})?)\s*+(?:%|°[CF]?|percent|degrees?)?\s*", re.IGNORECASE)
 _EMPTY: Final = frozenset(("", "null", "undefined"))
 _TRUE: Final = frozenset(("true", "yes", "1"))
 _FALSE: Final = frozenset(("false", "no", "0"))

@@ -14,7 +14,7 @@ from .templates import Text, Variables, Writer
 
 MAX_URL: Final = 8_000
 EXAMPLE: Final = 'url: "https://api.example.com/items/{{ item }}"'
-_EXPRESSION = lazy(r"(\{\{.*?\}\})", re.DOTALL)
+_EXPRESSION = lazy(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
 _ORIGIN = lazy(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
 _SEPARATORS = lazy(r"[/\\]")

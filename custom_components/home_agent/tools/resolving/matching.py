@@ -46,9 +46,8 @@ def content_words(text: str) -> tuple[str, ...]:
 def without_article(text: str) -> str:
     """Return folded text without the articles at its head."""
     words = fold(text).split()
-    while len(words) > 1 and words[0] in stop_words():
-        words.pop(0)
-    return " ".join(words)
+    first = next((at for at, word in enumerate(words[:-1]) if word not in stop_words()), len(words) - 1)
+    return " ".join(words[max(0, first) :])
 
 
 @lru_cache(maxsize=65536)
