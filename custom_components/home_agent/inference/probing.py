@@ -80,7 +80,9 @@ async def probe(client: ModelClient) -> Probe:
 
 async def _calls_tools(client: ModelClient) -> bool | None:
     """Return whether the model calls a tool when asked to; None if it could not be found out."""
-    request = ChatRequest(messages=[_QUESTION], tools=[_TOOL], max_tokens=_TOKENS, thinking=False)
+    request = ChatRequest(
+        messages=[_QUESTION], tools=[_TOOL], max_tokens=_TOKENS, temperature=0.0, thinking=False
+    )
     try:
         answer = await client.complete(request)
     except ModelServerError as err:
