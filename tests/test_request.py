@@ -158,6 +158,7 @@ async def test_history_is_read_back(hass: HomeAssistant, model_server: ModelServ
     model_server.script([text("Nice to meet you, Anna.")])
     await agent.say("My name is Anna", context=Context(user_id=user.id))
     await hass.config_entries.async_reload(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)  # the prompt is read ahead
     await agent.say("What is my name?", context=Context(user_id=user.id))
     sent = [message["content"] for message in model_server.chats[-1].messages[1:]]
     assert sent[:2] == ["My name is Anna", "Nice to meet you, Anna."]
