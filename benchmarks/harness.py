@@ -17,6 +17,7 @@ from aiohttp.resolver import ThreadedResolver
 from pytest_homeassistant_custom_component.common import MockConfigEntry, async_test_home_assistant
 
 import custom_components.home_agent  # noqa: F401 - before the test plugin's own package of that name
+from custom_components.home_agent.const import MINOR_VERSION
 from homeassistant import loader
 from homeassistant.config_entries import ConfigSubentryData
 from homeassistant.core import HomeAssistant, ServiceCall
@@ -144,6 +145,7 @@ def our_entry(hass: HomeAssistant, url: str, options: dict[str, Any]) -> MockCon
     entry = MockConfigEntry(
         domain="home_agent",
         title="Home Agent",
+        minor_version=MINOR_VERSION,  # no option is checked against the ranges of the forms
         data={"name": "Home Agent", "llm_base_url": url, "llm_model": "test-model"},
         # Turns without a user count as an automation's, and those are limited.
         options={"automation_turns_per_minute": UNLIMITED, **options},
