@@ -41,7 +41,7 @@ def as_agent_error(err: ModelServerError) -> HomeAgentError:
 
 
 def _class(err: ModelServerError) -> type[HomeAgentError]:
-    """Return the error that the person who is speaking gets for a failure."""
+    """Return the error that tells the speaker about a failure."""
     kind = err.kind
     if kind is ErrorKind.AUTH and not err.answered:
         return KeyUnusable

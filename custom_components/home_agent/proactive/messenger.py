@@ -113,7 +113,7 @@ class Messenger:
     ) -> bool:
         """Send to each target and return whether anybody got it; one that fails does not stop the others.
 
-        Who has no target that took it is written to in a chat.
+        A person whose notify targets all failed gets the message in a chat instead.
         """
         routes: dict[Route, set[str]] = {}
         asked = tuple(dict.fromkeys(persons))
