@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from custom_components.home_agent.errors import PermissionDenied, ValidationError
-from custom_components.home_agent.tools.base import HomeAgentTool, ServiceCall, Speaker
+from custom_components.home_agent.safety.disclosure import Tells
+from custom_components.home_agent.tools.base import ServiceCall, Speaker
 from custom_components.home_agent.tools.control.parameters import clean
-from custom_components.home_agent.tools.facts import NATIVE, UNKNOWN, facts_of
+from custom_components.home_agent.tools.native import NATIVE, told_by
 from custom_components.home_agent.tools.other_apis import named_tools
 from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.core import Context, HomeAssistant
@@ -35,22 +36,16 @@ async def test_every_native_tool_carries_its_facts(hass: HomeAssistant, model_se
     tools = agent.entry.runtime_data.handler.tools
     assert set(tools) == set(NATIVE)
     for name, tool in tools.items():
-        assert isinstance(tool, HomeAgentTool)
-        assert tool.facts is NATIVE[name], name
+        assert type(tool) is NATIVE[name], name
 
 
-def test_the_names_stand_nowhere_else() -> None:
+def test_only_the_class_of_a_tool_has_its_name() -> None:
     """No check by a name that is written a second time: a tool that is renamed stays what it is."""
     technical = [name for name in NATIVE if "_" in name and name != "play_media"]  # also a service
     assert len(technical) > 10
-    found = [
-        f"{path.relative_to(PACKAGE)}: {name}"
-        for path in PACKAGE.rglob("*.py")
-        if path.name != "facts.py" and "import" not in path.name
-        for name in technical
-        if f'"{name}"' in path.read_text()
-    ]
-    assert found == []
+    sources = [path.read_text() for path in PACKAGE.rglob("*.py") if "import" not in path.name]
+    written = {name: sum(text.count(f'"{name}"') for text in sources) for name in technical}
+    assert written == dict.fromkeys(technical, 1)
 
 
 class Foreign(llm.Tool):
@@ -71,7 +66,7 @@ def test_a_foreign_tool_does_not_inherit_facts() -> None:
     instance = llm.APIInstance(api, "", context, [Foreign()])
     ((tool, _),) = named_tools([instance], ())
     assert tool.name == "other__store_memory"
-    assert facts_of(tool.name) is UNKNOWN
+    assert told_by(tool.name) is Tells.STATES
 
 
 @pytest.mark.parametrize("key", [*sorted(TARGET_KEYS), " Entity_ID "])

@@ -73,6 +73,7 @@ from .tools.activity import ActivityTool
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import DATA_CUSTOM_TOOLS
 from .tools.everyday import everyday_tools
+from .tools.external_llm import ExternalModel, external_model, external_tools
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
@@ -84,7 +85,6 @@ from .tools.profile_tools import profile_tools
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
     from .proactive.setup import Proactive
-    from .tools.external_llm import ExternalModel
 
 
 def settings_of(entry: HomeAgentConfigEntry) -> Mapping[str, Any]:
@@ -167,8 +167,6 @@ class _Parts:
         """The second model where the options name one."""
         if not asks_external(self.settings):
             return None
-        from .tools.external_llm import external_model  # noqa: PLC0415 - loads where it is wanted
-
         session = async_get_clientsession(self._hass)
         at = external_endpoint(self._hass, self.settings)
         return external_model(session, at, self.data_policy, self.settings)
@@ -255,11 +253,9 @@ class _Parts:
         """Return the tools that ask outside the house."""
         tools: list[HomeAgentTool] = []
         if self.external:
-            from .tools.external_llm import external_tools  # noqa: PLC0415 - loads where it is wanted
-
             tools += external_tools(self.external, self.outgoing, self.settings)
         if searches(self.settings):
-            from .tools.web_search import search_tools  # noqa: PLC0415 - loads where it is wanted
+            from .tools.search.providers import search_tools  # noqa: PLC0415 - loads where it is wanted
 
             tools += search_tools(self._hass, self.settings, self.outgoing)
         return tools

@@ -70,8 +70,7 @@ def names_something(settings: Settings) -> bool:
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.setup": learns,
     "panel.setup": shows_panel,
-    "tools.external_llm": asks_external,
-    "tools.web_search": searches,
+    "tools.search.providers": searches,
     "unmatched": names_something,
 }
 """Modules, and which options want them. What they alone import loads with them."""

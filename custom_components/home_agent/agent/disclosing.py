@@ -10,7 +10,7 @@ from homeassistant.util.json import json_loads
 from ..context.compression import Draft, Message
 from ..history_turns import AT_HOME_ONLY
 from ..safety.disclosure import Disclosure, Tells
-from ..tools.facts import facts_of
+from ..tools.native import told_by
 from ..tools.turn_calls import TurnCalls
 
 KEPT: Final = "kept at home: a model outside the house is not told"
@@ -74,7 +74,7 @@ def _without_words(message: Message, calls: TurnCalls) -> Message | None:
 def _without_arguments(call: Mapping[str, Any], calls: TurnCalls) -> dict[str, Any]:
     """Return a call, without its arguments if it is about people."""
     function = call["function"]
-    if Tells.PEOPLE not in calls.told.get(call["id"], facts_of(function["name"]).tells):
+    if Tells.PEOPLE not in calls.told.get(call["id"], told_by(function["name"])):
         return dict(call)
     return {**call, "function": {**function, "arguments": "{}"}}
 
@@ -93,7 +93,7 @@ def _less_results(
             less.append(message)
             continue
         call_id = message["tool_call_id"]
-        tells = told.get(call_id, facts_of(names.get(call_id, "")).tells)
+        tells = told.get(call_id, told_by(names.get(call_id, "")))
         of_people = Tells.PEOPLE in tells
         if of_people and calls is not None:
             may_read = call_id not in made_at_home

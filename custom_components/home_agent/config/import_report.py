@@ -19,7 +19,7 @@ from ..regex import lazy
 from ..safety.redaction import is_secret
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
-from ..tools.facts import NATIVE
+from ..tools.native import NATIVE
 from .import_functions import Note
 from .importer import Imported
 

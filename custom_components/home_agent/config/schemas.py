@@ -17,7 +17,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
-from ..tools.facts import NATIVE
+from ..tools.native import NATIVE
 from .channels import clean_chats
 from .fields import (
     FIELD_PATTERNS,

@@ -44,7 +44,6 @@ async def _async_try(hass: HomeAssistant, checked: Checked, chosen: Values) -> N
     except AuthenticationError:
         checked.fail(CONF_SEARCH_KEY, InvalidInput("invalid_key_template"))
         return
-    assert provider is not None  # it has what it needs
     if not provider.key_can_be_sent:
         checked.fail(CONF_SEARCH_KEY, InvalidInput("invalid_key"))
         return

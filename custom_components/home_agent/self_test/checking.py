@@ -16,7 +16,8 @@ from ..tools.control.actions import domains_of
 from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units
-from ..tools.facts import CONTROL, QUERY
+from ..tools.ha_control import ControlTool
+from ..tools.ha_query import QueryTool
 from ..tools.resolving.resolver import resolve
 from ..tools.resolving.targets import Target
 from .cases import Case
@@ -55,8 +56,8 @@ class Checker:
             return f"a call does not fit: {err}"
         if wrong := _difference(case, done, answer):
             return wrong
-        if not case.effects and any(call.tool_name == CONTROL.name for call in answer.calls):
-            return f"calls {CONTROL.name}, although nothing was to be done"
+        if not case.effects and any(call.tool_name == ControlTool.name for call in answer.calls):
+            return f"calls {ControlTool.name}, although nothing was to be done"
         if case.reads and case.reads not in read:
             return f"did not read the history of {case.reads}"
         return None
@@ -71,9 +72,9 @@ class Checker:
         """Return the services that calls come down to, by entity. Raises HomeAgentError."""
         done: dict[str, list[tuple[str, Any]]] = {}
         for call in calls:
-            if call.tool_name != CONTROL.name:
+            if call.tool_name != ControlTool.name:
                 continue
-            fitted = fit(self._tools[CONTROL.name], call.tool_args, case.said)
+            fitted = fit(self._tools[ControlTool.name], call.tool_args, case.said)
             verb, target, given = read_args(fitted.checked)
             for record in self._meant(case, target, domains_of(verb)):
                 made = plan(self._states[record], verb, given, Units())
@@ -84,8 +85,8 @@ class Checker:
         """Return the entities whose history is read. Raises HomeAgentError."""
         found: set[str] = set()
         for call in calls:
-            if call.tool_name == QUERY.name and case.reads:
-                args = fit(self._tools[QUERY.name], call.tool_args, case.said).checked
+            if call.tool_name == QueryTool.name and case.reads:
+                args = fit(self._tools[QueryTool.name], call.tool_args, case.said).checked
                 if args.get("history"):
                     found.update(self._meant(case, Target.from_args(args), None))
         return found

@@ -17,7 +17,7 @@ from ..issues import report, withdraw
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, Wrong
-from ..tools.facts import NATIVE
+from ..tools.native import NATIVE
 from .base import CommonService
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from homeassistant.exceptions import ServiceValidationError
 from ..const import DOMAIN
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
-from ..tools.facts import CONTROL, QUERY
+from ..tools.ha_control import ControlTool
+from ..tools.ha_query import QueryTool
 from .base import Service
 
 
 async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Ask the model a small corpus in an imaginary house; nothing is called."""
-    if missing := {CONTROL.name, QUERY.name} - entry.runtime_data.handler.tools.keys():
+    if missing := {ControlTool.name, QueryTool.name} - entry.runtime_data.handler.tools.keys():
         raise ServiceValidationError(
             translation_domain=DOMAIN,
             translation_key="self_test_without_tools",

@@ -16,7 +16,6 @@ from homeassistant.util.json import JsonValueType
 from ..errors import ValidationError
 from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import Deed, Ledger, Shown
-from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan, expectation_of
 from .control.restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
@@ -64,8 +63,7 @@ def own_deeds(ledger: Ledger, speaker: Speaker) -> Sequence[Deed]:
 class ActivityTool(HomeAgentTool):
     """Answers from the ledger."""
 
-    facts = known.ACTIVITY
-    name = facts.name
+    name = "activity"
     title = "What was done"
     description = (
         "What you did in this house. list: for 'what did you do?'. "

@@ -13,11 +13,10 @@ from ..const import DOMAIN
 from ..errors import ToolExecutionError
 from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
-from ..safety.disclosure import AT_HOME, Disclosure
+from ..safety.disclosure import AT_HOME, Disclosure, Tells
 from ..safety.frozen import CallDraft, FrozenLook
 from ..safety.journal import Journal
 from ..safety.sanitizer.origins import PUBLIC, Origins
-from .facts import UNKNOWN, ToolFacts
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -123,8 +122,11 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
-    facts: ToolFacts = UNKNOWN
-    """What is known of it by its name, also where it is not loaded."""
+    tells: Tells = Tells.STATES
+    """What its results tell. A tool that tells of people leaves out by itself what the model that calls it
+    may not read."""
+    stores_memory = False
+    """Whether a successful call stores a memory, so that nothing else is learned from the turn."""
     private: bool = False
     """What it is called with and what it gives stands in no event: Home Assistant's recorder keeps those."""
     for_large_houses = False

@@ -101,7 +101,7 @@ def record_of(
         success=not result.error,
         waits=attempt.draft is not None and attempt.draft.waits,
         read_only=read_only,
-        stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.facts.stores_memory,
+        stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.stores_memory,
         done=done,
         duration_ms=(monotonic() - started) * 1000,
         args=redacted(call.tool_args, call.tool_name),

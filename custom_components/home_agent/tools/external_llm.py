@@ -26,8 +26,7 @@ from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Completion, Endpoint, Usage
 from ..regex import lazy
-from ..safety.disclosure import DataPolicy, Disclosure
-from . import facts as known
+from ..safety.disclosure import DataPolicy, Disclosure, Tells
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
@@ -91,8 +90,8 @@ def external_model(
 class ExternalModelTool(HomeAgentTool):
     """Asks the second model. It is not told of the house, of the conversation or of anybody."""
 
-    facts = known.EXTERNAL_MODEL
-    name = facts.name
+    name = "query_external_llm"
+    tells = Tells.PEOPLE | Tells.STATES
     max_text = MAX_CHARS
     title = "Ask another model"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=True)

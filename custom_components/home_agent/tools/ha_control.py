@@ -18,7 +18,6 @@ from ..const import DOMAIN
 from ..context.states import describe_state
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
-from . import facts as known
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .control.actions import domains_of
 from .control.arguments import ControlSchema, read_args
@@ -64,8 +63,7 @@ class Outcome:
 class ControlTool(HomeAgentTool):
     """Controls entities by a vetted table of actions."""
 
-    facts = known.CONTROL
-    name = facts.name
+    name = "ha_control"
     title = "Control the home"
     description = (
         "Change devices; returns their new state. Never for questions. Target: entity_id, or name, area, "

@@ -21,7 +21,6 @@ from homeassistant.util.json import JsonValueType
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
 from ..safety.firewall.own_values import is_name, is_plain, texts_in
-from . import facts as known
 from .base import HomeAgentTool, ToolRun, as_list
 from .calls.plain_values import one_line
 from .control.durations import format_local, parse_period
@@ -57,8 +56,7 @@ type Report = dict[str, JsonValueType]
 class QueryTool(HomeAgentTool):
     """Reads states, attributes and history; changes nothing."""
 
-    facts = known.QUERY
-    name = facts.name
+    name = "ha_query"
     title = "Query the house"
     description = "Read the current state or the history of devices and sensors, by id, name, area or kind."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)

@@ -19,8 +19,8 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.household_texts import USE, HouseholdTexts, Passage
 from ..knowledge.naming import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeSearch, Question
+from ..safety.disclosure import Tells
 from ..vector.text import clean
-from . import facts as known
 from .base import HomeAgentTool, ToolRun
 from .calls.plain_values import one_line
 from .control.durations import format_local
@@ -55,8 +55,8 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     Where there are additional collections, somebody outside may have written what it finds.
     """
 
-    facts = known.KNOWLEDGE
-    name = facts.name
+    name = "retrieve_knowledge"
+    tells = Tells.PEOPLE | Tells.STATES
     max_text = MAX_QUERY
     title = "Search what is known of the house"
     description = "Find automations, scenes, scripts, rooms, summaries of the last 24 hours."
@@ -120,8 +120,8 @@ class RetrieveKnowledgeTool(HomeAgentTool):
 class GetEntitiesTool(HomeAgentTool):
     """Lists entity ids by name, for those who have no catalogue."""
 
-    facts = known.ENTITIES
-    name = facts.name
+    name = "get_ha_entities"
+    tells = Tells.NAMES
     for_large_houses = True
     title = "List entities"
     description = "List names and entity ids."

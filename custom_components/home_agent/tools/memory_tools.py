@@ -20,9 +20,8 @@ from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.visibility import is_visible
 from ..memory.whose import is_households
-from ..safety.disclosure import Disclosure
+from ..safety.disclosure import Disclosure, Tells
 from ..safety.firewall import firewall
-from . import facts as known
 from .base import HomeAgentTool, ToolRun
 
 DEFAULT_LIMIT: Final = 5
@@ -43,8 +42,9 @@ SWITCH: Final = "The option cloud_send_profile (page Safety) changes this"
 class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
-    facts = known.STORE_MEMORY
-    name = facts.name
+    name = "store_memory"
+    tells = Tells.PEOPLE
+    stores_memory = True
     max_text = MAX_CONTENT
     title = "Remember"
     description = "Remember a lasting fact or wish, as one sentence."
@@ -118,8 +118,8 @@ class StoreMemoryTool(HomeAgentTool):
 class RecallMemoryTool(HomeAgentTool):
     """Finds what is remembered."""
 
-    facts = known.RECALL_MEMORY
-    name = facts.name
+    name = "recall_memory"
+    tells = Tells.PEOPLE
     max_text = MAX_CONTENT
     title = "Recall"
     description = "Search memories; '*' lists all."
@@ -162,8 +162,8 @@ class RecallMemoryTool(HomeAgentTool):
 class ForgetMemoryTool(HomeAgentTool):
     """Forgets what a person wants forgotten."""
 
-    facts = known.FORGET_MEMORY
-    name = facts.name
+    name = "forget_memory"
+    tells = Tells.PEOPLE
     max_text = MAX_CONTENT
     title = "Forget"
     description = "Forget a memory: its id, or words."

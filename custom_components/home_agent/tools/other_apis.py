@@ -16,8 +16,8 @@ from homeassistant.util.json import JsonObjectType
 from ..const import DOMAIN, LOGGER
 from ..regex import lazy
 from .base import HomeAgentTool
-from .facts import NATIVE
 from .foreign import async_fair_text, imitates
+from .native import NATIVE
 from .outgoing import declared_by
 
 MAX_NAME = 64

@@ -15,8 +15,8 @@ from ..memory.profile import CONFIDENCE, HOUSEHOLD, Profile, default_sensitivity
 from ..memory.profile_records import ProfileEntry, Sensitivity
 from ..memory.records import Origin
 from ..memory.visibility import is_entry_visible
+from ..safety.disclosure import Tells
 from ..vector.text import fold, words
-from . import facts as known
 from .base import HomeAgentTool, ToolRun
 from .memory_tools import OUTSIDE, withheld
 
@@ -27,8 +27,8 @@ MOST: Final = 50
 class GetProfileTool(HomeAgentTool):
     """Tells what is known of the speaker and the household."""
 
-    facts = known.READ_PROFILE
-    name = facts.name
+    name = "get_user_profile"
+    tells = Tells.PEOPLE
     title = "Read the profile"
     description = "Profile of speaker and household."
     private = True
@@ -55,8 +55,8 @@ class GetProfileTool(HomeAgentTool):
 class UpdateProfileTool(HomeAgentTool):
     """Notes what is so of the speaker or of the household."""
 
-    facts = known.UPDATE_PROFILE
-    name = facts.name
+    name = "update_user_profile"
+    tells = Tells.PEOPLE
     title = "Note in the profile"
     description = (
         f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes."

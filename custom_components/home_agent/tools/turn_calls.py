@@ -17,7 +17,7 @@ from ..safety.disclosure import AT_HOME, Disclosure, Tells
 from ..safety.frozen import CallDraft, Draft, Origin
 from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
-from .facts import facts_of
+from .native import told_by
 from .quality import Fit, Verdict
 
 MAX_SAME_FAILURE = 2
@@ -214,7 +214,7 @@ class TurnCalls:
 
         Once a model at home has called, later results may repeat its own.
         """
-        self.told[call_id] = reduce(or_, (facts_of(tool).tells for tool in tools), Tells.NAMES)
+        self.told[call_id] = reduce(or_, map(told_by, tools), Tells.NAMES)
         if self.disclosure.home or self.made_at_home:
             self.made_at_home.add(call_id)
 

@@ -1,9 +1,8 @@
 """search_web: the web by a search service. The query is sanitised before it leaves, and audited."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any, Final, override
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final, override
 
 import probatio
 
@@ -12,11 +11,12 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..errors import HomeAgentError, ValidationError
-from . import facts as known
+from ..safety.disclosure import Tells
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
-from .search.base import SearchError, SearchProvider, SearchResult, Trouble
-from .search.providers import is_set_up, search_provider
+
+if TYPE_CHECKING:
+    from .search.base import SearchProvider, SearchResult
 
 MAX_QUERY: Final = 400
 KEPT_SECONDS: Final = 600
@@ -26,8 +26,8 @@ MAX_KEPT: Final = 32
 class SearchTool(HomeAgentTool):
     """Asks a search service what the sanitiser lets through."""
 
-    facts = known.WEB_SEARCH
-    name = facts.name
+    name = "search_web"
+    tells = Tells.NAMES
     max_text = 4 * MAX_QUERY
     title = "Web search"
     description = "Search the web. General words only: no names, addresses or plans of the household."
@@ -36,7 +36,7 @@ class SearchTool(HomeAgentTool):
     untrusted = True
 
     def __init__(
-        self, hass: HomeAssistant, provider: Callable[[], SearchProvider | None], outgoing: Outgoing
+        self, hass: HomeAssistant, provider: Callable[[], SearchProvider], outgoing: Outgoing
     ) -> None:
         """Take the service; `provider` is asked at the first search and raises HomeAgentError."""
         self._hass = hass
@@ -78,19 +78,9 @@ class SearchTool(HomeAgentTool):
         if (kept := self._kept.get(key)) and kept[0] > now:
             return kept[1]
         self._provider = self._provider or self._make()
-        if self._provider is None:
-            raise SearchError(Trouble.FAILED, "no search service is set up in the options, page Tools")
         results = await self._provider.async_search(query, language)
         self._kept[key] = (now + KEPT_SECONDS, results)
         self._kept.move_to_end(key)
         while len(self._kept) > MAX_KEPT:
             self._kept.popitem(last=False)
         return results
-
-
-def search_tools(
-    hass: HomeAssistant, settings: Mapping[str, Any], outgoing: Outgoing
-) -> Iterator[SearchTool]:
-    """Yield the tool where a search service is set up."""
-    if is_set_up(settings):
-        yield SearchTool(hass, partial(search_provider, hass, settings), outgoing)

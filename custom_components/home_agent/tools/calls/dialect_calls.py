@@ -15,14 +15,16 @@ from homeassistant.helpers import llm
 
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
-from .. import facts
 from ..control.actions import ACTIONS, is_vetted
 from ..control.parameter_table import PARAMETERS
+from ..everyday.media_tool import MediaTool
+from ..ha_control import ControlTool
+from ..ha_query import QueryTool
 from ..resolving.targets import texts
 
-CONTROL: Final = facts.CONTROL.name
-QUERY: Final = facts.QUERY.name
-PLAY: Final = facts.MEDIA.name
+CONTROL: Final = ControlTool.name
+QUERY: Final = QueryTool.name
+PLAY: Final = MediaTool.name
 SEARCH_AND_PLAY: Final = "mediasearchandplay"
 """Home Assistant's intent that finds media, squashed as those below."""
 MAX_PARTS: Final = 10

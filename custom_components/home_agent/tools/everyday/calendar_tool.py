@@ -14,7 +14,6 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
-from .. import facts as known
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from ..control.durations import format_local
@@ -40,8 +39,7 @@ type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
 class CalendarTool(HomeAgentTool):
     """Reads a period, or creates an event. Whoever sends an invitation writes into a calendar."""
 
-    facts = known.CALENDAR
-    name = facts.name
+    name = "calendar"
     max_text = 4 * MAX_TITLE
     title = "Calendar"
     description = "Read events from start to end; with a title, create one."

@@ -12,7 +12,6 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...safety.frozen import FrozenLook, frozen_call
-from .. import facts as known
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
 from ..calls.plain_values import one_line
 from ..vetted import NOTIFY
@@ -37,8 +36,7 @@ type See = Callable[[bytes, str, str], Awaitable[str]]
 class CameraTool(HomeAgentTool):
     """Shows one picture to a model that can see. What stands in a picture was written by anybody."""
 
-    facts = known.CAMERA
-    name = facts.name
+    name = "look_at_camera"
     max_text = 4 * MAX_QUESTION
     title = "Look through a camera"
     description = "Look through a camera and answer a question about it."

@@ -12,7 +12,6 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from .. import facts as known
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from ..control.readback import Expectation, Settling
@@ -32,8 +31,7 @@ MAX_FOUND: Final = 15
 class MediaTool(HomeAgentTool):
     """Searches a player and plays what fits best. Titles are anybody's words."""
 
-    facts = known.MEDIA
-    name = facts.name
+    name = "play_media"
     title = "Play music and films"
     description = "Find music, radio or films and play them."
     domain = DOMAIN

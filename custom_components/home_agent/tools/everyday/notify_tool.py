@@ -9,7 +9,6 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
-from .. import facts as known
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from ..resolving.candidates import plain
@@ -67,8 +66,7 @@ class Receivers(Protocol):
 class NotifyTool(HomeAgentTool):
     """Sends a message to the targets that the household has named for a person."""
 
-    facts = known.NOTIFY
-    name = facts.name
+    name = "notify_person"
     max_text = 4 * MAX_MESSAGE
     title = "Send a message"
     description = "Send a message to somebody's phone."

@@ -17,7 +17,6 @@ from ...knowledge.spoken_words import all_words
 from ...languages.text import fold
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
-from .. import facts as known
 from ..base import HomeAgentTool, Speaker, ToolRun
 from ..calls.plain_values import one_line
 from ..control.durations import format_local, format_span
@@ -44,8 +43,7 @@ MORNING: Final = time(9)
 class TimerTool(HomeAgentTool):
     """Sets, lists, cancels and extends timers."""
 
-    facts = known.TIMER
-    name = facts.name
+    name = "timer"
     title = "Timers and reminders"
     description = "Timers and reminders."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)

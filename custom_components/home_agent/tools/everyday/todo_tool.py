@@ -12,7 +12,6 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
-from .. import facts as known
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun, as_list
 from ..calls.plain_values import one_line
 from ..resolving.matching import squash
@@ -55,8 +54,7 @@ PAST: Final = {"complete": "completed", "remove": "removed", "change": "changed"
 class TodoTool(HomeAgentTool):
     """Adds, completes, changes, moves, removes and reads items; other people write them too."""
 
-    facts = known.TODO
-    name = facts.name
+    name = "todo_list"
     max_text = 4 * MAX_TEXT
     title = "To-do and shopping lists"
     description = "To-do and shopping lists."

@@ -13,7 +13,6 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
-from .. import facts as known
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..calls.plain_values import one_line
 from .choosing import choose_one, records_of
@@ -53,8 +52,7 @@ BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 class WeatherTool(HomeAgentTool):
     """Reads the forecast; how it is now stands in the state of the entity."""
 
-    facts = known.WEATHER
-    name = facts.name
+    name = "weather"
     title = "Weather forecast"
     description = "Weather forecast."
     domain = DOMAIN

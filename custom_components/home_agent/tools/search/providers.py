@@ -1,6 +1,6 @@
 """Which search service the options mean."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Final
 
@@ -18,6 +18,8 @@ from ...const import (
     SEARCH_TAVILY,
 )
 from ..hosts import async_session
+from ..outgoing import Outgoing
+from ..web_search import SearchTool
 from .base import SearchProvider
 from .duckduckgo import DuckDuckGo
 from .searxng import SearXNG
@@ -31,13 +33,19 @@ PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
 }
 
 
-def search_provider(hass: HomeAssistant, settings: Mapping[str, Any]) -> SearchProvider | None:
-    """Return the chosen service; None where none is chosen, or one without what it needs.
+def search_tools(
+    hass: HomeAssistant, settings: Mapping[str, Any], outgoing: Outgoing
+) -> Iterator[SearchTool]:
+    """Yield the tool if a search service is set up."""
+    if is_set_up(settings):
+        yield SearchTool(hass, partial(search_provider, hass, settings), outgoing)
+
+
+def search_provider(hass: HomeAssistant, settings: Mapping[str, Any]) -> SearchProvider:
+    """Return the chosen service, which has to be set up.
 
     Raises AuthenticationError for a key whose template cannot be rendered.
     """
-    if not is_set_up(settings):
-        return None
     key = render_key(hass, settings[CONF_SEARCH_KEY])
     made = PROVIDERS[settings[CONF_SEARCH_PROVIDER]]
     return made(Web(partial(_session, hass)), settings[CONF_SEARCH_URL], key)

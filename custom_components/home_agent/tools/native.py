@@ -1,0 +1,42 @@
+"""All native tools by name.
+
+Each tool's class carries the facts about the tool. A check that depends on what a tool is finds the class
+here by the name in a call, also if the options leave the tool out. No other module lists these names.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ..safety.disclosure import Tells
+from .activity import ActivityTool
+from .base import HomeAgentTool
+from .everyday.calendar_tool import CalendarTool
+from .everyday.camera_tool import CameraTool
+from .everyday.media_tool import MediaTool
+from .everyday.notify_tool import NotifyTool
+from .everyday.timer_tool import TimerTool
+from .everyday.todo_tool import TodoTool
+from .everyday.weather_tool import WeatherTool
+from .external_llm import ExternalModelTool
+from .ha_control import ControlTool
+from .ha_query import QueryTool
+from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
+from .memory_tools import ForgetMemoryTool, RecallMemoryTool, StoreMemoryTool
+from .profile_tools import GetProfileTool, UpdateProfileTool
+from .web_search import SearchTool
+
+NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
+    tool.name: tool
+    for tool in (
+        *(ControlTool, QueryTool, ActivityTool, RetrieveKnowledgeTool, GetEntitiesTool),
+        *(StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool),
+        *(GetProfileTool, UpdateProfileTool, ExternalModelTool, SearchTool),
+        *(TodoTool, CalendarTool, WeatherTool, TimerTool, NotifyTool, CameraTool, MediaTool),
+    )
+}
+"""All native tools by name; no other tool may have one of these names."""
+
+
+def told_by(name: str) -> Tells:
+    """Return what the results of a tool of this name tell; any other tool is assumed to tell states."""
+    return NATIVE.get(name, HomeAgentTool).tells
