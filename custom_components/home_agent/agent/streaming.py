@@ -3,8 +3,6 @@
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
-import json
-from typing import Any
 
 from homeassistant.components import conversation
 from homeassistant.helpers import llm
@@ -12,6 +10,7 @@ from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
 from ..inference.models import Delta, ToolCall
+from ..literals import parsed
 from ..safety.redaction import UNPARSED
 from ..tools.calls.bounds import bounded
 from .claims.gate import ClaimGate
@@ -116,10 +115,7 @@ def _log_delta(turn: Turn, spoken: Spoken) -> LogDelta:
 
 def as_tool_input(call: ToolCall) -> llm.ToolInput:
     """Return a call for the chat log; arguments that are no JSON object go to the guard as they are."""
-    try:
-        args: Any = json.loads(call.arguments or "{}")
-    except ValueError, RecursionError:
-        args = None
+    args = parsed(call.arguments or "{}")
     if not isinstance(args, dict):
         args = {UNPARSED: call.arguments}
     return bounded(llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args))

@@ -6,6 +6,7 @@ from functools import lru_cache
 import re
 from typing import Final
 
+from ...literals import ARGUMENT_KEYS, NAME_KEYS
 from ...regex import lazy
 
 
@@ -158,14 +159,8 @@ def prefixes(names: Iterable[str]) -> frozenset[str]:
 PLAIN_PREFIXES: Final = prefixes(HALF_BARRED_TAGS)
 SQUARE_PREFIXES: Final = prefixes(SQUARE_TAGS)
 
-_NAME_KEY: Final = (
-    r"""["']?(?:name|function|tool|tool_name|function_name|action|recipient_name)["']?\s{0,9}:"""
-)
-_ARGUMENTS_KEY: Final = (
-    r"""["']?(?:arguments|parameters|args|params|kwargs|input|action_input|tool_input)["']?\s{0,9}:"""
-)
-_HAS_NAME: Final = lazy(_NAME_KEY)
-_HAS_ARGUMENTS: Final = lazy(_ARGUMENTS_KEY)
+_HAS_NAME: Final = lazy(rf"""["']?(?:{"|".join((*NAME_KEYS, "action"))})["']?\s{{0,9}}:""")
+_HAS_ARGUMENTS: Final = lazy(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")
 _CALL_LIST: Final = lazy(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
 ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _INTENT_START: Final = lazy("Hass[A-Z]")

@@ -16,6 +16,7 @@ from homeassistant.helpers import llm
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
 from ..control.actions import ACTIONS, is_vetted
+from ..control.arguments import LIST_SLOTS, SLOT_WORDS, TARGET_SLOTS
 from ..control.parameter_table import PARAMETERS
 from ..everyday.media_tool import MediaTool
 from ..ha_control import ControlTool
@@ -30,18 +31,9 @@ SEARCH_AND_PLAY: Final = "mediasearchandplay"
 MAX_PARTS: Final = 10
 SAME_NAME: Final = 0.92
 
-TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "domain", "device_class")
 _NESTED: Final = ("target", "data", "service_data", "parameters")
 _DROPPED: Final = frozenset(("preferred_area_id", "preferred_floor_id", "return_response", "blocking"))
 _CALL_LISTS: Final = ("list", "services", "calls", "actions", "service_calls")
-_SLOTS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
-    **dict.fromkeys(("area_id", "areas", "room"), "area"),
-    **dict.fromkeys(("floor_id", "floors"), "floor"),
-    "names": "name",
-    "domains": "domain",
-    "device_classes": "device_class",
-}
 _PARAMETERS: Final = frozenset(
     (
         *(name for table in PARAMETERS.values() for name in table if name != "is_volume_muted"),
@@ -317,10 +309,10 @@ def _split(args: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
             loose |= {name: item for name, item in value.items() if name in flat}
             flat |= {name: item for name, item in value.items() if name not in flat}
     for key, value in flat.items():
-        slot = _SLOTS.get(key, key)
+        slot = SLOT_WORDS.get(key)
         if slot in TARGET_SLOTS:
             if found := list(texts(value)):
-                slots[slot] = found if slot in ("entity_id", "domain", "device_class") else value
+                slots[slot] = found if slot in LIST_SLOTS else value
         elif key not in _DROPPED and value is not None and value != "":
             loose[key] = value
     return slots, loose

@@ -14,7 +14,7 @@ from homeassistant.helpers import llm
 
 from ...errors import ValidationError
 from ...languages.text import fold
-from ...literals import MAX_CHARS, parsed
+from ...literals import ARGUMENT_KEYS, MAX_CHARS, parsed
 from ...regex import lazy
 from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
@@ -22,19 +22,7 @@ from ..resolving.words import NO_VALUE
 from .bounds import check_texts
 from .validation import View, allowed, check, items, problems, properties, required, types, view_of
 
-WRAPPERS: Final = frozenset(
-    (
-        "parameters",
-        "arguments",
-        "args",
-        "params",
-        "input",
-        "kwargs",
-        "tool_input",
-        "action_input",
-        "properties",
-    )
-)
+WRAPPERS: Final = frozenset((*ARGUMENT_KEYS, "properties"))
 """Names under which models put all arguments one level too deep."""
 BESIDE_WRAPPERS: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 CLOSE: Final = 0.8

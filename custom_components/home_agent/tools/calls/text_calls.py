@@ -12,20 +12,9 @@ import json
 import re
 from typing import Any, Final
 
-from ...literals import parsed
+from ...literals import ARGUMENT_KEYS, NAME_KEYS, parsed
 from ...regex import lazy
 
-NAME_KEYS: Final = ("name", "function", "tool", "tool_name", "function_name", "recipient_name")
-ARGUMENT_KEYS: Final = (
-    "arguments",
-    "parameters",
-    "args",
-    "params",
-    "kwargs",
-    "input",
-    "action_input",
-    "tool_input",
-)
 LIST_KEYS: Final = ("tool_calls", "tool_uses", "function_calls", "calls")
 MAX_CALLS: Final = 10
 """Calls that are read, and places where one could begin that are looked at."""

@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 from difflib import get_close_matches
-import json
-from typing import Any, override
+from typing import Any, Final, override
 
 import probatio
 
-from ...errors import ValidationError
 from ...knowledge.spoken_words import words_of
 from ...languages.text import fold
+from ...literals import parsed
 from ..resolving.targets import Target, texts
 from .actions import ACTIONS, VERBS
 from .parameters import clean
@@ -60,19 +59,19 @@ _VERB_WORDS: Mapping[str, str] = {
     "arm": "arm_away",
     "open_latch": "open",
 }
-_SLOT_WORDS: Mapping[str, str] = {
-    "entity": "entity_id",
-    "entities": "entity_id",
-    "entity_ids": "entity_id",
-    "area_id": "area",
-    "room": "area",
-    "floor_id": "floor",
-    "friendly_name": "name",
-    "service_data": "parameters",
-    "data": "parameters",
-    "params": "parameters",
+TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "domain", "device_class")
+LIST_SLOTS: Final = ("entity_id", "domain", "device_class")
+SLOT_WORDS: Final[Mapping[str, str]] = {
+    **{slot: slot for slot in ("action", *TARGET_SLOTS, "parameters")},
+    **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
+    **dict.fromkeys(("names", "friendly_name"), "name"),
+    **dict.fromkeys(("area_id", "areas", "room"), "area"),
+    **dict.fromkeys(("floor_id", "floors"), "floor"),
+    "domains": "domain",
+    "device_classes": "device_class",
+    **dict.fromkeys(("service_data", "data", "params"), "parameters"),
 }
-SLOTS = ("action", "entity_id", "name", "area", "floor", "domain", "device_class", "parameters")
+"""Slots of a call by what models call them."""
 
 
 class ControlSchema(probatio.Schema):
@@ -110,40 +109,31 @@ def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     slots: dict[str, Any] = {}
     loose: dict[str, Any] = {}
     for key, value in args.items():
-        slot = key if key in SLOTS else _SLOT_WORDS.get(key)
+        slot = SLOT_WORDS.get(key)
         if slot is None:
             loose[key] = value
         elif slot not in slots or key == slot:
             slots[slot] = value
     tidy: dict[str, Any] = {"action": read_verb(slots["action"])} if slots.get("action") else {}
-    for slot in ("entity_id", "domain", "device_class"):
-        if found := texts(slots.get(slot)):
-            tidy[slot] = list(found)
-    for slot in ("name", "area", "floor"):
-        if found := texts(slots.get(slot)):
-            tidy[slot] = ", ".join(found)
+    for slot in TARGET_SLOTS:
+        if slot in slots and (found := texts(slots[slot])):
+            tidy[slot] = list(found) if slot in LIST_SLOTS else ", ".join(found)
     given = {**loose, **_read_object(slots.get("parameters"))}
     return {**tidy, "parameters": given} if given else tidy
 
 
 def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
-    """Return action, target and parameters of arguments in any order.
+    """Return action, target and parameters of arguments that ControlSchema has put in order.
 
-    Raises ValidationError for what is none of these.
+    Raises ValidationError for parameters that belong to the target.
     """
-    try:
-        tidy = _in_order(args)
-    except probatio.Invalid as err:
-        raise ValidationError(f"ha_control: {err}"[:MAX_ERROR]) from err
-    if "action" not in tidy:
-        raise ValidationError("action: say what to do, for example turn_on")
-    return tidy["action"], Target.from_args(tidy), clean(tidy.get("parameters"))
+    return args["action"], Target.from_args(args), clean(args.get("parameters"))
 
 
 def read_verb(value: Any) -> str:
     """Return the action that a word means: its name, a service of that meaning, a common synonym.
 
-    Raises ValidationError; reading is no action, and no other word is taken for one it resembles.
+    Raises probatio.Invalid; reading is no action, and no other word is taken for one it resembles.
     """
     word = "_".join(fold(str(value if not isinstance(value, list) else " ".join(map(str, value)))).split())
     if word in VERBS:
@@ -183,12 +173,9 @@ _SERVICES: Mapping[str, str] = _service_words()
 
 
 def _read_object(value: Any) -> dict[str, Any]:
-    """Return an object from an object or JSON text."""
+    """Return an object from an object or its text."""
     if isinstance(value, str):
-        try:
-            value = json.loads(value) if value.strip() else {}
-        except ValueError:
-            raise probatio.Invalid(f"parameters: an object is needed, not {value[:40]!r}") from None
+        value = parsed(value) if value.strip() else None
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
     if value is None or value == []:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-import json
 from typing import Any, Self
 
+from ...literals import parsed
 from .words import NO_VALUE
 
 MAX_TEXTS = 100
@@ -61,10 +61,5 @@ def texts(value: Any) -> tuple[str, ...]:
 
 def _unquoted(value: str) -> Any:
     """Return what a quoted text or a list written as text holds, the text itself if it is neither."""
-    for candidate in (value, value.replace("'", '"')):
-        try:
-            found = json.loads(candidate)
-        except ValueError:
-            continue
-        return found if isinstance(found, (str, list)) else value
-    return value.strip("[]\"' ")
+    found = parsed(value)
+    return found if isinstance(found, (str, list)) and found is not value else value.strip("[]\"' ")
