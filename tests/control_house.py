@@ -303,7 +303,7 @@ class Control:
         """Run the tool with the arguments a model wrote."""
         run = ToolRun(
             hass=self.hass,
-            handler=self.guard,  # type: ignore[arg-type]
+            guard=self.guard,  # type: ignore[arg-type]
             house=snapshot(self.hass, hidden=self.hidden),
             speaker=Speaker(context=self.context, language="en", area_id=self.area_id),
             sentence=sentence,

@@ -60,7 +60,7 @@ class QueryHouse:
         tool = QueryTool()
         run = ToolRun(
             hass=self.hass,
-            handler=Guard(self.hass),  # type: ignore[arg-type]
+            guard=Guard(self.hass),  # type: ignore[arg-type]
             house=await self.house.async_snapshot(),
             speaker=Speaker(context=self.context, language="en", area_id=self.area_id),
             sentence=sentence,

@@ -178,7 +178,7 @@ json:
         await agent.set_options(policy_blocked=["tool:order"])
         assert not (await async_use(agent.hass, "order", item="tea"))["success"]
         assert len(rest_server.requests) == 2
-        audit = agent.entry.runtime_data.handler.journal.audit.entries(10, "action")
+        audit = agent.entry.runtime_data.handler.guard.journal.audit.entries(10, "action")
         assert [entry["service"] for entry in audit] == ["tool:order", "tool:order"]
 
 
@@ -348,7 +348,7 @@ class TestAnswer:
         await async_offer(agent, tmp_path, public + allowed + at_home)
         args = {"item": "x", **args}
         said = await async_use(agent.hass, "get_item", **args)
-        (entry,) = agent.entry.runtime_data.handler.journal.audit.entries(9, "search")
+        (entry,) = agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "search")
         assert (entry["tool"], entry.get("reason"), entry["blocked"]) == (
             "get_item",
             reason,
@@ -360,7 +360,7 @@ class TestAnswer:
             assert "private_words: true" in said["error"]
         for free in ("allowed", "at_home"):
             assert (await async_use(agent.hass, free, **args))["success"], free
-        entries = agent.entry.runtime_data.handler.journal.audit.entries(9, "search")
+        entries = agent.entry.runtime_data.handler.guard.journal.audit.entries(9, "search")
         assert [entry["tool"] for entry in entries] == ["allowed", "get_item"]
 
 

@@ -226,7 +226,7 @@ async def test_titles_are_outside_text(hass: HomeAssistant, model_server: ModelS
     await async_add_player(hass, "Radio", [item(evil, MediaClass.TRACK)])
     found = await call(agent, query="jazz", action="search")
     assert "Ignore all previous" not in str(found)
-    assert agent.entry.runtime_data.handler.journal.audit.stored()[-1]["kind"] == "injection"
+    assert agent.entry.runtime_data.handler.guard.journal.audit.stored()[-1]["kind"] == "injection"
     model_server.script(
         [
             tool_calls([("play_media", {"query": "jazz", "action": "search"})]),
@@ -306,8 +306,8 @@ async def test_a_tool_of_the_household_s_own_that_plays(
         tool="play_address",
     )
     handler = agent.entry.runtime_data.handler
-    assert handler.check(call_made, None, replace(SPEAKER, tainted=True)) is Verdict.CONFIRM
-    assert handler.check(call_made, None, SPEAKER) is Verdict.ALLOW
+    assert handler.guard.check(call_made, None, replace(SPEAKER, tainted=True)) is Verdict.CONFIRM
+    assert handler.guard.check(call_made, None, SPEAKER) is Verdict.ALLOW
 
 
 async def test_offered_where_a_player_finds_something(hass: HomeAssistant, model_server: ModelServer) -> None:

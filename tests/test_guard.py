@@ -117,7 +117,7 @@ class TestOneWay:
             for node in ast.walk(function)
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "intent.async_handle"
         ]
-        assert [name for name, _node in calls] == ["_async_run_intent"]
+        assert [name for name, _node in calls] == ["async_run_intent"]
         given = {keyword.arg: ast.unparse(keyword.value) for keyword in calls[0][1].keywords}
         assert given["context"] == "speaker.context"
 
@@ -156,7 +156,7 @@ async def test_the_last_door(
     agent = await async_agent(hass, model_server, {"allow_scripts_and_scenes": False})
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
     with pytest.raises(PermissionDenied, match=why):
-        await agent.entry.runtime_data.handler.async_call_service(
+        await agent.entry.runtime_data.handler.guard.async_call_service(
             call, Speaker(context=Context(), language="en")
         )
     assert not services
@@ -314,7 +314,7 @@ class TestCodes:
             (envelope,) = results(agent)
             assert "is not the code" in envelope["error"]
             assert self.CODE not in envelope["error"]
-        journal = agent.entry.runtime_data.handler.journal
+        journal = agent.entry.runtime_data.handler.guard.journal
         kept = str((journal.ledger.stored(), journal.audit.stored()))
         assert "is not the code" in kept
         for text_ in (seen, kept, speech(said), str([t.as_dict() for t in trace.async_get_traces()])):

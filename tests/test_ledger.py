@@ -28,7 +28,7 @@ from .test_undo import LIGHT, act, control, undo_service
 
 def deeds(agent: Agent) -> list[Deed]:
     """Return what is in the ledger, the newest first."""
-    return agent.entry.runtime_data.handler.journal.ledger.recent(MAX_DEEDS)
+    return agent.entry.runtime_data.handler.guard.journal.ledger.recent(MAX_DEEDS)
 
 
 def a_deed(number: int, entities: int = 1) -> Deed:

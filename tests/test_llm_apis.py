@@ -303,10 +303,10 @@ async def test_an_intent_in_the_place_of_cores(hass: HomeAssistant, model_server
     """A harmless intent is harmless as long as Home Assistant itself handles it."""
     handler = (await locked(hass, model_server)).entry.runtime_data.handler
     speaker = Speaker(context=Context(), language="en")
-    assert handler.check_intent("HassNevermind", {}, None, speaker) is not None
+    assert handler.guard.check_intent("HassNevermind", {}, None, speaker) is not None
     actions = {"HassNevermind": {"action": SCRIPTED["OpenSesame"]}}
     assert await async_setup_component(hass, "intent_script", {"intent_script": actions})
-    assert handler.check_intent("HassNevermind", {}, None, speaker) is None
+    assert handler.guard.check_intent("HassNevermind", {}, None, speaker) is None
 
 
 async def test_names_never_collide(hass: HomeAssistant) -> None:

@@ -82,7 +82,7 @@ async def test_targets_in_the_data(hass: HomeAssistant, model_server: ModelServe
     )
     speaker = Speaker(context=Context(user_id=house.anna.id), language="en")
     with pytest.raises(PermissionDenied):
-        await agent.entry.runtime_data.handler.async_call_service(call, speaker)
+        await agent.entry.runtime_data.handler.guard.async_call_service(call, speaker)
     assert house.calls == []
 
 

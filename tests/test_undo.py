@@ -70,7 +70,7 @@ async def test_put_it_back(hass: HomeAssistant, model_server: ModelServer) -> No
     calls = [event for event in services if event.data["domain"] == "light"]
     assert [event.data["service"] for event in calls] == ["turn_off"]
     assert calls[0].context.id == context.id, "it runs as the one who asked"
-    newest = agent.entry.runtime_data.handler.journal.ledger.recent(1)[0]
+    newest = agent.entry.runtime_data.handler.guard.journal.ledger.recent(1)[0]
     assert (newest.service, newest.undoes) == ("turn_off", True)
 
 

@@ -66,14 +66,15 @@ from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_sig
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
-from .safety.pending import PendingAction
 from .safety.policy import Policy
 from .safety.throttle import Throttle
 from .tools.activity import ActivityTool
+from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool
 from .tools.custom.recipes import DATA_CUSTOM_TOOLS
 from .tools.everyday import everyday_tools
 from .tools.external_llm import ExternalModel, external_model, external_tools
+from .tools.guard import Guard
 from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
@@ -88,7 +89,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(entry: HomeAgentConfigEntry) -> Mapping[str, Any]:
-    """Return what an entry is to be, with the defaults where nothing was said."""
+    """Return connection and options of an entry, with defaults filled in."""
     return MappingProxyType({**DEFAULTS, **entry.data, **entry.options})
 
 
@@ -167,9 +168,8 @@ class _Parts:
         """The second model where the options name one."""
         if not asks_external(self.settings):
             return None
-        session = async_get_clientsession(self._hass)
         at = external_endpoint(self._hass, self.settings)
-        return external_model(session, at, self.data_policy, self.settings)
+        return external_model(async_get_clientsession(self._hass), at, self.data_policy, self.settings)
 
     @cached_property
     def semantic(self) -> SemanticIndex:
@@ -263,10 +263,7 @@ class _Parts:
     @cached_property
     def confirmations(self) -> Confirmations:
         """What holds actions until a person has said yes."""
-
-        async def run(action: PendingAction) -> None:
-            await self.handler.async_run_approved(action)
-
+        # The handler is made after what it asks for confirmations.
         confirmations = Confirmations(
             self._hass,
             self._id,
@@ -274,27 +271,30 @@ class _Parts:
             emitter=self.emitter,
             store=self.shared.confirmations,
             describe=async_question,
-            run=run,
+            run=lambda action: async_run_approved(self.handler, action),
         )
         confirmations.channels.append(AuditChannel(self.journal))
         return confirmations
 
     @cached_property
     def handler(self) -> ToolHandler:
-        """The one guard, with the agent's own tools and the household's."""
+        """What runs calls of the agent's own tools and of the household's, each through the guard."""
         custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings, self.outgoing)
         return ToolHandler(
             self._hass,
             self.shared.house,
             [*self.own_tools, *custom],
+            guard=Guard(
+                self._hass,
+                self.policy,
+                journal=self.journal,
+                gated=self.settings[CONF_ALLOW_SCRIPTS],
+                is_receiver=self.members.receives,
+            ),
             outgoing=self.outgoing,
             timeout=self.settings[CONF_TOOLS_TIMEOUT],
             emitter=self.emitter,
-            journal=self.journal,
-            policy=self.policy,
             confirmations=self.confirmations,
-            gated=self.settings[CONF_ALLOW_SCRIPTS],
-            is_receiver=self.members.receives,
         )
 
     @cached_property
@@ -388,7 +388,7 @@ class _Parts:
             self._id,
             self.settings,
             book=self.suggested,
-            guard=self.handler,
+            guard=self.handler.guard,
             emitter=self.emitter,
             house=self.shared.house,
             habits=lambda: self.learner.habits if self.learner else (),

@@ -95,7 +95,7 @@ async def _async_forget_suggestions(data: HomeAgentData, **whose: Any) -> int:
 
 def _journal(data: HomeAgentData) -> Journal:
     """Return the journal of an entry."""
-    return data.handler.journal
+    return data.handler.guard.journal
 
 
 def _forget_recent(recent: RecentConversations) -> None:

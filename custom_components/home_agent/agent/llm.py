@@ -109,7 +109,7 @@ class LLMMixin(StreamingMixin):
         def is_backed(kind: Kind) -> bool:
             if turn.calls.done:
                 return True
-            earlier = self.data.handler.journal.ledger.of_speaker(
+            earlier = self.data.handler.guard.journal.ledger.of_speaker(
                 turn.calls.conversation_id, speaker.context.user_id, speaker.device_id
             )
             return kind is Kind.QUESTION and any(deed.success for deed in earlier)

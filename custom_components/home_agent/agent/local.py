@@ -28,14 +28,14 @@ async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, ag
     """
     assert turn.user_input is not None
     speaker = turn.calls.speaker
-    user = await handler.async_user(speaker)
+    user = await handler.guard.async_user(speaker)
     waiting: list[FrozenIntent] = []
     deeds: list[Deed] = []
 
     def refused(result: RecognizeResult) -> bool:
         slots = {entity.name: entity.value for entity in result.entities_list}
         try:
-            judged = handler.check_intent(result.intent.name, slots, user, speaker)
+            judged = handler.guard.check_intent(result.intent.name, slots, user, speaker)
         except PermissionDenied:
             return True
         if judged is None:
@@ -45,7 +45,7 @@ async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, ag
             waiting.append(frozen)
             return True
         turn.calls.touched.extend(entity_id for call in frozen.calls for entity_id in call.entity_ids)
-        deeds[:] = [handler.journal.begin(call, speaker) for call in frozen.calls]
+        deeds[:] = [handler.guard.journal.begin(call, speaker) for call in frozen.calls]
         return False
 
     before = len(turn.chat_log.content)
@@ -54,7 +54,7 @@ async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, ag
     )
     failed = response is None or response.response_type is intent.IntentResponseType.ERROR
     for deed in deeds:
-        handler.journal.end(deed, "failed" if failed else None)
+        handler.guard.journal.end(deed, "failed" if failed else None)
     if response is None or response.response_type is intent.IntentResponseType.ERROR:
         # What the sentences noted down about a failed try would reach the model as calls of its own.
         del turn.chat_log.content[before:]

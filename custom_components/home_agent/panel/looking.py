@@ -36,7 +36,7 @@ async def _async_usage(asking: Asking) -> dict[str, Any]:
 
 async def _async_audit(asking: Asking) -> dict[str, Any]:
     """Return what was done, refused, confirmed, searched and removed, the newest first."""
-    audit = asking.data.handler.journal.audit
+    audit = asking.data.handler.guard.journal.audit
     names = await asking.async_names()
     found = audit.entries(asking.fields["limit"], asking.fields.get("kind"))
     return {"entries": [{**entry, "person": names.get(entry.get("user_id") or "", "")} for entry in found]}

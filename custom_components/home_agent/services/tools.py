@@ -55,7 +55,8 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
     handler = entry.runtime_data.handler
     turn = await async_one_call(call.hass, handler, llm_context(call))
-    if not call.return_response and not last_change(deeds(handler.journal.ledger, turn.speaker), call.hass):
+    made = deeds(handler.guard.journal.ledger, turn.speaker)
+    if not call.return_response and not last_change(made, call.hass):
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
     tool = ActivityTool(deeds)
     turn.tools = {tool.name: tool}
@@ -68,7 +69,7 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
 async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Return what was done, refused, confirmed and searched, the newest first."""
-    audit = entry.runtime_data.handler.journal.audit
+    audit = entry.runtime_data.handler.guard.journal.audit
     entries: list[JsonValueType] = [*audit.entries(call.data["limit"], call.data.get("kind"))]
     return {"entries": entries}
 
@@ -78,7 +79,7 @@ async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> S
 
     A user who is no administrator gets this user's own searches.
     """
-    audit = entry.runtime_data.handler.journal.audit
+    audit = entry.runtime_data.handler.guard.journal.audit
     user = await async_caller(call)
     found = audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
     if user is not None and not user.is_admin:

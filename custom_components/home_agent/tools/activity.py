@@ -94,7 +94,7 @@ class ActivityTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """List or undo."""
-        deeds = self._deeds(run.handler.journal.ledger, run.speaker)
+        deeds = self._deeds(run.guard.journal.ledger, run.speaker)
         if args["action"] == "undo":
             return await _async_undo(deeds, run)
         told: list[JsonValueType] = [shown for deed in deeds if (shown := _told(deed, run))]
@@ -159,7 +159,7 @@ async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
         if plans:
             await async_carry_out(plans, now, "restore", run, outcome)
     if outcome.done:
-        run.handler.journal.mark_undone(turn_id)
+        run.guard.journal.mark_undone(turn_id)
     if outcome.done and outcome.failed:
         detail = "; ".join(f"{entity_id} {reason}" for entity_id, reason in outcome.failed.items())
         raise PartlyFailed(detail[:500], {"restored": outcome.done})

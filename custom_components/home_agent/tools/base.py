@@ -69,7 +69,7 @@ class ToolRun:
     """One run of one tool. Services are reached through `call` and no other way."""
 
     hass: HomeAssistant
-    handler: Gate
+    guard: Gate
     house: HouseSnapshot
     speaker: Speaker
     sentence: str
@@ -95,7 +95,7 @@ class ToolRun:
 
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity, asked now."""
-        return self.handler.is_exposed(entity_id)
+        return self.guard.is_exposed(entity_id)
 
     async def call(self, call: ServiceCall) -> None:
         """Call a service through the guard and wait for it.
@@ -103,7 +103,7 @@ class ToolRun:
         Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits for a person's
         word, and ToolExecutionError for what failed.
         """
-        await self.handler.async_call_service(call, self.speaker, self.draft)
+        await self.guard.async_call_service(call, self.speaker, self.draft)
         self.touched.extend(call.entity_ids)
 
     async def read(self, call: ServiceCall) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class ToolRun:
 
         Raises PermissionDenied for what the speaker may not read, and ToolExecutionError for what failed.
         """
-        return await self.handler.async_read_service(call, self.speaker)
+        return await self.guard.async_read_service(call, self.speaker)
 
 
 class HomeAgentTool(llm.Tool):

@@ -4,12 +4,10 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
-from abc import abstractmethod
-import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, override
+from typing import Any
 
 import probatio
 
@@ -24,6 +22,7 @@ from ..const import ASSISTANT, DOMAIN
 from ..errors import ChangedSinceAsked, ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
+from ..safety.audit import AuditKind
 from ..safety.frozen import (
     CallDraft,
     Frozen,
@@ -31,27 +30,23 @@ from ..safety.frozen import (
     FrozenIntent,
     FrozenLook,
     FrozenTool,
-    Origin,
     frozen_call,
 )
 from ..safety.journal import Journal
-from ..safety.pending import PendingAction
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
 from ..safety.rules import Effect
 from ..safety.verdict import Verdict
-from .asked_about import check_contents, check_unchanged, freeze
-from .base import HomeAgentTool, ServiceCall
+from .asked_about import freeze
+from .base import ServiceCall
 from .control.actions import GATED_DOMAINS, GATED_OFF
 from .intents import carries_command, is_scripted, predicted_calls
-from .looking import Looking
 from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of, values_of
-from .results import envelope
 from .vetted import NOTIFY, REACHING, READS, is_offered, target_keys
 
 
-class Guard(Looking):
+class Guard:
     """Judges calls and makes those that are let through."""
 
     def __init__(
@@ -60,20 +55,18 @@ class Guard(Looking):
         policy: Policy,
         *,
         journal: Journal,
-        timeout: float,
         gated: bool,
         is_receiver: Callable[[ServiceCall], bool],
     ) -> None:
-        """Take the policy; `timeout` is in seconds, `gated` lets scripts and scenes through.
+        """Take the policy; `gated` lets scripts and scenes through.
 
         `is_receiver` says whether a call is a message to a target that the household has named.
         """
         self._hass = hass
-        self._policy = policy
+        self.policy = policy
         self.journal = journal
-        self._timeout = timeout
         self._gated = gated
-        self._written: Mapping[str, tuple[str, str]] = {}
+        self.written: Mapping[str, tuple[str, str]] = {}
         """The one service of each custom tool, as it stands in the household's YAML."""
         self._is_receiver = is_receiver
 
@@ -94,21 +87,21 @@ class Guard(Looking):
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
             raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker)))
-        await self._async_make(call, speaker)
+        await self.async_make(call, speaker)
 
-    def _contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
+    def contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
         """Return what a call does in groups, scripts and scenes that is not free."""
-        return self._policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data)
+        return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data)
 
     def _frozen(self, call: ServiceCall, speaker: Speaker) -> FrozenCall:
         """Return a call as it is asked about."""
-        contents = self._contents(call, speaker)
+        contents = self.contents(call, speaker)
         return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
 
-    async def _async_make(self, call: ServiceCall, speaker: Speaker) -> None:
+    async def async_make(self, call: ServiceCall, speaker: Speaker) -> None:
         """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
         targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
-        with self.journal.acting(call, speaker, call.already), _in_words(call):
+        with self.journal.acting(call, speaker, call.already), _translate_service_errors(call):
             await self._hass.services.async_call(
                 call.domain,
                 call.service,
@@ -127,7 +120,7 @@ class Guard(Looking):
             self._judge_reading(call, user, speaker)
         # Home Assistant wants the right to control for any service; to read, that to read is enough.
         context = Context(parent_id=speaker.context.id)
-        with _in_words(call):
+        with _translate_service_errors(call):
             answer = await self._hass.services.async_call(
                 call.domain,
                 call.service,
@@ -143,11 +136,10 @@ class Guard(Looking):
         if (call.domain, call.service) not in READS:
             raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
         self._check_targets(call, user, POLICY_READ)
-        verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
+        verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
         if verdict is not Verdict.ALLOW:
             raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
 
-    @override
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
 
@@ -178,19 +170,18 @@ class Guard(Looking):
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         if not message:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
-        verdict = self._policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
+        verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
         if call.tool:
             # Whoever wrote the tool allowed its service, but not what somebody outside wants of it.
             known = vetted and (call.domain, call.service) not in REACHING
             harmless = known or not speaker.tainted
-            verdict = max(verdict, self._policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
+            verdict = max(verdict, self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
         if message and speaker.tainted:
             return Verdict.CONFIRM  # the words may be those of the text that was read
         return verdict
 
-    @override
     def _check_targets(
         self, call: ServiceCall, user: User | None, right: str, *, written: bool = False
     ) -> None:
@@ -211,7 +202,7 @@ class Guard(Looking):
 
     def _is_written(self, call: ServiceCall) -> bool:
         """Return whether the household wrote this very service into the YAML for the tool that calls it."""
-        own = bool(call.tool) and self._written.get(call.tool) == (call.domain, call.service)
+        own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
         return own and (self._gated or call.domain not in GATED_DOMAINS)
 
     @callback
@@ -254,7 +245,7 @@ class Guard(Looking):
         Raises PermissionDenied for what is not allowed and ConfirmationNeeded for what waits in `draft`.
         """
         user = await self.async_user(speaker)
-        waiting = self._judge_tool(
+        waiting = self.judge_tool(
             FrozenTool(tool=tool, args=dict(args), llm_context=llm_context), user, speaker
         )
         if waiting is not None:
@@ -276,7 +267,7 @@ class Guard(Looking):
         return ServiceCall(domain="script", service="turn_on", entity_ids=(script,), data=data)
 
     @callback
-    def _judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
+    def judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
         """Return what waits for a person's word, None if the tool may run at once.
 
         A tool of core's that is an intent or a script is judged by what it calls; any other that may change
@@ -284,7 +275,7 @@ class Guard(Looking):
         """
         tool, frozen = item.tool, item
         name = inner_name(tool)
-        verdict = self._policy.judge_tool(name, read_only=tool.annotations.read_only, speaker=speaker)
+        verdict = self.policy.judge_tool(name, read_only=tool.annotations.read_only, speaker=speaker)
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow {name}")
         if intent_type := intent_of(tool):
@@ -293,79 +284,20 @@ class Guard(Looking):
                 return judged[1] if judged[0] is Verdict.CONFIRM else None
             if is_scripted(self._hass, intent_type):
                 written = "intent_script", intent_type, (), speaker
-                verdict = max(verdict, self._policy.judge(*written))
-                frozen = replace(item, contents=self._policy.reasons(*written))
+                verdict = max(verdict, self.policy.judge(*written))
+                frozen = replace(item, contents=self.policy.reasons(*written))
         elif call := self._script_call(tool, item.args):
             verdict = self.check(call, user, speaker)
-            frozen = replace(item, contents=self._contents(call, speaker))
+            frozen = replace(item, contents=self.contents(call, speaker))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
         return frozen if verdict is Verdict.CONFIRM else None
 
-    async def async_run_approved(self, action: PendingAction) -> None:
-        """Run what a person has confirmed, exactly that; everything but the confirmation is checked anew.
+    async def async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
+        """Run a confirmed intent.
 
-        Raises HomeAgentError for what is not allowed any more and for what failed.
+        Raises ChangedSinceAsked if it would do something else now, and PermissionDenied.
         """
-        user = await self.async_user(action.speaker)
-        try:
-            async with asyncio.timeout(self._timeout):
-                for item in action.frozen:
-                    check_unchanged(self._hass, item)
-                for item in action.frozen:
-                    origin = item.origin or Origin(speaker=action.speaker)
-                    await self._async_run_frozen(item, user, origin)
-        except TimeoutError as err:
-            raise ToolExecutionError(f"It did not finish within {self._timeout:g} s") from err
-        except (HomeAssistantError, probatio.Invalid, ValueError) as err:
-            if isinstance(err, PermissionDenied | ToolExecutionError):
-                raise
-            raise ToolExecutionError(f"It failed: {err}") from err
-
-    async def _async_run_frozen(self, item: Frozen, user: User | None, origin: Origin) -> None:
-        """Run one confirmed call, with the rights of the turn that made it."""
-        speaker = origin.speaker
-        match item:
-            case FrozenLook():
-                self._judge_look(item, user, speaker)
-                await self._async_look(item, speaker)
-            case FrozenCall():
-                call = ServiceCall(
-                    domain=item.domain,
-                    service=item.service,
-                    entity_ids=item.entity_ids,
-                    data=item.data,
-                    tool=item.tool,
-                )
-                self.check(call, user, speaker)
-                check_contents(item, self._contents(call, speaker))
-                await self._async_make(call, speaker)
-            case FrozenIntent():
-                await self._async_run_intent(item, user, speaker)
-            case FrozenTool():
-                judged = self._judge_tool(item, user, speaker)
-                if isinstance(judged, FrozenTool):
-                    check_contents(item, judged.contents)
-                if isinstance(item.tool, HomeAgentTool):
-                    await self._async_run_own(item.tool, dict(item.args), origin)
-                    return
-                await self._async_let_out(item, origin)
-                call_input = llm.ToolInput(item.tool.name, dict(item.args))
-                calls = self.calls_of(item.tool, item.args, speaker)
-                with self.journal.acting_all(calls, speaker, item.args):
-                    result = await item.tool.async_call(self._hass, call_input, item.llm_context)
-                    envelope(result, strict=True)
-
-    @abstractmethod
-    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: Origin) -> None:
-        """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
-
-    @abstractmethod
-    async def _async_let_out(self, item: FrozenTool, origin: Origin) -> None:
-        """Check and note what a confirmed call takes out of the house. Raises PermissionDenied."""
-
-    async def _async_run_intent(self, item: FrozenIntent, user: User | None, speaker: Speaker) -> None:
-        """Run a confirmed intent, if it would still do what was confirmed."""
         judged = self.check_intent(item.intent_type, item.slots, user, speaker)
         if judged is None or judged[1] != item:
             raise ChangedSinceAsked
@@ -381,14 +313,65 @@ class Guard(Looking):
                 device_id=speaker.device_id,
             )
 
+    async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
+        """Look through a camera and return what is seen.
 
-def nobody(_call: ServiceCall) -> bool:
-    """Let no message out."""
-    return False
+        Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits in `draft` for a
+        person's word, and ToolExecutionError for what failed.
+        """
+        user = await self.async_user(speaker)
+        if self.judge_look(look, user, speaker) is Verdict.CONFIRM:
+            if draft is None:
+                raise PermissionDenied("A look through a camera needs a person's confirmation")
+            raise ConfirmationNeeded(freeze(self._hass, draft, look))
+        return await self.async_look_now(look, speaker)
+
+    def judge_look(self, look: FrozenLook, user: User | None, speaker: Speaker) -> Verdict:
+        """Return what is said of a look; raises PermissionDenied."""
+        call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
+        with self.journal.judging(call, speaker):
+            self._check_targets(call, user, POLICY_READ)
+            verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker)
+            if verdict is Verdict.BLOCK:
+                raise PermissionDenied("The household does not allow to look through this camera")
+        return max(
+            verdict, *(self.check(service_call(one), user, speaker) for one in look.sends), Verdict.ALLOW
+        )
+
+    async def async_look_now(self, look: FrozenLook, speaker: Speaker) -> str:
+        """Look, keep in the audit log that it was done, and send the picture where that is wanted."""
+        seen = await look.look()
+        look.seen.append(seen)
+        self.journal.note(
+            AuditKind.ACTION,
+            user_id=speaker.context.user_id,
+            device_id=speaker.device_id,
+            conversation_id=speaker.conversation_id,
+            service="camera.snapshot",
+            targets=(look.entity_id,),
+            success=True,
+        )
+        for message in look.sends:
+            try:
+                await self.async_make(service_call(message), speaker)
+            except (ToolExecutionError, PermissionDenied) as err:
+                look.unsent.append(str(err))
+        return seen
+
+
+def service_call(frozen: FrozenCall) -> ServiceCall:
+    """Return a frozen call as the guard takes it."""
+    return ServiceCall(
+        domain=frozen.domain,
+        service=frozen.service,
+        entity_ids=frozen.entity_ids,
+        data=frozen.data,
+        tool=frozen.tool,
+    )
 
 
 @contextmanager
-def _in_words(call: ServiceCall) -> Iterator[None]:
+def _translate_service_errors(call: ServiceCall) -> Iterator[None]:
     """Raise what a service raises as PermissionDenied or ToolExecutionError."""
     try:
         yield

@@ -1,15 +1,15 @@
-"""ToolHandler: the one guard between the model and the house.
+"""ToolHandler: runs the calls of the model, each through the guard.
 
 Every call of every tool passes `async_execute`, every service call `async_call_service` in `guard.py`.
 """
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Any, override
+from typing import Any
 
 import probatio
 
@@ -28,17 +28,15 @@ from ..safety.firewall import firewall
 from ..safety.firewall.taint import comes_from_outside, has_text, is_news
 from ..safety.firewall.tool_names import note_tools
 from ..safety.frozen import FrozenTool, Origin
-from ..safety.journal import Journal
-from ..safety.policy import Policy
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
-from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .base import HomeAgentTool, PartlyFailed, ToolRun
 from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .custom.service import ServiceTool
-from .guard import Guard, nobody
+from .guard import Guard
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
@@ -49,7 +47,7 @@ NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
 MAX_CONTEXTS = 256
 
 
-class ToolHandler(Guard):
+class ToolHandler:
     """Runs tools: find, validate, permit, call, report. Never raises from `async_execute`."""
 
     def __init__(
@@ -58,20 +56,19 @@ class ToolHandler(Guard):
         house: House,
         tools: Iterable[HomeAgentTool],
         *,
+        guard: Guard,
         timeout: float,
         emitter: EventEmitter,
-        policy: Policy,
         confirmations: Confirmations,
-        journal: Journal,
-        gated: bool = False,
         outgoing: Outgoing,
-        is_receiver: Callable[[ServiceCall], bool] = nobody,
     ) -> None:
         """Take the tools of this agent; `timeout` is in seconds and bounds one call.
 
         `outgoing` judges what leaves with tools of other LLM APIs.
         """
-        super().__init__(hass, policy, journal=journal, timeout=timeout, gated=gated, is_receiver=is_receiver)
+        self.hass = hass
+        self.guard = guard
+        self.timeout = timeout
         self._house = house
         self._events = CallEvents(emitter)
         self._confirmations = confirmations
@@ -86,7 +83,7 @@ class ToolHandler(Guard):
         """Offer these tools from now on; turns under way go on with those they have."""
         own = list(tools)
         self.tools = {tool.name: tool for tool in own}
-        self._written = {tool.name: tool.pair for tool in own if isinstance(tool, ServiceTool)}
+        self.guard.written = {tool.name: tool.pair for tool in own if isinstance(tool, ServiceTool)}
         note_tools(self.tools)
 
     async def async_prepare(self) -> None:
@@ -94,7 +91,7 @@ class ToolHandler(Guard):
         house = await self._house.async_snapshot()
         for tool in self.tools.values():
             if isinstance(tool, HomeAgentTool):
-                await tool.async_prepare(self._hass, house)
+                await tool.async_prepare(self.hass, house)
 
     async def async_execute(self, call: llm.ToolInput, turn: TurnCalls) -> llm.ToolResult:
         """Run one call and return its envelope, whatever happens."""
@@ -142,7 +139,7 @@ class ToolHandler(Guard):
                 )
         finally:
             turn.judge(attempt)
-            self.journal.settle(turn.speaker.turn_id)
+            self.guard.journal.settle(turn.speaker.turn_id)
             record = record_of(turn, call, result, attempt, started)
             turn.end(key, record, result)
         self._events.ended(turn, call, result, attempt, record)
@@ -153,7 +150,7 @@ class ToolHandler(Guard):
     async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
         """Run a call and turn whatever it raises into an envelope."""
         call = adapted.call
-        limit = asyncio.timeout(self._timeout)
+        limit = asyncio.timeout(self.timeout)
         try:
             async with limit:
                 return await self._async_run(adapted, turn, attempt)
@@ -167,7 +164,7 @@ class ToolHandler(Guard):
         except TimeoutError as err:
             attempt.error_type = type(err).__name__
             self._events.failed(turn, call, err)
-            late = f"{call.tool_name} did not finish within {self._timeout:g} s"
+            late = f"{call.tool_name} did not finish within {self.timeout:g} s"
             problem = late if limit.expired() else "A device did not answer in time"
             problem = f"{problem}; whether it acted is unknown."
         except asyncio.CancelledError as err:
@@ -198,8 +195,8 @@ class ToolHandler(Guard):
         attempt.rules += fitted.rules
         draft = attempt.draft = turn.draft.of_call(turn.origin())
         run = ToolRun(
-            hass=self._hass,
-            handler=self,
+            hass=self.hass,
+            guard=self.guard,
             house=await self._house.async_snapshot(),
             speaker=turn.speaker,
             sentence=turn.sentence,
@@ -215,20 +212,20 @@ class ToolHandler(Guard):
         if isinstance(tool, HomeAgentTool):
             await tool.async_check(fitted.checked, run)
             if tool.judged:
-                await self.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
+                await self.guard.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
             attempt.ran = True
             return succeeded(await self._async_run_judged(tool, fitted.checked, run))
-        calls = self.calls_of(tool, fitted.args, turn.speaker)
+        calls = self.guard.calls_of(tool, fitted.args, turn.speaker)
         check_calls(calls if intent_of(tool) else (), run)
         leaving = self._leaving(tool, fitted.args)
         if leaving is not None:
             await self._outgoing.async_check(leaving, run)
-        await self.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
+        await self.guard.async_check_tool(tool, fitted.args, turn.speaker, turn.llm_context, draft)
         if leaving is not None:
             self._outgoing.note_sent(leaving, run)
         attempt.ran = True
-        with self.journal.acting_all(calls, turn.speaker, fitted.args):
-            result = await tool.async_call(self._hass, replace(call, tool_args=fitted.args), turn.llm_context)
+        with self.guard.journal.acting_all(calls, turn.speaker, fitted.args):
+            result = await tool.async_call(self.hass, replace(call, tool_args=fitted.args), turn.llm_context)
         return envelope(result)
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
@@ -245,7 +242,7 @@ class ToolHandler(Guard):
             source=source,
             declared=declared_by_tool(tool),
             only_reads=reads,
-            private=not reads or self._policy.trusts_tool(name),
+            private=not reads or self.guard.policy.trusts_tool(name),
             own_words=True,
             allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
         )
@@ -264,7 +261,7 @@ class ToolHandler(Guard):
             error = without_secrets(str(err), args, tool.name)
             raise
         finally:
-            self.journal.note(
+            self.guard.journal.note(
                 AuditKind.ACTION,
                 service=f"tool:{tool.name}",
                 success=error is None,
@@ -275,15 +272,13 @@ class ToolHandler(Guard):
             )
         return result
 
-    @override
-    async def _async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: Origin) -> None:
+    async def async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: Origin) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
         run = await self._run_of(origin)
         await tool.async_check(args, run)
         await self._async_run_judged(tool, args, run)
 
-    @override
-    async def _async_let_out(self, item: FrozenTool, origin: Origin) -> None:
+    async def async_let_out(self, item: FrozenTool, origin: Origin) -> None:
         """Check and note what a confirmed call takes out of the house. Raises PermissionDenied."""
         if (leaving := self._leaving(item.tool, item.args)) is not None:
             run = await self._run_of(origin)
@@ -293,8 +288,8 @@ class ToolHandler(Guard):
     async def _run_of(self, origin: Origin) -> ToolRun:
         """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
         return ToolRun(
-            hass=self._hass,
-            handler=self,
+            hass=self.hass,
+            guard=self.guard,
             house=await self._house.async_snapshot(),
             speaker=origin.speaker,
             sentence=origin.sentence,
@@ -318,12 +313,12 @@ class ToolHandler(Guard):
         if not isinstance(tool, HomeAgentTool):
             outside = comes_from_outside(tool) and has_text(result.data)
         elif not (outside := tool.untrusted):
-            texts = list(tool.outside_texts(self._hass, result.data["result"]))
+            texts = list(tool.outside_texts(self.hass, result.data["result"]))
         if not outside and not texts:
             return
         told = {key: result.data[key] for key in ("result", "error")}
         clean = partial(firewall.clean, told, texts, others=turn.tools)
-        cleaned = await self._hass.async_add_executor_job(clean)
+        cleaned = await self.hass.async_add_executor_job(clean)
         result.data.update(cleaned.value)
         if cleaned.found:
             self.report_injection(cleaned.found, turn, call.tool_name)
@@ -338,7 +333,7 @@ class ToolHandler(Guard):
     def report_injection(self, found: Sequence[firewall.Found], turn: TurnCalls, source: str) -> None:
         """Keep in the audit log what was removed from a text from outside."""
         speaker = turn.speaker
-        self.journal.note(
+        self.guard.journal.note(
             AuditKind.INJECTION,
             user_id=speaker.context.user_id,
             device_id=speaker.device_id,

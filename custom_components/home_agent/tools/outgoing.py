@@ -134,7 +134,7 @@ class Outgoing:
     def note(self, tool: str, query: str, sent: Sanitized, run: ToolRun, problem: str | None = None) -> None:
         """Keep what left, or was held back, in the audit log."""
         speaker = run.speaker
-        run.handler.journal.note(
+        run.guard.journal.note(
             AuditKind.SEARCH,
             tool=tool,
             query=query,

@@ -90,7 +90,7 @@ async def _async_forget(asker: Asker, said: str) -> str:
 
 async def _async_search_log(asker: Asker, _said: str) -> str:
     """List what was searched for on the web: all for an administrator, else this user's own."""
-    found = asker.data.handler.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
+    found = asker.data.handler.guard.journal.audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
     if not asker.user.is_admin:
         found = [item for item in found if item.get("user_id") == asker.user.id]
     if not found:

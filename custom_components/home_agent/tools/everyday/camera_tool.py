@@ -78,7 +78,7 @@ class CameraTool(HomeAgentTool):
                 for route in self._phones(args, run)
             ),
         )
-        seen = await run.handler.async_look(frozen, run.speaker, run.draft)
+        seen = await run.guard.async_look(frozen, run.speaker, run.draft)
         told: dict[str, JsonValueType] = {"camera": name, "seen": seen}
         if frozen.unsent:
             raise PartlyFailed("The picture could not be sent to the phone", told)

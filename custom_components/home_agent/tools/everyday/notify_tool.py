@@ -100,7 +100,7 @@ class NotifyTool(HomeAgentTool):
                     data={"message": message},
                 )
                 try:
-                    await run.handler.async_call_service(call, run.speaker, run.draft)
+                    await run.guard.async_call_service(call, run.speaker, run.draft)
                 except ConfirmationNeeded as err:
                     waiting = err
                 except (ToolExecutionError, PermissionDenied) as err:

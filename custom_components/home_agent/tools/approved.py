@@ -1,0 +1,68 @@
+"""Runs what a person has confirmed, exactly that: everything but the confirmation is judged again."""
+
+import asyncio
+
+import probatio
+
+from homeassistant.auth.models import User
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers import llm
+
+from ..errors import PermissionDenied, ToolExecutionError
+from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool, Origin
+from ..safety.pending import PendingAction
+from .asked_about import check_contents, check_unchanged
+from .base import HomeAgentTool
+from .guard import service_call
+from .handler import ToolHandler
+from .results import envelope
+
+
+async def async_run_approved(handler: ToolHandler, action: PendingAction) -> None:
+    """Run a confirmed action.
+
+    Raises HomeAgentError for what is not allowed any more and for what failed.
+    """
+    user = await handler.guard.async_user(action.speaker)
+    try:
+        async with asyncio.timeout(handler.timeout):
+            for item in action.frozen:
+                check_unchanged(handler.hass, item)
+            for item in action.frozen:
+                origin = item.origin or Origin(speaker=action.speaker)
+                await _async_run(handler, item, user, origin)
+    except TimeoutError as err:
+        raise ToolExecutionError(f"It did not finish within {handler.timeout:g} s") from err
+    except (HomeAssistantError, probatio.Invalid, ValueError) as err:
+        if isinstance(err, PermissionDenied | ToolExecutionError):
+            raise
+        raise ToolExecutionError(f"It failed: {err}") from err
+
+
+async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, origin: Origin) -> None:
+    """Run one confirmed call, with the rights of the turn that made it."""
+    guard, speaker = handler.guard, origin.speaker
+    match item:
+        case FrozenLook():
+            guard.judge_look(item, user, speaker)
+            await guard.async_look_now(item, speaker)
+        case FrozenCall():
+            call = service_call(item)
+            guard.check(call, user, speaker)
+            check_contents(item, guard.contents(call, speaker))
+            await guard.async_make(call, speaker)
+        case FrozenIntent():
+            await guard.async_run_intent(item, user, speaker)
+        case FrozenTool():
+            judged = guard.judge_tool(item, user, speaker)
+            if isinstance(judged, FrozenTool):
+                check_contents(item, judged.contents)
+            if isinstance(item.tool, HomeAgentTool):
+                await handler.async_run_own(item.tool, dict(item.args), origin)
+                return
+            await handler.async_let_out(item, origin)
+            call_input = llm.ToolInput(item.tool.name, dict(item.args))
+            calls = guard.calls_of(item.tool, item.args, speaker)
+            with guard.journal.acting_all(calls, speaker, item.args):
+                result = await item.tool.async_call(handler.hass, call_input, item.llm_context)
+                envelope(result, strict=True)
