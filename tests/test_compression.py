@@ -8,19 +8,22 @@ from hypothesis import given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.const import DEFAULTS
-from custom_components.home_agent.context.budget import Budget, answer_room
-from custom_components.home_agent.context.calibration import SAMPLES, Gauge
 from custom_components.home_agent.context.catalogue import build_catalogue, build_summary
-from custom_components.home_agent.context.compression import Draft, Prompt, fit
+from custom_components.home_agent.context.fitting import Prompt, RequestDraft, fit, slim_tools
 from custom_components.home_agent.context.providers.base import Slot
-from custom_components.home_agent.context.room import Room
-from custom_components.home_agent.context.tokens import estimate_tokens
-from custom_components.home_agent.context.trimming import (
+from custom_components.home_agent.context.tokens import (
     cut_fairly,
     cut_middle,
     cut_tail,
-    slim_tools,
+    estimate_tokens,
     tools_tokens,
+)
+from custom_components.home_agent.context.window import (
+    SAMPLES,
+    Budget,
+    ContextWindow,
+    TokenCalibration,
+    answer_space,
 )
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
 
@@ -59,7 +62,7 @@ def house_of(count: int) -> HouseSnapshot:
     return HouseSnapshot(version=1, entities={r.entity_id: r for r in records}, areas=areas, floors={})
 
 
-def draft_of(house: HouseSnapshot, budget: Budget, rules: str = RULES, **parts: Any) -> Draft:
+def draft_of(house: HouseSnapshot, budget: Budget, rules: str = RULES, **parts: Any) -> RequestDraft:
     """Return a draft as the agent makes it."""
     whole = build_catalogue(house, token_budget=budget.home)
 
@@ -67,7 +70,7 @@ def draft_of(house: HouseSnapshot, budget: Budget, rules: str = RULES, **parts: 
         told = rules if room is None else cut_tail(rules, room)
         return Prompt(f"{told}\n{catalogue.text}", catalogue)
 
-    return Draft(
+    return RequestDraft(
         systems=[
             lambda: system(whole, None),
             lambda: system(build_summary(house, token_budget=400), None),
@@ -135,7 +138,7 @@ def test_any_request_fits(
         history=history,
         slots=(CLOCK, STATES, PASSAGES),
     )
-    room = int((limit - answer_room(limit, max_tokens)) / factor)
+    room = int((limit - answer_space(limit, max_tokens)) / factor)
     fitted = fit(draft, current, room)
     assert fitted.tokens <= room
     assert fitted.original >= fitted.tokens
@@ -294,37 +297,37 @@ def test_shares_follow_size_tokeniser_and_choice() -> None:
 )
 def test_the_smaller_of_configured_and_probed_holds(settings_: dict[str, int], limit: int) -> None:
     """What nobody configured follows the model, up to a bound."""
-    assert Room({**DEFAULTS, **settings_}).gauge().limit == limit
+    assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
 
 
 def test_history_has_two_limits() -> None:
     """The share of the context and the option; the smaller holds."""
-    assert Room(DEFAULTS).history_tokens() == 2000
-    assert Room({**DEFAULTS, "history_max_tokens": 700}).history_tokens() == 700
-    assert Room({**DEFAULTS, "probed_context_size": 32_000}).history_tokens() == 4000
-    assert Room({**DEFAULTS, "budget_history": 300}).history_tokens() == 300
+    assert ContextWindow(DEFAULTS).budget().history == 2000
+    assert ContextWindow({**DEFAULTS, "history_max_tokens": 700}).budget().history == 700
+    assert ContextWindow({**DEFAULTS, "probed_context_size": 32_000}).budget().history == 4000
+    assert ContextWindow({**DEFAULTS, "budget_history": 300}).budget().history == 300
 
 
 def test_the_answer_gets_what_is_left() -> None:
     """Only where the model's size is known is the answer made shorter for it."""
-    assert Room(DEFAULTS).for_answer(50_000, 1000) == 50_000
-    known = Room({**DEFAULTS, "probed_context_size": 4096})
-    assert known.for_answer(50_000, 1000) == 3096
-    assert known.for_answer(500, 3500) == 596 - 96
-    assert known.for_request(500) == int(0.92 * 3596)
+    assert ContextWindow(DEFAULTS).answer_tokens(50_000, 1000) == 50_000
+    known = ContextWindow({**DEFAULTS, "probed_context_size": 4096})
+    assert known.answer_tokens(50_000, 1000) == 3096
+    assert known.answer_tokens(500, 3500) == 596 - 96
+    assert known.request_tokens(500) == int(0.92 * 3596)
 
 
 # Calibration
 
 
 def test_the_factor_follows_the_server_and_then_stays() -> None:
-    gauge = Gauge(8000)
+    calibration = TokenCalibration(8000)
     for counted in (1500, 1520, 1490, 1540, 1470):
-        gauge.note_usage(1000, counted)
-        assert gauge.factor == 1.5
+        calibration.note_usage(1000, counted)
+        assert calibration.factor == 1.5
     for _ in range(SAMPLES):
-        gauge.note_usage(1000, 1000)
-    assert gauge.factor == 1.0
+        calibration.note_usage(1000, 1000)
+    assert calibration.factor == 1.0
 
 
 @pytest.mark.parametrize(
@@ -332,40 +335,40 @@ def test_the_factor_follows_the_server_and_then_stays() -> None:
     [(1000, 12, 0), (1000, 0, 0), (1000, 90_000, 0), (100, 300, 0), (1000, -5, 0)],
 )
 def test_odd_counts_change_nothing(estimated: int, prompt: int, cached: int) -> None:
-    gauge = Gauge(8000)
-    gauge.note_usage(estimated, prompt, cached)
-    assert gauge.factor == 1.0
+    calibration = TokenCalibration(8000)
+    calibration.note_usage(estimated, prompt, cached)
+    assert calibration.factor == 1.0
 
 
 def test_counts_without_the_cached_tokens() -> None:
     """Some servers count what came from the cache apart."""
-    gauge = Gauge(8000)
-    gauge.note_usage(1000, 300, 1200)
-    assert gauge.factor == 1.5
+    calibration = TokenCalibration(8000)
+    calibration.note_usage(1000, 300, 1200)
+    assert calibration.factor == 1.5
 
 
 def test_one_outlier_is_outvoted() -> None:
-    gauge = Gauge(8000)
+    calibration = TokenCalibration(8000)
     for counted in (1000, 1010, 3000, 1000):
-        gauge.note_usage(1000, counted)
-    assert gauge.factor == 1.0
+        calibration.note_usage(1000, counted)
+    assert calibration.factor == 1.0
 
 
 def test_a_limit_that_the_server_names() -> None:
-    gauge = Gauge(8000)
-    gauge.note_refusal(5000, limit=4096, counted=7500)
-    assert gauge.limit == 4096
-    assert gauge.factor == 1.5
-    assert gauge.has_refused
+    calibration = TokenCalibration(8000)
+    calibration.note_refusal(5000, limit=4096, counted=7500)
+    assert calibration.limit == 4096
+    assert calibration.factor == 1.5
+    assert calibration.has_refused
 
 
 def test_a_refusal_without_numbers_makes_room_step_by_step() -> None:
-    gauge = Gauge(8000)
+    calibration = TokenCalibration(8000)
     sizes = []
     sent = 5000
     for _ in range(4):
-        gauge.note_refusal(sent, limit=None, counted=None, answer=500)
-        sent = gauge.limit - 500
+        calibration.note_refusal(sent, limit=None, counted=None, answer=500)
+        sent = calibration.limit - 500
         sizes.append(sent)
     assert sizes == sorted(sizes, reverse=True)
     assert sizes[-1] < 2500

@@ -160,9 +160,9 @@ async def test_a_smaller_fallback_model(hass: HomeAssistant, model_server: Model
         assert len(fallback.chats) == 2, "refused once"
         assert speech(await agent.say("Is the kitchen light on?")) == "Here I am."
         assert len(fallback.chats) == 3
-        room = agent.entry.runtime_data.context.room
-        assert room.gauge("fallback").limit == 3000
-        assert room.gauge("primary").limit == 8000
+        window = agent.entry.runtime_data.context.window
+        assert window.calibration("fallback").limit == 3000
+        assert window.calibration("primary").limit == 8000
         assert len(fallback.chats[-1].raw) < len(whole.raw)
 
 
@@ -234,9 +234,9 @@ async def test_the_tokeniser_is_learned(hass: HomeAssistant, model_server: Model
     model_server.requests.clear()
     injected = async_capture_events(hass, EVENT_CONTEXT_INJECTED)
     requests = [await a_turn(agent) for _ in range(6)]
-    room = agent.entry.runtime_data.context.room
-    assert room.gauge().factor in {1.5, 1.6}, "learned when the prompt was read ahead"
-    assert room.budget().home == int(2400 / room.gauge().factor)
+    window = agent.entry.runtime_data.context.window
+    assert window.calibration().factor in {1.5, 1.6}, "learned when the prompt was read ahead"
+    assert window.budget().home == int(2400 / window.calibration().factor)
     (shrunk,) = {request.messages[0]["content"] for request in requests}
     assert estimate_tokens(shrunk) < 0.8 * estimate_tokens(plain.messages[0]["content"])
     counted = estimate_tokens(read(requests[0])) * 1.5

@@ -16,7 +16,7 @@ from pytest_homeassistant_custom_component.typing import MockHAClientWebSocket, 
 
 from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX_TURNS
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
-from custom_components.home_agent.context.compression import STABLE_STEPS, STEPS
+from custom_components.home_agent.context.fitting import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
 from custom_components.home_agent.memory.extraction.extractor import Refused
 from custom_components.home_agent.memory.profile_records import Sensitivity

@@ -19,7 +19,7 @@ from .agent.pictures import read_pictures
 from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
 from .const import CONF_MAX_TOKENS, DOMAIN
-from .context.compression import Draft, Prompt
+from .context.fitting import Prompt, RequestDraft
 from .knowledge.speaker import Speaker
 from .regex import lazy
 from .runtime import HomeAgentConfigEntry
@@ -119,7 +119,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             voice=False,
             max_tokens=max(MIN_ANSWER_TOKENS, self.settings[CONF_MAX_TOKENS]),
             first=first,
-            draft=Draft(
+            draft=RequestDraft(
                 systems=[lambda: Prompt(told)],
                 tools=function_tools(api.tools, api.custom_serializer) if api else [],
                 history=from_contents(chat_log.content[1:first]),

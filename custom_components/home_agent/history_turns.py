@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from homeassistant.util import dt as dt_util
 
-from .context.tokens import estimate_tokens
+from .context.tokens import messages_tokens
 from .store import read_moment, read_text_or_none
 from .vector.text import fold
 
@@ -17,8 +17,6 @@ MAX_MESSAGES = 500
 MAX_TOKENS = 60_000
 """Tokens kept of one conversation; more than the largest window."""
 MAX_MESSAGE_CHARS = 16_000
-MESSAGE_TOKENS = 4
-"""What a message costs beside its text."""
 
 SUMMARY_FROM = 0.6
 """Share of its limits from which on a window is summarised, before it moves on."""
@@ -60,7 +58,7 @@ class Turn:
             if message["role"] == "assistant" and message["content"]
         ]
         messages = (*said, *answers[-1:])
-        return replace(self, messages=messages, tokens=_count_tokens(messages))
+        return replace(self, messages=messages, tokens=messages_tokens(messages))
 
 
 @dataclass(frozen=True)
@@ -124,7 +122,7 @@ class Conversation:
         if self.summary:
             taken = summary_messages(self.summary)
             max_messages = max(1, max_messages - len(taken))
-            max_tokens = max(1, max_tokens - _count_tokens(taken))
+            max_tokens = max(1, max_tokens - messages_tokens(taken))
         usable = [_fitting(turn, max_messages, max_tokens) for turn in self.turns[self.start :]]
         if _fit(usable, max_messages, max_tokens):
             return _present(usable), self
@@ -263,7 +261,7 @@ def make_turn(
     kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
     if not any(message["role"] == "assistant" for message in kept):
         return None
-    return Turn(at, tuple(kept), _count_tokens(kept), persist, person, tainted)
+    return Turn(at, tuple(kept), messages_tokens(kept), persist, person, tainted)
 
 
 def _words_of(message: Message) -> str:
@@ -319,19 +317,6 @@ def _paired(messages: Sequence[Message]) -> list[Message]:
         if calls or message["content"]:
             kept.append(message)
     return kept
-
-
-def _count_tokens(messages: Iterable[Message]) -> int:
-    """Return about how many tokens messages take in a request."""
-    total = 0
-    for message in messages:
-        total += MESSAGE_TOKENS + estimate_tokens(message["content"])
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            total += (
-                MESSAGE_TOKENS + estimate_tokens(function["name"]) + estimate_tokens(function["arguments"])
-            )
-    return total
 
 
 def _fitting(turn: Turn, max_messages: int, max_tokens: int) -> Turn:

@@ -32,7 +32,7 @@ from ..const import (
     LOGGER,
     MAX_SENTENCE_CHARS,
 )
-from ..context.compression import Draft
+from ..context.fitting import RequestDraft
 from ..context.manager import AssembledContext
 from ..errors import HomeAgentError, LLMError
 from ..history_turns import kept_at_home
@@ -215,7 +215,7 @@ class HomeAgent(
         assert turn.user_input is not None
         told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
         extra = "\n".join(part for part in (others, told) if part) or None
-        room, model, history = self.data.context.room, self.router.expected, self._history(turn)
+        history = self._history(turn, context.budget.history)
         systems, outside = (
             self.data.prompt.systems(
                 context,
@@ -223,19 +223,17 @@ class HomeAgent(
                 turn.calls.speaker,
                 history_for(history, disclosure),
                 extra,
-                rules=room.budget(model).rules,
-                chosen=room.chosen("rules", model),
                 states=disclosure.states,
             )
             for disclosure in (AT_HOME, self.data.data_policy.away)
         )
         self._note_origins(turn, history)
         turn.context = context
-        turn.draft = Draft(
+        turn.draft = RequestDraft(
             systems=systems,
             systems_outside=outside,
             tools=tools,
-            tools_budget=room.chosen("tools", model),
+            tools_budget=context.budget.chosen.get("tools"),
             history=history,
             slots=(*context.slots, describe_asked(self.hass, context.house, self.data.data_policy.away)),
         )
@@ -256,7 +254,7 @@ class HomeAgent(
         own = self.data.tool_schemas.beside(context.house, context.catalogue)
         return [*own, *others.schemas], others.prompt
 
-    def _history(self, turn: Turn) -> list[dict[str, Any]]:
+    def _history(self, turn: Turn, max_tokens: int) -> list[dict[str, Any]]:
         """Return what was said before, also what other agents said in this conversation."""
         cleared = self.data.memory.cleared_at(turn.calls.conversation_id)
         earlier = [
@@ -275,7 +273,7 @@ class HomeAgent(
             self.entry.entry_id,
             turn.history_id,
             max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
-            max_tokens=self.data.context.room.history_tokens(self.router.expected),
+            max_tokens=max_tokens,
         )
         self._inherit(turn, unknown)
         return [*window, *marked(from_contents(unknown))]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from homeassistant.helpers.json import json_dumps
 from homeassistant.util.json import json_loads
 
-from ..context.compression import Draft, Message
+from ..context.fitting import Message, RequestDraft
 from ..history_turns import AT_HOME_ONLY
 from ..safety.disclosure import Disclosure, Tells
 from ..tools.native import told_by
@@ -17,7 +17,7 @@ KEPT: Final = "kept at home: a model outside the house is not told"
 UNSAID: Final = "(left out)"
 
 
-def draft_for(draft: Draft, disclosure: Disclosure) -> Draft:
+def draft_for(draft: RequestDraft, disclosure: Disclosure) -> RequestDraft:
     """Return a draft as a model may read it."""
     if disclosure.home:
         return replace(draft, history=[_unmarked(message) for message in draft.history])
@@ -48,11 +48,13 @@ def current_for(
     return _less_results([message for message in shown if message is not None], disclosure, calls)
 
 
-def keeps_something(draft: Draft, messages: Sequence[Message], away: Disclosure, calls: TurnCalls) -> bool:
+def keeps_something(
+    draft: RequestDraft, messages: Sequence[Message], away: Disclosure, calls: TurnCalls
+) -> bool:
     """Return whether a model outside would be told less than is in this request."""
     return (
         any(AT_HOME_ONLY in message for message in draft.history)
-        or any(slot.for_outside().lines != slot.lines for slot in draft.slots)
+        or any(slot.outside not in (None, slot.lines) for slot in draft.slots)
         or current_for(messages, away, calls, from_home=False) != list(messages)
     )
 

@@ -1,7 +1,7 @@
 """FittingMixin: every request fits the model, and the events say what became of it."""
 
 from ..const import EVENT_CONTEXT_INJECTED, EVENT_CONTEXT_OPTIMIZED, LOGGER
-from ..context.compression import Fitted, fit, slot_tokens
+from ..context.fitting import FittedRequest, fit
 from ..entity import HomeAgentBaseEntity
 from ..inference.errors import ModelServerError
 from ..inference.models import Usage
@@ -17,7 +17,7 @@ TRUNCATING = frozenset({"sentence", "results", "instructions", "rounds"})
 class FittingMixin(HomeAgentBaseEntity):
     """Sizes requests to what the model takes, and learns how much that is."""
 
-    def _fit(self, turn: Turn, model: str, claim: str = "") -> Fitted:
+    def _fit(self, turn: Turn, model: str, claim: str = "") -> FittedRequest:
         """Return the next request of a turn as it fits a model, with what this one may be told."""
         policy, messages = self.data.data_policy, from_contents(turn.chat_log.content[turn.first :])
         disclosure = policy.of(model)
@@ -28,21 +28,21 @@ class FittingMixin(HomeAgentBaseEntity):
         turn.fitted = fit(
             draft_for(turn.draft, disclosure),
             current_for(messages, disclosure, turn.calls, from_home=from_home),
-            self.data.context.room.for_request(turn.max_tokens, model),
+            self.data.context.window.request_tokens(turn.max_tokens, model),
             after=correction(UNSAID if claim and from_home else claim),
         )
-        factor = self.data.context.room.gauge(model).factor
+        factor = self.data.context.window.calibration(model).factor
         turn.trace.ask(model, turn.fitted, factor, again=bool(claim))
         self._report(turn, turn.fitted, factor)
         return turn.fitted
 
-    def _report(self, turn: Turn, fitted: Fitted, factor: float) -> None:
+    def _report(self, turn: Turn, fitted: FittedRequest, factor: float) -> None:
         """Tell what a request carries, and what was taken out of it; once for what stays the same."""
         if turn.context is None:
             return
         ids = tuple(entity_id for slot in fitted.slots for entity_id in slot.entity_ids)
         catalogue = fitted.catalogue or turn.context.catalogue
-        told = catalogue.tokens + sum(map(slot_tokens, fitted.slots))
+        told = catalogue.tokens + sum(slot.tokens for slot in fitted.slots)
         if (carried := (told, ids)) != turn.reported:
             turn.reported = carried
             self.emitter.fire(
@@ -87,13 +87,13 @@ class FittingMixin(HomeAgentBaseEntity):
     def _note_usage(self, turn: Turn, usage: Usage) -> None:
         """Learn from what the server counted."""
         if turn.fitted is not None:
-            gauge = self.data.context.room.gauge(self.router.last_used)
-            gauge.note_usage(turn.fitted.tokens, usage.prompt, usage.cached)
+            calibration = self.data.context.window.calibration(self.router.last_used)
+            calibration.note_usage(turn.fitted.tokens, usage.prompt, usage.cached)
 
     def _note_refusal(self, turn: Turn, err: ModelServerError) -> None:
         """Learn from a request that the server found too long."""
         LOGGER.info("The model server finds the request too long; asking again with less")
         assert turn.fitted is not None
-        self.data.context.room.gauge(turn.asked).note_refusal(
+        self.data.context.window.calibration(turn.asked).note_refusal(
             turn.fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
         )

@@ -189,7 +189,7 @@ class LLMMixin(StreamingMixin):
             tool_choice=None if allow_tools or not fitted.tools else "none",
             temperature=settings[CONF_TEMPERATURE],
             top_p=settings[CONF_TOP_P],
-            max_tokens=self.data.context.room.for_answer(turn.max_tokens, fitted.tokens, model),
+            max_tokens=self.data.context.window.answer_tokens(turn.max_tokens, fitted.tokens, model),
             keep_alive=settings[CONF_KEEP_ALIVE],
             num_ctx=settings.get(CONF_NUM_CTX),
             thinking=settings[CONF_THINKING],

@@ -48,7 +48,7 @@ class MemoryExtractionMixin(FittingMixin):
             self.entry.entry_id,
             turn.history_id,
             max_messages=self.settings[CONF_HISTORY_MAX_MESSAGES],
-            max_tokens=self.data.context.room.history_tokens(self.router.expected),
+            max_tokens=self.data.context.window.budget(self.router.expected).history,
         )
         if wanted:
             messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]

@@ -8,7 +8,7 @@ from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads
 
-from ..context.compression import Message
+from ..context.fitting import Message
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..entity import HomeAgentBaseEntity

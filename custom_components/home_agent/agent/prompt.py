@@ -22,9 +22,9 @@ from ..const import (
     LOGGER,
 )
 from ..context.catalogue import Catalogue
-from ..context.compression import Prompt, System
+from ..context.fitting import Prompt, System
 from ..context.manager import AssembledContext
-from ..context.trimming import cut_fairly
+from ..context.tokens import cut_fairly
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
 from ..regex import lazy
@@ -107,15 +107,14 @@ class PromptBuilder:
         history: Sequence[Mapping[str, Any]],
         extra: str | None = None,
         *,
-        rules: int,
-        chosen: int | None = None,
         states: bool = True,
     ) -> list[System]:
         """Return what makes the system prompt: the whole one, then shorter and shorter ones.
 
-        First the catalogue becomes a summary, then the instructions are cut to `rules` tokens, then the
-        summary goes too. `chosen` tokens hold for the whole one as well.
+        First the catalogue becomes a summary, then the instructions are cut to their share of the budget,
+        then the summary goes too. A share that a person has set holds for the whole one as well.
         """
+        chosen = context.budget.chosen.get("rules")
 
         def shorter(catalogue: Callable[[], Catalogue], room: int | None) -> System:
             def system() -> Prompt:
@@ -129,7 +128,7 @@ class PromptBuilder:
         return [
             *(shorter(catalogue, chosen) for catalogue in (lambda: context.catalogue, *smaller[:1])),
             *(
-                shorter(catalogue, rules if chosen is None else chosen)
+                shorter(catalogue, context.budget.rules)
                 for catalogue in smaller or [lambda: context.catalogue]
             ),
         ]

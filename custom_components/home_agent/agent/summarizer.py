@@ -8,7 +8,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant
 
 from ..const import LOGGER
-from ..context.trimming import cut_tail
+from ..context.tokens import cut_tail
 from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.errors import ModelServerError

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ..context.compression import BETWEEN, Fitted, slot_tokens
+from ..context.fitting import FittedRequest
 from ..context.providers.base import Slot
-from ..context.tokens import estimate_tokens
 from ..inference.models import Delta
 
 
@@ -44,7 +43,7 @@ class Trace:
     slots: Sequence[Slot] = ()
     """What stood beside the sentence in the last request."""
 
-    def ask(self, model: str, fitted: Fitted, factor: float, *, again: bool) -> None:
+    def ask(self, model: str, fitted: FittedRequest, factor: float, *, again: bool) -> None:
         """Note a request that goes out; the request itself is not kept."""
         self.end()
         self.slots = fitted.slots
@@ -56,7 +55,7 @@ class Trace:
                 tokens=fitted.tokens,
                 original=fitted.original,
                 steps=fitted.steps,
-                parts=parts(fitted),
+                parts=fitted.parts,
             )
         )
 
@@ -78,20 +77,3 @@ class Trace:
         """Note that nothing more comes of the last request."""
         if self.asked and self.asked[-1].ended is None:
             self.asked[-1].ended = monotonic()
-
-
-def parts(fitted: Fitted) -> dict[str, int]:
-    """Return what a request is made of, with the estimated tokens of each part."""
-    first = fitted.messages[0] if fitted.messages else {}
-    system = estimate_tokens(first["content"]) if first.get("role") == "system" else 0
-    catalogue = min(fitted.catalogue.tokens, system) if fitted.catalogue else 0
-    slots = {slot.name: slot_tokens(slot) for slot in fitted.slots if slot.lines}
-    tools = fitted.tokens - BETWEEN - system - fitted.history - fitted.said - sum(slots.values())
-    return {
-        "rules": system - catalogue,
-        "catalogue": catalogue,
-        "tools": tools,
-        "history": fitted.history,
-        "said": fitted.said,
-        **slots,
-    }

@@ -8,7 +8,7 @@ from typing import Any
 
 from homeassistant.components import conversation
 
-from ..context.compression import Draft, Fitted, Prompt
+from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
 from ..inference.models import Usage
 from ..inference.router import PRIMARY
@@ -17,9 +17,9 @@ from ..tools.turn_calls import TurnCalls
 from .trace import Trace
 
 
-def nothing() -> Draft:
+def nothing() -> RequestDraft:
     """Return the draft of a request that says nothing yet."""
-    return Draft(systems=[lambda: Prompt("")])
+    return RequestDraft(systems=[lambda: Prompt("")])
 
 
 @dataclass(slots=True)
@@ -82,9 +82,9 @@ class Turn:
     """Whether somebody else's words stand in the chat log too: they are not for this speaker."""
     first: int = 0
     """Where the newest user message stands in the chat log."""
-    draft: Draft = field(default_factory=nothing)
+    draft: RequestDraft = field(default_factory=nothing)
     """What a request is made of, before it is fitted into the model's context."""
-    fitted: Fitted | None = None
+    fitted: FittedRequest | None = None
     """The last request as it was sent."""
     asked: str = PRIMARY
     """The model that this request was made for."""

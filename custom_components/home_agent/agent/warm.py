@@ -20,8 +20,8 @@ from ..const import (
     DOMAIN,
     LOGGER,
 )
-from ..context.compression import Draft, Fitted, fit
-from ..context.manager import AssembledContext, ContextManager
+from ..context.fitting import FittedRequest, RequestDraft, fit
+from ..context.manager import ContextManager
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest
 from ..inference.router import Router
@@ -106,13 +106,12 @@ class Warmer:
             )
             self._warm = (mark, monotonic())
             if answer.usage is not None:
-                gauge = self._context.room.gauge(self._router.last_used)
-                gauge.note_usage(fitted.tokens, answer.usage.prompt, answer.usage.cached)
+                calibration = self._context.window.calibration(self._router.last_used)
+                calibration.note_usage(fitted.tokens, answer.usage.prompt, answer.usage.cached)
 
-    async def _async_stable_part(self) -> Fitted:
+    async def _async_stable_part(self) -> FittedRequest:
         """Return what every turn's request begins with, as it fits the model."""
-        room = self._context.room
-        house, catalogue = await self._context.async_stable()
+        stable = await self._context.async_stable()
         context, language = Context(), self._hass.config.language
         others = await async_other_tools(
             self._hass,
@@ -121,14 +120,9 @@ class Warmer:
             self._tools.names,
         )
         systems = self._prompt.systems(
-            AssembledContext(house=house, catalogue=catalogue),
-            "",
-            Speaker(context=context, language=language),
-            [],
-            others.prompt or None,
-            rules=room.budget().rules,
-            chosen=room.chosen("rules"),
+            stable, "", Speaker(context=context, language=language), [], others.prompt or None
         )
-        tools = [*self._tools.beside(house, catalogue), *others.schemas]
-        draft = Draft(systems=systems, tools=tools, tools_budget=room.chosen("tools"))
-        return fit(draft, [NOTHING_SAID], room.for_request(self._settings[CONF_MAX_TOKENS]))
+        tools = [*self._tools.beside(stable.house, stable.catalogue), *others.schemas]
+        draft = RequestDraft(systems=systems, tools=tools, tools_budget=stable.budget.chosen.get("tools"))
+        limit = self._context.window.request_tokens(self._settings[CONF_MAX_TOKENS])
+        return fit(draft, [NOTHING_SAID], limit)

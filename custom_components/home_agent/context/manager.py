@@ -26,7 +26,7 @@ from .providers.documents import documents_provider
 from .providers.memory import memory_provider
 from .providers.profile import profile_provider
 from .providers.vector_db import entities_provider
-from .room import Room
+from .window import Budget, ContextWindow
 
 PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
@@ -54,6 +54,7 @@ class AssembledContext:
     house: HouseSnapshot
     catalogue: Catalogue
     """Stable: the same text until registries, exposure or options change."""
+    budget: Budget
     slots: Sequence[Slot] = ()
     """Of this moment: they stand beside the newest user message."""
 
@@ -76,22 +77,25 @@ class ContextManager:
         self._patterns = tuple(settings[CONF_DIRECT_ENTITIES])
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
         self.mode: str = settings[CONF_CONTEXT_MODE]
-        self.room = Room(settings)
+        self.window = ContextWindow(settings)
         self._away = setup.data_policy.away
-        self._stable: dict[str, tuple[HouseSnapshot, int, HouseSnapshot, Catalogue]] = {}
+        self._stable: dict[str, tuple[HouseSnapshot, AssembledContext]] = {}
+        """Per model: the whole house, and what follows from it."""
         self._providers = [provider for make in PROVIDERS if (provider := make(setup)) is not None]
 
-    async def async_stable(self, model: str = PRIMARY) -> tuple[HouseSnapshot, Catalogue]:
-        """Return the house that this agent shows to its model, and the catalogue of it."""
+    async def async_stable(self, model: str = PRIMARY) -> AssembledContext:
+        """Return the house that this agent shows to its model with its catalogue, without slots."""
         whole = await self._house.async_snapshot()
-        tokens = self.room.budget(model).home
+        budget = self.window.budget(model)
         known = self._stable.get(model)
-        if known is None or known[0] is not whole or known[1] != tokens:
+        if known is None or known[0] is not whole or known[1].budget is not budget:
             house = whole
             if self._patterns:
                 house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
-            known = self._stable[model] = (whole, tokens, house, await self._async_catalogue(house, tokens))
-        return known[2:]
+            catalogue = await self._async_catalogue(house, budget.home)
+            stable = AssembledContext(house=house, catalogue=catalogue, budget=budget)
+            known = self._stable[model] = (whole, stable)
+        return known[1]
 
     async def _async_catalogue(self, house: HouseSnapshot, tokens: int) -> Catalogue:
         """Return the catalogue: all entities if they fit, rooms only where entities are looked up anyway."""
@@ -104,28 +108,28 @@ class ContextManager:
 
     async def async_prepare(self) -> None:
         """Build what the first sentence would have to wait for."""
-        house, _catalogue = await self.async_stable()
+        stable = await self.async_stable()
         for provider in self._providers:
-            await provider.async_prepare(house)
+            await provider.async_prepare(stable.house)
 
     async def async_assemble(
         self, *, sentence: str, speaker: Speaker, model: str = PRIMARY
     ) -> AssembledContext:
         """Return the context of one sentence. Raises ContextInjectionError where there is no house."""
         try:
-            house, catalogue = await self.async_stable(model)
+            stable = await self.async_stable(model)
         except Exception as err:
             LOGGER.debug("The house could not be read", exc_info=True)
             raise ContextInjectionError(f"the house could not be read: {type(err).__name__}") from err
         request = ContextRequest(
             sentence=sentence,
             speaker=speaker,
-            house=house,
-            budget=self.room.budget(model),
-            catalogue=catalogue,
+            house=stable.house,
+            budget=stable.budget,
+            catalogue=stable.catalogue,
         )
         slots = await asyncio.gather(*(self._async_slot(provider, request) for provider in self._providers))
-        return AssembledContext(house=house, catalogue=catalogue, slots=(self._moment(request), *slots))
+        return replace(stable, slots=(self._moment(request), *slots))
 
     async def _async_slot(self, provider: ContextProvider, request: ContextRequest) -> Slot:
         """Return a provider's slot; an empty one if it fails or is late."""

@@ -1,10 +1,13 @@
-"""Estimates how many tokens a model makes of a text."""
+"""Estimates how many tokens a model makes of texts, messages and tools, and cuts texts to fit."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 import re
-from typing import Final
+from typing import Any, Final
+
+import orjson
 
 from ..regex import lazy
 
@@ -65,6 +68,18 @@ BEYOND_ASCII: Final = (
 )
 """Pieces that only text beyond ASCII has."""
 
+MESSAGE_TOKENS: Final = 4
+"""Added by the form of a message, of a call or of a tool."""
+IMAGE_TOKENS: Final = 1500
+
+CUT: Final = " … (cut)"
+"""The end of a text whose end is missing."""
+GAP: Final = " … "
+"""Between the ends of a text whose middle is missing."""
+HEAD_SHARE: Final = 0.6
+"""Of a text without its middle, the share of the beginning."""
+CAUTION: Final = 0.97
+"""How far each attempt to cut a text goes below its target."""
 
 LONG_CHARS: Final = 2_000
 SAMPLE_CHARS: Final = 20_000
@@ -88,3 +103,89 @@ def _estimate(text: str) -> int:
 
 _estimate_short = lru_cache(maxsize=1024)(_estimate)
 _estimate_long = lru_cache(maxsize=32)(_estimate)
+
+
+def lines_tokens(lines: Iterable[str]) -> int:
+    """Return about how many tokens lines take, each with its line break."""
+    return sum(1 + estimate_tokens(line) for line in lines)
+
+
+def message_tokens(message: Mapping[str, Any]) -> int:
+    """Return about how many tokens a message takes: its text, its images and its calls."""
+    content = message.get("content") or ""
+    parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+    total = MESSAGE_TOKENS + sum(
+        estimate_tokens(str(part.get("text") or "")) if part.get("type") == "text" else IMAGE_TOKENS
+        for part in parts
+    )
+    for call in message.get("tool_calls") or ():
+        function = call["function"]
+        total += MESSAGE_TOKENS + estimate_tokens(function["name"]) + estimate_tokens(function["arguments"])
+    return total
+
+
+def messages_tokens(messages: Iterable[Mapping[str, Any]]) -> int:
+    """Return about how many tokens messages take together."""
+    return sum(map(message_tokens, messages))
+
+
+def tools_tokens(tools: Iterable[Mapping[str, Any]]) -> int:
+    """Return about how many tokens the descriptions of tools take."""
+    return sum(_tool_tokens(orjson.dumps(tool["function"])) for tool in tools)
+
+
+@lru_cache(maxsize=512)
+def _tool_tokens(function: bytes) -> int:
+    return MESSAGE_TOKENS + estimate_tokens(function.decode())
+
+
+def cut_tail(text: str, tokens: int) -> str:
+    """Return the beginning of a text with a mark where it was cut, in at most so many tokens."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    return text[: _fitting_chars(text, tokens, CUT)] + CUT
+
+
+def cut_middle(text: str, tokens: int) -> str:
+    """Return the beginning and the end of a text in at most so many tokens."""
+    if estimate_tokens(text) <= tokens:
+        return text
+    wanted = tokens
+    while True:
+        ends = _ends(text, wanted)
+        found = estimate_tokens(ends)
+        if found <= tokens or wanted <= 1:
+            return ends
+        # Of a long text only the beginning is counted, and the rest may be denser.
+        wanted = min(wanted - 1, int(wanted * tokens / found * CAUTION))
+
+
+def cut_fairly(
+    texts: Sequence[str], tokens: int, *, least: int = 0, cut: Callable[[str, int], str] = cut_tail
+) -> list[str]:
+    """Return texts that together take at most so many tokens; the shorter ones stay whole.
+
+    No text is cut to fewer than `least` tokens, even if the sum is then larger.
+    """
+    left, result = tokens, list(texts)
+    order = sorted(range(len(texts)), key=lambda index: estimate_tokens(texts[index]))
+    for done, index in enumerate(order):
+        result[index] = cut(texts[index], max(least, left // (len(order) - done)))
+        left -= estimate_tokens(result[index])
+    return result
+
+
+def _ends(text: str, tokens: int) -> str:
+    """Return the beginning and the end of a text, together about so many tokens."""
+    head = text[: _fitting_chars(text, int(tokens * HEAD_SHARE), GAP)]
+    back = text[::-1]
+    end = back[: _fitting_chars(back, tokens - estimate_tokens(head), GAP)][::-1]
+    return f"{head}{GAP}{end}"
+
+
+def _fitting_chars(text: str, tokens: int, mark: str) -> int:
+    """Return how many characters of a text fit together with the mark behind them."""
+    size = len(text)
+    while size > 0 and (found := estimate_tokens(text[:size] + mark)) > tokens:
+        size = min(size - 1, int(size * max(0, tokens) / found * CAUTION))
+    return max(0, size)

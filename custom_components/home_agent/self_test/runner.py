@@ -18,7 +18,7 @@ from ..agent.streaming import as_tool_input
 from ..agent.written_calls import WrittenCalls
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, CONF_TEMPERATURE, CONF_THINKING, CONF_TOP_P
 from ..context.catalogue import build_catalogue
-from ..context.compression import Draft, Message, fit
+from ..context.fitting import Message, RequestDraft, fit
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..inference.errors import ErrorKind, ModelServerError
@@ -159,20 +159,20 @@ class SelfTest:
 
     def _request(self, messages: Sequence[Message]) -> ChatRequest:
         """Return the request that the agent would send in the imaginary house."""
-        data, room = self._data, self._data.context.room
-        catalogue = build_catalogue(self._house, token_budget=room.budget().home)
+        data, window = self._data, self._data.context.window
+        budget = window.budget()
+        catalogue = build_catalogue(self._house, token_budget=budget.home)
         systems = data.prompt.systems(
-            AssembledContext(house=self._house, catalogue=catalogue),
+            AssembledContext(house=self._house, catalogue=catalogue, budget=budget),
             str(messages[0]["content"]),
             self._speaker,
             [],
-            rules=room.budget().rules,
-            chosen=room.chosen("rules"),
         )
         shown = Slot(heading="States now:", lines=tuple(lines(self._house)))
         tools = data.tool_schemas.beside(self._house, catalogue)
-        draft = Draft(systems=systems, tools=tools, tools_budget=room.chosen("tools"), slots=(shown,))
-        fitted = fit(draft, messages, room.for_request(MAX_TOKENS))
+        tools_budget = budget.chosen.get("tools")
+        draft = RequestDraft(systems=systems, tools=tools, tools_budget=tools_budget, slots=(shown,))
+        fitted = fit(draft, messages, window.request_tokens(MAX_TOKENS))
         settings = data.settings
         return ChatRequest(
             messages=fitted.messages,

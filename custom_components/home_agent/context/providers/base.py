@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Protocol, Self
 
 from homeassistant.core import HomeAssistant
@@ -14,8 +15,9 @@ from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
 from ...safety.firewall.firewall import Found
-from ..budget import Budget
 from ..catalogue import Catalogue
+from ..tokens import lines_tokens
+from ..window import Budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +49,7 @@ class ContextRequest:
     """What the model sees anyway."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Slot:
     """One part of the volatile block."""
 
@@ -90,10 +92,10 @@ class Slot:
         scores = self.scores if len(self.outside) == len(self.lines) else ()
         return replace(self, lines=self.outside, entity_ids=ids, outside=None, scores=scores)
 
-    @property
-    def text(self) -> str:
-        """Return the heading with its lines; nothing where there are none."""
-        return "\n".join((self.heading, *self.lines)) if self.lines else ""
+    @cached_property
+    def tokens(self) -> int:
+        """Return the tokens of the heading and the lines; a slot without lines is not sent."""
+        return lines_tokens((self.heading, *self.lines)) if self.lines else 0
 
 
 class ContextProvider(Protocol):

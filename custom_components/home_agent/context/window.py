@@ -1,0 +1,264 @@
+"""ContextWindow: how large a request may be, and how that size is shared between its parts.
+
+The options set a limit, the probe or the server names one, and the servers' counts calibrate the estimate.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from statistics import median
+from time import monotonic
+from typing import Any, Final, NamedTuple, Self
+
+from ..const import (
+    CONF_BUDGETS,
+    CONF_HISTORY_MAX_TOKENS,
+    CONF_MAX_CONTEXT_TOKENS,
+    CONF_MAX_TOKENS,
+    CONF_NUM_CTX,
+    CONF_PROBED_CONTEXT_SIZE,
+    DEFAULTS,
+)
+from ..inference.router import PRIMARY
+
+# The window
+
+HEADROOM: Final = 0.92
+"""Used share of the space for a request; an estimate may be too low by the rest."""
+LARGEST_UNASKED: Final = 32_000
+"""How far a request grows if the options set no limit, however much the model takes."""
+
+# Calibration
+
+SAMPLES: Final = 9
+SMALLEST: Final = 200
+"""Smaller estimates say too little about a tokenizer."""
+BELIEVED: Final = (0.6, 4.0)
+"""Ratios outside these come from servers that count cached tokens separately, or count something else."""
+BOUNDS: Final = (1.0, 2.5)
+"""A model that makes fewer tokens of our text leaves space, and needs no larger shares."""
+STEP: Final = 0.1
+TOO_LOW: Final = 0.08
+TOO_HIGH: Final = 0.2
+"""The factor stays until the samples are this far off: the catalogue must not change from turn to turn.
+A factor that is too low costs a refusal, one that is too high only some space."""
+NAMED_SECONDS: Final = 6 * 3600.0
+"""How long a limit that a server named is used; the server may be restarted with another one."""
+GUESSED_SECONDS: Final = 600.0
+GUESS: Final = 0.8
+"""Share that is tried of a request that was refused without a usable number."""
+SMALLEST_LIMIT: Final = 512
+
+# Shares
+
+REFERENCE: Final = 8000
+"""The size of a request for which the shares are written."""
+ANSWER: Final = 500
+"""Tokens of the answer at that size."""
+STANDING: Final = 1300
+"""Tokens that rules and tools really take, however small the context is."""
+ANSWER_SHARE: Final = 0.25
+"""Share of a context that is kept for the answer at most."""
+
+
+class Share(NamedTuple):
+    """Tokens of a part at the reference size, and how far they shrink and grow with the size."""
+
+    tokens: int
+    least: float = 0.0
+    most: float = 4.0
+
+
+SHARES: Final[Mapping[str, Share]] = {
+    "rules": Share(800, least=0.5),
+    "tools": Share(1200, least=0.75),
+    "home": Share(2400),
+    "history": Share(2000, most=16.0),
+    "retrieved": Share(800, least=0.25, most=2.0),
+    "documents": Share(800),
+    "memories": Share(400),
+    "profile": Share(400),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What each part of a request may take, in tokens as `estimate_tokens` counts them."""
+
+    rules: int
+    """Role, rules and instructions; more only if there is space."""
+    tools: int
+    """The descriptions of the tools; more only if there is space."""
+    home: int
+    """The catalogue: every exposed entity if they fit, else areas with counts."""
+    history: int
+    """Earlier turns."""
+    retrieved: int
+    """Entities found for the sentence, with their states."""
+    documents: int
+    """Passages of manuals, notes and other collections."""
+    memories: int
+    profile: int
+    chosen: Mapping[str, int]
+    """The shares that a person has set; these hold even if there is more space."""
+
+    @classmethod
+    def shared_out(
+        cls,
+        size: int,
+        *,
+        limit: int | None = None,
+        answer: int = ANSWER,
+        factor: float = 1.0,
+        chosen: Mapping[str, int] | None = None,
+    ) -> Self:
+        """Return the shares of a request of `size` tokens.
+
+        The history may grow with the model's own `limit`, as it costs only those who talk that long.
+        `answer` is kept free, `factor` is how many tokens the model counts where we count one, `chosen`
+        holds shares that a person has set.
+        """
+        scales = {"history": _scale(limit or size, answer)}
+        shares = {
+            name: share.tokens * min(max(scales.get(name, _scale(size, answer)), share.least), share.most)
+            for name, share in SHARES.items()
+        }
+        chosen = {name: int(tokens / factor) for name, tokens in (chosen or {}).items()}
+        return cls(**{name: int(share / factor) for name, share in shares.items()} | chosen, chosen=chosen)
+
+
+def _scale(size: int, answer: int) -> float:
+    """Return how the part of a size that can be shared compares with the reference."""
+    free = size - answer_space(size, answer) - STANDING
+    return free / (REFERENCE - ANSWER - STANDING)
+
+
+def answer_space(limit: int, max_tokens: int) -> int:
+    """Return how many tokens of a context are kept for the answer."""
+    return min(max_tokens, int(limit * ANSWER_SHARE))
+
+
+class TokenCalibration:
+    """What the servers' counts and refusals tell about the context of one model.
+
+    `limit` is in the model's tokens, `factor` is how many of them it counts where we estimate one.
+    """
+
+    def __init__(self, limit: int) -> None:
+        """Start with the limit of the options or of the probe."""
+        self._limit = limit
+        self._learned: tuple[int, float] | None = None
+        self._ratios: deque[float] = deque(maxlen=SAMPLES)
+        self.factor = 1.0
+
+    @property
+    def limit(self) -> int:
+        """Return how many tokens request and answer may take together."""
+        if self._learned is None or monotonic() > self._learned[1]:
+            return self._limit
+        return min(self._limit, self._learned[0])
+
+    @property
+    def has_refused(self) -> bool:
+        """Return whether the limit comes from a refusal of the server."""
+        return self.limit < self._limit
+
+    def note_usage(self, estimated: int, prompt: int, cached: int = 0) -> None:
+        """Take the estimate of a request and the server's count; implausible counts are ignored."""
+        counted = prompt + cached if cached > prompt else prompt
+        if estimated < SMALLEST or counted <= 0:
+            return
+        ratio = counted / estimated
+        if not BELIEVED[0] <= ratio <= BELIEVED[1]:
+            return
+        self._ratios.append(ratio)
+        middle = min(max(median(self._ratios), BOUNDS[0]), BOUNDS[1])
+        if middle - self.factor > TOO_LOW or self.factor - middle > TOO_HIGH:
+            self.factor = round(round(middle / STEP) * STEP, 2)
+
+    def note_refusal(
+        self, estimated: int, *, limit: int | None, counted: int | None, answer: int = 0
+    ) -> None:
+        """Take a refusal of a request as too long, with the numbers that the server named.
+
+        Without numbers, somewhat less than this request is taken to fit beside an answer of so many tokens.
+        """
+        if counted is not None and limit is not None and counted > limit:
+            self.note_usage(estimated, counted)
+        if limit is not None and limit < self.limit:
+            self._learned = (max(SMALLEST_LIMIT, limit), monotonic() + NAMED_SECONDS)
+            return
+        fits = int(min(estimated * self.factor, self.limit) * GUESS) + answer
+        self._learned = (max(SMALLEST_LIMIT, min(fits, self.limit)), monotonic() + GUESSED_SECONDS)
+
+
+class ContextWindow:
+    """Limits and budgets of one agent, per model.
+
+    The smaller of the configured and the named limit holds. If no limit is configured, long conversations and
+    results may use a larger model; the parts that are in every request may not, since each request pays them.
+    """
+
+    def __init__(self, settings: Mapping[str, Any]) -> None:
+        """Read the options once; an entry is set up again when they change."""
+        self._settings = settings
+        self._chosen = {
+            part: settings[key] for part, key in CONF_BUDGETS.items() if settings.get(key) is not None
+        }
+        self._calibrations: dict[str, TokenCalibration] = {}
+        self._budgets: dict[str, tuple[tuple[int, float], Budget]] = {}
+        """Per model: limit and factor of its calibration, and the shares that follow from them."""
+
+    def calibration(self, model: str = PRIMARY) -> TokenCalibration:
+        """Return what is known of a model's context."""
+        if model not in self._calibrations:
+            self._calibrations[model] = TokenCalibration(self._limit(model))
+        return self._calibrations[model]
+
+    def budget(self, model: str = PRIMARY) -> Budget:
+        """Return the shares of a request to a model."""
+        calibration = self.calibration(model)
+        basis = (limit, factor) = calibration.limit, calibration.factor
+        known = self._budgets.get(model)
+        if known is None or known[0] != basis:
+            budget = Budget.shared_out(
+                min(self._settings[CONF_MAX_CONTEXT_TOKENS], limit),
+                limit=limit,
+                answer=self._settings[CONF_MAX_TOKENS],
+                factor=factor,
+                chosen=self._chosen,
+            )
+            history = min(budget.history, int(self._settings[CONF_HISTORY_MAX_TOKENS] / factor))
+            known = self._budgets[model] = (basis, replace(budget, history=history))
+        return known[1]
+
+    def request_tokens(self, max_tokens: int, model: str = PRIMARY) -> int:
+        """Return what a request may take, in estimated tokens, beside an answer of so many tokens."""
+        calibration = self.calibration(model)
+        limit = calibration.limit
+        return int(HEADROOM * (limit - answer_space(limit, max_tokens)) / calibration.factor)
+
+    def answer_tokens(self, max_tokens: int, request: int, model: str = PRIMARY) -> int:
+        """Return how long the answer to a request of so many estimated tokens may be.
+
+        A limit that only the options set concerns requests; the answer may be longer.
+        """
+        calibration = self.calibration(model)
+        if not self._known(model) and not calibration.has_refused:
+            return max_tokens
+        limit = calibration.limit
+        left = limit - int(request * calibration.factor)
+        return max(1, min(max_tokens, max(left, answer_space(limit, max_tokens))))
+
+    def _limit(self, model: str) -> int:
+        """Return the limit of options and probe."""
+        size: int = self._settings[CONF_MAX_CONTEXT_TOKENS]
+        known = self._known(model)
+        if known and size == DEFAULTS[CONF_MAX_CONTEXT_TOKENS]:
+            size = LARGEST_UNASKED
+        return min((size, *known))
+
+    def _known(self, model: str) -> tuple[int, ...]:
+        """Return the sizes that the model is loaded with, or can be; the probe asked the primary one."""
+        keys = (CONF_NUM_CTX, CONF_PROBED_CONTEXT_SIZE) if model == PRIMARY else (CONF_NUM_CTX,)
+        return tuple(size for key in keys if (size := self._settings.get(key)))
