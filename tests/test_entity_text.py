@@ -58,3 +58,12 @@ async def test_states_are_not_in_the_text(house: HomeAssistant) -> None:
     assert after is before
     assert texts == {key: entity_text(record, after, words) for key, record in after.entities.items()}
     await agent_house.async_stop()
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [("zh", "zh-Hans"), ("zh-TW", "zh-Hant"), ("no", "nb"), ("pt-BR", "pt-BR"), ("xx", "en")],
+)
+def test_a_language_is_always_the_same_of_home_assistants(code: str, known: str) -> None:
+    """Where several languages of Home Assistant's fit a code, the choice does not depend on the process."""
+    assert known_language(code) == known

@@ -72,7 +72,7 @@ def class_concepts(domain: str, device_class: str | None, languages: Iterable[st
 def wished(query: str, languages: Iterable[str]) -> list[str]:
     """Return the names of what a sentence asks for without naming it: "I can't see" is about a light."""
     said = frozenset(words(query))
-    return [name for language in languages for name in vocabulary(language).wishes.find(said)]
+    return [name for language in languages for name in sorted(vocabulary(language).wishes.find(said))]
 
 
 def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:

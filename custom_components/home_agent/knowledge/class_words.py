@@ -6,8 +6,8 @@ from functools import lru_cache
 from homeassistant.core import HomeAssistant
 from homeassistant.generated.languages import LANGUAGES
 from homeassistant.helpers.translation import async_get_translations
-from homeassistant.util.language import matches
 
+from ..languages import nearest
 from .records import EntityRecord, HouseSnapshot
 
 CATEGORIES = ("title", "entity_component")
@@ -47,7 +47,7 @@ class ClassWords:
 @lru_cache(maxsize=256)
 def known_language(language: str) -> str:
     """Return the language that Home Assistant has words for and that comes closest."""
-    return next(iter(matches(language, LANGUAGES)), "en")
+    return nearest(language, LANGUAGES) or "en"
 
 
 async def async_class_words(

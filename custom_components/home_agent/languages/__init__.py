@@ -17,7 +17,7 @@ from homeassistant.util.language import matches
 FOLDER: Final = Path(__file__).parent
 DEFAULT: Final = "en"
 
-RELATED: Final[Mapping[str, str]] = {"nn": "nb", "gsw": "de"}
+RELATED: Final[Mapping[str, str]] = {"gsw": "de", "nn": "nb", "zh-hk": "zh-Hant", "zh-tw": "zh-Hant"}
 """Languages that Home Assistant keeps apart from another one, but whose words are nearly the same."""
 
 
@@ -45,8 +45,9 @@ def find(code: str) -> str | None:
 
 def nearest(code: str, among: Iterable[str], country: str | None = None) -> str | None:
     """Return which of some languages comes closest to a code; a country decides between variants."""
-    base = code.replace("_", "-").partition("-")[0].casefold()
-    return next(iter(matches(RELATED.get(base, code), sorted(among), country=country)), None)
+    whole = code.replace("_", "-").casefold()
+    related = RELATED.get(whole) or RELATED.get(whole.partition("-")[0], code)
+    return next(iter(matches(related, sorted(among), country=country)), None)
 
 
 @cache
