@@ -12,8 +12,8 @@ from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
 from custom_components.home_agent.context.tokens import estimate_tokens
 from custom_components.home_agent.embeds import without_embeds
 from custom_components.home_agent.knowledge.spoken_words import asks_for_all
-from custom_components.home_agent.memory.asking import asks_to_remember
 from custom_components.home_agent.memory.secrets import holds_secret
+from custom_components.home_agent.memory.sentences import asks_to_remember
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES, TIME_CHARS
 from custom_components.home_agent.tools.calls.text_calls import read_calls

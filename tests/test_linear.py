@@ -238,7 +238,7 @@ def test_every_pattern_is_linear(part: int) -> None:
 
 READERS = (
     *("agent.speech.markup", "agent.speech.plain", "context.tokens", "inference.sse", "literals"),
-    *("memory.quality", "memory.secrets", "memory.whose", "memory.words", "memory.asking", "memory.likeness"),
+    *("memory.quality", "memory.secrets", "memory.sentences", "memory.words"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.taint"),
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
     *("tools.calls.dialect_calls", "tools.calls.plain_values", "tools.calls.text_calls"),

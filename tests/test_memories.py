@@ -10,7 +10,6 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.memory.likeness import likeness
 from custom_components.home_agent.memory.manager import STORE_KEY, MemoryManager
 from custom_components.home_agent.memory.memories import Memories, Outcome, make_memory
 from custom_components.home_agent.memory.records import (
@@ -21,6 +20,7 @@ from custom_components.home_agent.memory.records import (
     as_dict,
     from_dict,
 )
+from custom_components.home_agent.memory.sentences import likeness
 from custom_components.home_agent.memory.settings import MemorySettings, read_span
 from custom_components.home_agent.memory.strength import strength
 from custom_components.home_agent.memory.visibility import is_visible

@@ -5,10 +5,10 @@ import json
 from hypothesis import given, strategies as st
 import pytest
 
-from custom_components.home_agent.memory.asking import asks_to_remember
 from custom_components.home_agent.memory.extraction.reply import MAX_CANDIDATES, read_candidates
 from custom_components.home_agent.memory.quality import Candidate, Reason, refusal
 from custom_components.home_agent.memory.records import MemoryType
+from custom_components.home_agent.memory.sentences import asks_to_remember
 
 
 def judged(content: str, importance: float = 0.6) -> Reason | None:

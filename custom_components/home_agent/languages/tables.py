@@ -62,9 +62,23 @@ SECTIONS: Final = (
     ),
     Section(
         name="secrets",
-        holds="names of arguments that hold a code or a password: words, their endings, pairs of words",
+        holds=(
+            "words for passwords and codes in sentences, `is` before a code, participles after `is`;"
+            " and names of arguments that hold them: words, their endings, pairs of words"
+        ),
         needed=(),
-        optional=("key_words", "key_endings", "key_pairs"),
+        optional=("passwords", "codes", "is", "participles", "key_words", "key_endings", "key_pairs"),
+    ),
+    Section(
+        name="memory",
+        holds="words for the speaker and for several people, negations, requests to remember,"
+        " and what is not worth remembering",
+        needed=("self", "group", "negations", "remember"),
+        optional=(
+            *("recall", "states", "now", "at", "units", "habits"),
+            *("speakers", "requests", "meta", "instructions", "may", "powers"),
+        ),
+        strict="the model alone judges whose matter something is",
     ),
     Section(
         name="quantities",

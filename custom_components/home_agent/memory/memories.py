@@ -16,8 +16,8 @@ from ..knowledge.semantic import SemanticIndex
 from ..store import read_list
 from ..vector.fusion import fuse
 from ..vector.text import clean
-from .likeness import differ
 from .records import Memory, MemoryType, Origin, Provenance, as_dict, from_dict
+from .sentences import differ
 from .settings import MemorySettings
 from .strength import has_expired, strength
 from .words import WordIndex

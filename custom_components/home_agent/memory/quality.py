@@ -2,15 +2,19 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
+from ..languages import languages, words
+from ..languages.phrases import any_of
 from ..regex import lazy
-from ..vector.text import fold, words
+from ..vector.text import fold, words as split
 from .records import MemoryType
 from .secrets import holds_secret
 
 LEAST_WORDS: Final = 2
+UNITS: Final = r"%|°|watts?|kwh?|lux|lx|ppm|hpa"
 
 
 class Reason(StrEnum):
@@ -44,66 +48,43 @@ class Candidate:
     household: bool = False
 
 
-def _either(*alternatives: str) -> re.Pattern[str]:
-    """Return what finds any of these as whole words in folded text."""
-    return lazy(rf"(?<!\w)(?:{'|'.join(alternatives)})(?!\w)")
+class _Patterns(NamedTuple):
+    """Patterns of all languages, for folded text."""
+
+    state: re.Pattern[str]
+    """A sentence that ends with a state; `is on March 15` does not."""
+    reading: re.Pattern[str]
+    """A measured value."""
+    habit: re.Pattern[str]
+    """The sentence is about what happens again and again."""
+    meta: re.Pattern[str]
+    instruction: re.Pattern[str]
 
 
-_STATES: Final = (
-    *("on", "off", "open", "opened", "closed", "locked", "unlocked", "running", "playing", "paused"),
-    *("available", "unavailable", "home", "away", "armed", "disarmed", "idle", "charging", "lit"),
-    *("an", "aus", "offen", "geoffnet", "zu", "geschlossen", "verriegelt", "entriegelt", "eingeschaltet"),
-    *("ausgeschaltet", "zuhause", "unterwegs"),
-    *("aan", "uit", "dicht", "gesloten", "vergrendeld", "ontgrendeld", "thuis"),
-    *("allumee?s?", "eteinte?s?", "ouverte?s?", "fermee?s?", "verrouillee?s?"),
-    *("encendid[oa]s?", "apagad[oa]s?", "abiert[oa]s?", "cerrad[oa]s?", "bloquead[oa]s?"),
-    *("acces[oaie]", "spent[oaie]", "apert[oaie]", "chius[oaie]", "wlaczon[eya]", "wylaczon[eya]"),
-)
-_BE: Final = "is|are|was|were|ist|sind|war|steht|staat|zijn|est|sont|etait|esta|estan|es|e|sono|jest|sa|er|ar"
-_AT_PRESENT: Final = (
-    "(?:right )?now|currently|at the moment|jetzt|gerade|momentan|derzeit|nu|op dit moment|en ce moment|"
-    "actuellement|ahora(?: mismo)?|actualmente|adesso|attualmente|teraz"
-)
-_STATE: Final = lazy(
-    rf"(?<!\w)(?:{_BE})(?: (?:{_AT_PRESENT}))?(?: (?:turned|switched))? (?:{'|'.join(_STATES)})"
-    rf"(?: (?:{_AT_PRESENT}))?\W*$"
-)
-"""A sentence that ends with how something is; `is on March 15` does not."""
-_READING: Final = lazy(
-    rf"(?<!\w)(?:{_BE})(?: (?:{_AT_PRESENT}|at|bei|op|a|set to))? -?\d+(?:[.,]\d+)? ?"
-    r"(?:%|°|degrees?|grad|graden|degres|grados|gradi|percent|prozent|procent|watts?|kwh?|lux|lx|ppm|hpa)\W*"
-)
-_HABITUAL: Final = _either(
-    "always|every|usually|never|often|each|when|at night|in the (?:morning|evening)",
-    "immer|jede[nsrm]?|meist(?:ens)?|nie(?:mals)?|oft|nachts|morgens|abends|wenn",
-    "altijd|elke?|meestal|nooit|vaak|als",
-    "toujours|chaque|souvent|jamais|quand",
-    "siempre|cada|nunca|cuando|sempre|ogni|mai|quando|zawsze|kazd[eya]",
-)
-"""Says that it is so again and again."""
-_WHO: Final = (
-    "user|person|speaker|they|he|she|i|nutzer(?:in)?|benutzer(?:in)?|gebruiker|utilisateur|usuario|utente"
-)
-_ASK: Final = (
-    *("asked", "asks", "is asking", "requested", "requests", "inquired", "wanted to know", "wants to know"),
-    *("greeted", "said (?:hello|hi|goodbye|thanks)", "thanked", "turned", "switched"),
-    *("fragte?", "bat", "bittet", "mochte wissen", "vroeg", "vraagt", "a demande", "demande"),
-    *("pregunto", "pregunta", "ha chiesto", "chiede"),
-)
-_META: Final = _either(
-    rf"(?:{_WHO}) (?:just )?(?:{'|'.join(_ASK)})",
-    "the (?:assistant|ai|model|conversation|request)",
-    "(?:der|dem) assistent(?:en)?|das gesprach|de assistent|het gesprek",
-    "l.assistant|el asistente|l.assistente",
-)
-_INSTRUCTION: Final = _either(
-    "ignore (?:all|any|previous|your)",
-    "without (?:asking|confirmation|a pin)|no confirmation",
-    "system prompt|your (?:rules|instructions)",
-    "(?:assistant|agent|you) (?:may|must|should|can) (?:always |now )?(?:unlock|open|disarm|obey|ignore)",
-    "ohne (?:nachfrage|bestatigung|zu fragen)|ignoriere? (?:alle|deine)",
-    "sans (?:confirmation|demander)|sin (?:confirmacion|preguntar)|zonder (?:bevestiging|te vragen)",
-)
+@cache
+def _patterns() -> _Patterns:
+    """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
+    found = [_sources(language) for language in languages()]
+    return _Patterns(*(lazy("|".join(sources)) for sources in zip(*found, strict=True)))
+
+
+def _sources(language: str) -> tuple[str, ...]:
+    """Return the sources of the patterns of one language, in the order of `_Patterns`."""
+
+    def any_word(*tables: str) -> str:
+        return any_of((entry for table in tables for entry in words(language, table)), fold)
+
+    be, now = any_word("questions.copulas"), any_word("memory.now")
+    states = any_word("questions.states", "memory.states")
+    at, units = any_word("memory.at"), any_word("memory.units")
+    subject = any_word("memory.meta")
+    return (
+        rf"{be}(?: {now})? {states}(?: {now})?\W*$",
+        rf"{be}(?: {now}| {at})? -?\d+(?:[.,]\d+)? ?(?:{UNITS}|{units})\W*",
+        any_word("memory.habits"),
+        f"{any_word('memory.speakers')} {any_word('memory.requests')}|{subject}",
+        f"{any_word('memory.instructions')}|{subject} {any_word('memory.may')} {any_word('memory.powers')}",
+    )
 
 
 def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
@@ -113,13 +94,14 @@ def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
     """
     content = candidate.content.strip()
     folded = fold(content)
-    if len([word for word in words(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
+    patterns = _patterns()
+    if len([word for word in split(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
         return Reason.EMPTY
     checks = (
         (content.endswith(("?", "\uff1f", "\u061f")), Reason.QUESTION),
         (holds_secret(content), Reason.SECRET),
-        (_INSTRUCTION.search(folded), Reason.INSTRUCTION),
-        (_META.search(folded), Reason.META),
+        (patterns.instruction.search(folded), Reason.INSTRUCTION),
+        (patterns.meta.search(folded), Reason.META),
         (_is_transient(folded), Reason.TRANSIENT),
         (candidate.importance < least_importance, Reason.UNIMPORTANT),
     )
@@ -128,4 +110,7 @@ def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
 
 def _is_transient(folded: str) -> bool:
     """Return whether a sentence only says how something is just now."""
-    return not _HABITUAL.search(folded) and bool(_STATE.search(folded) or _READING.search(folded))
+    patterns = _patterns()
+    return not patterns.habit.search(folded) and bool(
+        patterns.state.search(folded) or patterns.reading.search(folded)
+    )

@@ -1,51 +1,52 @@
 """Codes, PINs, passwords and card numbers, as they stand in sentences."""
 
+from functools import cache
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
+from ..languages import languages, words
+from ..languages.phrases import all_words, any_of
 from ..regex import lazy
 from ..vector.text import fold
 
-PASSWORD_WORDS: Final = (
-    "password",
-    "passphrase",
-    "passwort",
-    "kennwort",
-    "wachtwoord",
-    "mot de passe",
-    "mdp",
-    "contrasena",
-    "senha",
-    "palavra-passe",
-    "parola d.ordine",
-    "haslo",
-    "losenord",
-    "adgangskode",
-    "passord",
-    "salasana",
-    "parol",
-    "heslo",
-)
-"""Behind these any word may be the secret."""
-CODE_WORDS: Final = (
-    *(r"\w*code", r"\w*pin", r"\w*kod", "passcode", "codigo", "clave", "codice", "kode"),
-    *("secret", "geheimnis", "geheimzahl", "token", "api[ -]?key", r"\w*schlussel"),
-    *("cvv", "cvc", "tan", "puk"),
-)
-"""Behind these something with digits is."""
-
-_PASSWORD: Final = lazy(rf"(?<!\w)\w*(?:{'|'.join(PASSWORD_WORDS)})(?!\w)")
-_CODE: Final = lazy(rf"(?<!\w)(?:{'|'.join(CODE_WORDS)})(?!\w)")
 _DIGITS: Final = lazy(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
 _DIGIT: Final = lazy(r"\d")
 _LETTER: Final = lazy(r"[^\W\d_]")
 _MIXED_CHARS: Final = 5
-_SAID: Final = lazy(r"(?:\b(?:is|ist|lautet|heisst|est|es|e|to|ar|er|jest|on|je)\b|[:=])\s*(\S{4,})")
-_PARTICIPLE: Final = lazy(r"\w+(?:ed|t|e|ado|ada|ato|ata)\W*$")
 _QUOTED: Final = lazy(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
 _CARD: Final = lazy(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
 _KEY: Final = lazy(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z0-9]{12,}", re.IGNORECASE)
 _ACCOUNT: Final = lazy(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
+
+
+class _SecretWords(NamedTuple):
+    """Patterns of words for secrets, for folded text."""
+
+    password: re.Pattern[str]
+    """Any word behind it may be the secret."""
+    code: re.Pattern[str]
+    """A word with digits behind it is the secret."""
+    said: re.Pattern[str]
+    """What follows an "is" or a colon."""
+    participle: re.Pattern[str]
+    """The password is installed."""
+
+
+@cache
+def _secret_words() -> _SecretWords:
+    """Return the patterns of all languages; a language without words for codes has those for keys."""
+    codes = (
+        code
+        for language in languages()
+        for code in words(language, "secrets.codes") or words(language, "secrets.key_words")
+    )
+    passwords = (f"*{word}" for word in all_words("secrets.passwords"))
+    return _SecretWords(
+        password=lazy(any_of(passwords, fold)),
+        code=lazy(any_of(codes, fold)),
+        said=lazy(rf"(?:{any_of(all_words('secrets.is'), fold)}|[:=])\s*(\S{{4,}})"),
+        participle=lazy(rf"{any_of(all_words('secrets.participles'), fold)}\W*$"),
+    )
 
 
 def holds_secret(text: str) -> bool:
@@ -56,8 +57,9 @@ def holds_secret(text: str) -> bool:
     if _ACCOUNT.search(folded):
         return True
     # What stands behind the first such word stands there for the others too.
-    for words in (_PASSWORD, _CODE):
-        if (named := words.search(folded)) and _tells_code(folded[named.end() :]):
+    known = _secret_words()
+    for pattern in (known.password, known.code):
+        if (named := pattern.search(folded)) and _tells_code(folded[named.end() :]):
             return True
     return _tells_password(folded)
 
@@ -76,13 +78,14 @@ def _tells_code(behind: str) -> bool:
 
 def _tells_password(folded: str) -> bool:
     """Return whether a word for a password is followed by its value."""
+    known = _secret_words()
     said = None
-    for named in _PASSWORD.finditer(folded):
+    for named in known.password.finditer(folded):
         if said is None or said.start() < named.end():
-            said = _SAID.search(folded, named.end())
+            said = known.said.search(folded, named.end())
             if said is None:
                 return False
-            if not _PARTICIPLE.match(said.group(1)):
+            if not known.participle.match(said.group(1)):
                 return True
     return False
 

@@ -51,11 +51,12 @@ def _secret_names() -> _SecretNames:
     """Return the names of secrets, folded."""
     found = {
         name: [fold(each) for language in languages() for each in words(language, f"secrets.{name}")]
-        for name in ("key_words", "key_endings", "key_pairs")
+        for name in ("passwords", "key_words", "key_endings", "key_pairs")
     }
+    passwords = [word for word in found["passwords"] if " " not in word]
     return _SecretNames(
         frozenset(found["key_words"]),
-        tuple(found["key_endings"]),
+        (*passwords, *found["key_endings"]),
         frozenset(tuple(pair.split()) for pair in found["key_pairs"]),
     )
 

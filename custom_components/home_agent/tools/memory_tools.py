@@ -13,13 +13,11 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.persons import persons
-from ..memory.asking import asks_to_remember
-from ..memory.extraction.grounds import is_own_words
 from ..memory.memories import MAX_CONTENT, Found, Memories, Outcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
+from ..memory.sentences import asks_to_remember, is_households, is_own_words
 from ..memory.visibility import is_visible
-from ..memory.whose import is_households
 from ..safety.disclosure import Disclosure, Tells
 from ..safety.firewall import firewall
 from .base import HomeAgentTool, ToolRun

@@ -10,10 +10,10 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..errors import PermissionDenied
-from ..memory.asking import asks_to_remember
 from ..memory.profile import CONFIDENCE, HOUSEHOLD, Profile, default_sensitivity
 from ..memory.profile_records import ProfileEntry, Sensitivity
 from ..memory.records import Origin
+from ..memory.sentences import asks_to_remember
 from ..memory.visibility import is_entry_visible
 from ..safety.disclosure import Tells
 from ..vector.text import fold, words

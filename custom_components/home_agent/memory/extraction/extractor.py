@@ -14,12 +14,10 @@ from ...events import EventEmitter
 from ...idle import IdleQueue
 from ...knowledge.speaker import Speaker
 from ...safety.firewall import firewall
-from ..likeness import likeness
 from ..memories import Memories, Outcome, make_memory
 from ..quality import Candidate, Reason, refusal
 from ..records import Memory, Origin, Provenance
-from ..whose import is_households
-from .grounds import is_grounded
+from ..sentences import is_grounded, is_households, likeness
 from .reply import read_candidates
 
 MAX_REFUSED: Final = 100

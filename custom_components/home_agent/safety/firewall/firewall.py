@@ -11,7 +11,7 @@ import re
 from typing import Any, Final
 from urllib.parse import unquote
 
-from ...memory.likeness import NEGATIONS
+from ...memory.sentences import negations
 from ...regex import lazy
 from .rules import CALLS, SQUASHED, TOKENS, rules_for
 from .text import Readable, spaced_out
@@ -225,7 +225,7 @@ def _sentence_spans(readable: Readable, *, seen: bool, short: bool) -> list[Span
                     "action"
                     for one in acting
                     if one.action.search(sentence)
-                    and not NEGATIONS.intersection(_WORD.findall(sentence))
+                    and not negations().intersection(_WORD.findall(sentence))
                     and (seen or short or one.push.search(sentence))
                 ),
                 None,

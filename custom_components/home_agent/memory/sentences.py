@@ -1,0 +1,94 @@
+"""What a sentence says: whether it asks to remember, whose matter it is, and what two sentences share."""
+
+from functools import cache
+import re
+from typing import Final
+
+from ..languages.phrases import all_words, any_of
+from ..regex import lazy
+from ..vector.text import fold, words
+from .words import STEM
+
+TELLING: Final = 4
+"""Letters from which a word says something by itself."""
+TELLER: Final = frozenset(
+    {"user", "speaker", "household", "person", "likes", "wants", "their", "they", "that"}
+)
+"""Words by which a model puts "I" and "my" into a sentence about a person."""
+
+
+@cache
+def _pattern(*tables: str) -> re.Pattern[str]:
+    """Return the pattern of the entries of some tables, for folded text."""
+    return lazy(any_of((entry for table in tables for entry in all_words(f"memory.{table}")), fold))
+
+
+@cache
+def negations() -> frozenset[str]:
+    """Return the words that turn a sentence into its contrary, folded."""
+    return frozenset(map(fold, all_words("memory.negations")))
+
+
+def asks_to_remember(sentence: str) -> bool:
+    """Return whether a sentence asks to remember something, rather than what is remembered."""
+    folded = fold(sentence)
+    return not _pattern("recall").search(folded) and bool(_pattern("remember").search(folded))
+
+
+def is_households(content: str, said: str, name: str) -> bool:
+    """Return whether what a model takes for the household's can be.
+
+    A person who says "I" and not "we", or whose name is in the content, speaks of themselves.
+    """
+    folded = fold(said)
+    if _pattern("group").search(folded):
+        return True
+    return not _pattern("self").search(folded) and set(words(name)).isdisjoint(words(content))
+
+
+def likeness(one: str, other: str) -> float:
+    """Return how much of the words of two sentences is shared, from 0 to 1.
+
+    Sentences with other numbers, or of which one denies what the other says, share nothing: they are not
+    the same thing said twice, whatever else is alike.
+    """
+    mine, theirs = set(words(one)), set(words(other))
+    if not mine or not theirs or differ(one, other):
+        return 0.0
+    return 2 * len(mine & theirs) / (len(mine) + len(theirs))
+
+
+def differ(one: str, other: str) -> bool:
+    """Return whether two sentences cannot mean the same: other numbers, or one denies."""
+    mine, theirs = set(words(one)), set(words(other))
+    numbers = {word for word in mine ^ theirs if any(char.isdigit() for char in word)}
+    return bool(numbers) or mine.isdisjoint(negations()) != theirs.isdisjoint(negations())
+
+
+def is_grounded(content: str, said: str, name: str) -> bool:
+    """Return whether what is to be remembered shares a telling word with what the person said.
+
+    The speaker's name does not count: the model was told it.
+    """
+    own = set(words(name))
+    heard = {word[:STEM] for word in words(said) if _tells(word)} - {word[:STEM] for word in own}
+    return any(word[:STEM] in heard for word in words(content) if _tells(word))
+
+
+def is_own_words(content: str, said: str, name: str) -> bool:
+    """Return whether what is to be remembered says nothing that the person did not say.
+
+    Every telling word and number is in the sentence, or is the speaker's name, and neither of both
+    denies what the other says.
+    """
+    heard = {word[:STEM] for word in (*words(said), *words(name))}
+    telling = [word for word in words(content) if _tells(word)]
+    denied = negations().isdisjoint(words(content)) != negations().isdisjoint(words(said))
+    if not telling or denied:
+        return False
+    return all(word[:STEM] in heard or word in TELLER for word in telling)
+
+
+def _tells(word: str) -> bool:
+    """Return whether a word says something by itself: long, a number, or of a script without spaces."""
+    return len(word) >= TELLING or not word.isascii() or any(char.isdigit() for char in word)
