@@ -10,6 +10,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.documents import KnowledgeDocument, Source
 from custom_components.home_agent.knowledge.search import KnowledgeSearch, Question
+from custom_components.home_agent.knowledge.sources.redacted_yaml import redacted_yaml
 from custom_components.home_agent.knowledge.sources.words import Words
 from custom_components.home_agent.runtime import DATA_SHARED
 from custom_components.home_agent.tools.knowledge_tools import MAX_CHARS, MAX_LISTED
@@ -97,10 +98,13 @@ async def test_whole_question_on_the_demo_house(demo: Agent) -> None:
     by_title = {found["title"]: found for found in answer["result"]["found"]}
     assert by_title["Wake up"]["source"] == "automation"
     assert by_title["Wake up"]["text"].startswith(
-        "When: at 06:45 on Mon, Tue, Wed, Thu and Fri. Then: turn on lights in Bedroom "
-        "(brightness 30 %, transition 1 min); open Bedroom Curtains. Touches: "
+        "When: {trigger: time, at: 06:45:00, weekday: [mon, tue, wed, thu, fri]}. "
+        "Then: [{action: light.turn_on, area_id: Bedroom, brightness_pct: 30, transition: 60}, "
+        "{action: cover.open_cover, entity_id: Bedroom Curtains}]. Touches: "
     )
-    assert "light turned off of Bedroom Ceiling Light" in by_title["Reading in bed"]["text"]
+    assert (
+        "{trigger: light.turned_off, entity_id: Bedroom Ceiling Light" in by_title["Reading in bed"]["text"]
+    )
     assert set(answer["result"]) <= {"found", "also", "left_out"}
 
 
@@ -124,7 +128,8 @@ async def test_devices_have_names(demo: Agent) -> None:
     entry = er.async_get(demo.hass).async_get("lock.front_door")
     assert entry is not None
     words = Words(demo.hass, await demo.hass.data[DATA_SHARED].house.async_snapshot())
-    assert words.target({"device_id": [entry.device_id, "gone"]}, "lock") == "Front Door and another device"
+    shown = redacted_yaml(words, {"target": {"device_id": [entry.device_id, "gone"]}})
+    assert shown == "{device_id: [Front Door, another device]}"
     assert "lock.front_door" in words.named
 
 
@@ -173,7 +178,7 @@ async def test_hidden_since_the_last_question(demo: Agent) -> None:
     assert "Leak in the kitchen" not in await titles(demo, "dishwasher leak")
     answer = await ask(demo, "Reading?", query="reading in bed", source="automation")
     assert "Tom" not in json.dumps(answer)
-    assert "Anna's Bedside Lamp and another device" in answer["result"]["found"][0]["text"]
+    assert "entity_id: [Anna's Bedside Lamp, another device]" in answer["result"]["found"][0]["text"]
 
 
 async def test_a_user_who_may_not_read(demo: Agent) -> None:
@@ -394,4 +399,7 @@ async def test_a_source_that_fails_costs_its_own(demo: Agent, caplog: pytest.Log
 
 async def test_renamed_before_the_next_question(demo: Agent) -> None:
     er.async_get(demo.hass).async_update_entity("light.hallway", name="Lantern")
-    assert "turn on Lantern" in (await ask(demo, "?", query="lantern"))["result"]["found"][0]["text"]
+    assert (
+        "{action: light.turn_on, entity_id: Lantern"
+        in (await ask(demo, "?", query="lantern"))["result"]["found"][0]["text"]
+    )

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from homeassistant.core import CALLBACK_TYPE
 
+from ..safety.disclosure import Disclosure
+
 
 class Source(StrEnum):
     """Where a text of the knowledge comes from."""
@@ -50,4 +52,18 @@ class KnowledgeSource(Protocol):
 
     def async_listen(self, changed: Callable[[], None]) -> CALLBACK_TYPE:
         """Call `changed` when documents may differ; return how to stop that."""
+        ...
+
+
+class PersonalSource(Protocol):
+    """Finds what is known of a person, such as the profile.
+
+    It belongs to one agent, and what it gives depends on who asks. So each search asks it, and its documents
+    are not among those that agents share.
+    """
+
+    async def async_find(
+        self, text: str, person_id: str | None, model: Disclosure
+    ) -> list[KnowledgeDocument]:
+        """Return what this person may know of it by this model, best first; nothing that is sensitive."""
         ...

@@ -12,10 +12,9 @@ from ..vector.fusion import fuse
 from ..vector.lexical import LexicalIndex
 from ..vector.store import Hit, Value
 from ..vector.text import words
-from .documents import KnowledgeDocument, Source
+from .documents import KnowledgeDocument, PersonalSource, Source
 from .house_knowledge import Documents, HouseKnowledge
 from .naming import NOTHING, Named
-from .sources.profile import PersonalSource
 
 MAX_FOUND: Final = 50
 """Documents ranked; who asks takes as many of them as there is room for."""

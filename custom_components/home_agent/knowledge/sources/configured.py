@@ -12,18 +12,21 @@ from ...safety.contents import effects
 from ...vector.text import clean
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
-from .actions import actions_in_words, parameters_in_words
-from .conditions import conditions_in_words
+from .redacted_yaml import flow_yaml, redacted_data, redacted_yaml
 from .slices import in_slices
-from .triggers import triggers_in_words
 from .words import NAME_CHARS, Words, cut, together
 
 MAX_DOCUMENTS: Final = 1000
 """Documents of one source; the first by entity id."""
 DESCRIPTION_CHARS: Final = 160
-TRIGGERS_CHARS: Final = 300
 CONDITIONS_CHARS: Final = 250
-ACTIONS_CHARS: Final = 600
+ACTIONS_CHARS: Final = 800
+AUTOMATION_PARTS: Final = (
+    ("trigger", "When: ", 300),
+    ("condition", "Only if: ", CONDITIONS_CHARS),
+    ("action", "Then: ", ACTIONS_CHARS),
+)
+"""Keys, labels and most characters of the parts of an automation."""
 TOUCHED: Final = 16
 """Entities named as touched; the others are counted."""
 FIELDS: Final = 8
@@ -153,12 +156,9 @@ class AutomationSource(ConfiguredSource):
         if not isinstance(config, Mapping):
             return
         yield Part("", _description(words, config), DESCRIPTION_CHARS)
-        yield Part(
-            "When: ", triggers_in_words(words, config.get("triggers", config.get("trigger"))), TRIGGERS_CHARS
-        )
-        if conditions := config.get("conditions", config.get("condition")):
-            yield Part("Only if: ", conditions_in_words(words, conditions), CONDITIONS_CHARS)
-        yield Part("Then: ", actions_in_words(words, config.get("actions", config.get("action"))))
+        for key, label, limit in AUTOMATION_PARTS:
+            part = redacted_yaml(words, config.get(f"{key}s", config.get(key)))
+            yield Part(label, part, limit)
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
@@ -182,7 +182,7 @@ class ScriptSource(ConfiguredSource):
         if isinstance(fields, Mapping):
             names = (_field_name(key, field) for key, field in fields.items())
             yield Part("Asks for: ", together(names, limit=FIELDS), CONDITIONS_CHARS)
-        yield Part("Does: ", actions_in_words(words, config.get("sequence")))
+        yield Part("Does: ", redacted_yaml(words, config.get("sequence")))
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
@@ -200,12 +200,15 @@ class SceneSource(ConfiguredSource):
     def _parts(self, entity_id: str, words: Words) -> Iterator[Part]:
         """Yield the state of each member."""
         members = [
-            f"{words.entity(member)} {words.state(state.state, member)}"
-            f"{parameters_in_words(words, state.domain, state.attributes) if state.state != 'off' else ''}"
+            {
+                "entity_id": words.entity(member),
+                "state": words.text(state.state),
+                **(redacted_data(words, state.domain, state.attributes) if state.state != "off" else {}),
+            }
             for member, state in self._states(entity_id).items()
             if words.record(member) is not None
         ]
-        yield Part("Sets: ", together(members, limit=TOUCHED))
+        yield Part("Sets: ", flow_yaml(members[:TOUCHED]))
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:

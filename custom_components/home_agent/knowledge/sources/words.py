@@ -5,7 +5,6 @@ What is not exposed has no name here.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import timedelta
 import re
 from typing import Any, Final
 
@@ -21,7 +20,6 @@ from homeassistant.helpers.template import Template
 
 from ...regex import lazy
 from ...vector.text import clean
-from ..binary_words import BINARY_WORDS
 from ..house import HouseSnapshot
 from ..records import EntityRecord
 
@@ -29,7 +27,6 @@ NAME_CHARS: Final = 60
 TEXT_CHARS: Final = 80
 MAX_NAMED: Final = 8
 """Things named one by one; of the others the number is said."""
-TARGETS: Final = ("entity_id", "device_id", "area_id", "floor_id", "label_id")
 PRIVATE: Final = lazy(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
 """Names of values that are never shown."""
 UNNAMED: Final[Mapping[str, str]] = {
@@ -44,7 +41,6 @@ KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
 
 _IDS = lazy(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
 _DIGITS = lazy(r"\d{4,}")
-_CLOCK = lazy(r"-?\d{1,4}:\d{2}(?::\d{2}(?:\.\d+)?)?")
 _UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _KINDS: Final[Mapping[str, str]] = {
     "homeassistant": "everything",
@@ -52,15 +48,6 @@ _KINDS: Final[Mapping[str, str]] = {
     "switch": "switches",
     "climate": "thermostats",
 }
-
-
-def as_list(value: Any) -> list[Any]:
-    """Return one value or several as a list; a text with commas is several."""
-    if value is None:
-        return []
-    if isinstance(value, str):
-        return [part.strip() for part in value.split(",") if part.strip()] if "{" not in value else [value]
-    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
 
 
 def is_template(value: Any) -> bool:
@@ -76,25 +63,6 @@ def span(seconds: float) -> str:
             parts.append(f"{left // size} {unit}")
             left %= size
     return " ".join(parts[:2]) or "0 s"
-
-
-def seconds_of(value: Any) -> float | None:
-    """Return the seconds of a length of time, None if it is none."""
-    if isinstance(value, timedelta):
-        return value.total_seconds()
-    if isinstance(value, Mapping):
-        try:
-            return timedelta(**{str(key): float(part) for key, part in value.items()}).total_seconds()
-        except TypeError, ValueError, OverflowError:
-            return None
-    if isinstance(value, str) and _CLOCK.fullmatch(value):
-        parts = [float(part) for part in value.removeprefix("-").split(":")]
-        whole = parts[0] * 3600 + parts[1] * 60 + (parts[2] if len(parts) > 2 else 0)  # noqa: PLR2004
-        return -whole if value.startswith("-") else whole
-    try:
-        return float(value)
-    except TypeError, ValueError:
-        return None
 
 
 def kind(domain: str) -> str:
@@ -145,10 +113,6 @@ class Words:
         self.named[entity_id] = None
         return clean(record.name, NAME_CHARS) or entity_id
 
-    def entities(self, value: Any, word: str = "and") -> str:
-        """Return the names of entities."""
-        return together((self.entity(item) for item in as_list(value)), word)
-
     def placed(self, entity_id: str) -> str:
         """Return the name of an entity with its room."""
         record = self.record(entity_id)
@@ -183,41 +147,7 @@ class Words:
     def label(self, value: Any) -> str:
         """Return the name of a label."""
         label = lr.async_get(self.hass).async_get_label(str(value))
-        return f"everything labelled {clean(label.name, NAME_CHARS)}" if label else "another label"
-
-    def target(self, given: Any, domain: str) -> str:
-        """Return what a step or a trigger is aimed at; `domain` is what it acts on."""
-        if not isinstance(given, Mapping):
-            return "what a template says" if given else ""
-        if given.get("entity_id") == "all":
-            return f"all {kind(domain)}"
-        parts = [self.entity(item) for item in as_list(given.get("entity_id")) if item != "none"]
-        parts += [self.device(item) for item in as_list(given.get("device_id"))]
-        parts += [f"{kind(domain)} in {self.area(item)}" for item in as_list(given.get("area_id"))]
-        parts += [f"{kind(domain)} on {self.floor(item)}" for item in as_list(given.get("floor_id"))]
-        parts += [self.label(item) for item in as_list(given.get("label_id"))]
-        return together(parts)
-
-    def state(self, value: Any, entity_id: Any = None) -> str:
-        """Return a state in words, as the class of a sensor means it."""
-        record = self.record(entity_id) if entity_id else None
-        shown = self.text(value)
-        if record is not None and record.domain == "binary_sensor" and shown in ("on", "off"):
-            return BINARY_WORDS.get(record.device_class or "", ("on", "off"))[shown == "off"]
-        return shown.replace("_", " ")
-
-    def states(self, value: Any, entity_id: Any = None) -> str:
-        """Return states in words."""
-        items = value if isinstance(value, list | tuple) else [value]
-        return together((self.state(item, entity_id) for item in items), "or")
-
-    def limit(self, value: Any, entity_id: Any) -> str:
-        """Return a threshold: a number with its unit, or the entity that holds it."""
-        if isinstance(value, str) and valid_entity_id(value):
-            return self.entity(value)
-        state = self.hass.states.get(self._entity_id(entity_id)) if self.record(entity_id) else None
-        unit = state.attributes.get("unit_of_measurement") if state else None
-        return f"{self.text(value)} {unit}" if unit else self.text(value)
+        return clean(label.name, NAME_CHARS) if label else "another label"
 
     def text(self, value: Any, limit: int = TEXT_CHARS) -> str:
         """Return a value as short text: templates without ids, long numbers left out."""
@@ -250,13 +180,7 @@ class Words:
         def named(found: re.Match[str]) -> str:
             return self.entity(found[1]) if self._is_entity(found[1]) else found[0]
 
-        return f"template {clean(_DIGITS.sub('…', _IDS.sub(named, source)), TEXT_CHARS)}"
-
-    def duration(self, value: Any) -> str:
-        """Return a length of time in words."""
-        if (seconds := seconds_of(value)) is not None:
-            return span(seconds)
-        return self.text(value)
+        return clean(_DIGITS.sub("…", _IDS.sub(named, source)), TEXT_CHARS)
 
     def _entity_id(self, value: Any) -> str:
         """Return the entity id that an id or a registry id stands for."""
