@@ -11,8 +11,8 @@ from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.profile import MAX_VALUE
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.firewall.tool_names import note_tools
+from custom_components.home_agent.texts import quoted
 from custom_components.home_agent.tools.native import NATIVE
-from custom_components.home_agent.vector.text import quoted
 from tests.injection import harmless, payloads
 
 from .report import Table, middle, p95

@@ -24,6 +24,7 @@ LAYERS = (
         "logs",
         "parts",
         "regex",
+        "texts",
     ),
     ("store", "inference", "vector", "connection"),
     ("safety", "knowledge", "memory", "timers"),

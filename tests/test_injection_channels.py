@@ -16,7 +16,7 @@ from custom_components.home_agent.memory.memories import MAX_CONTENT
 from custom_components.home_agent.memory.profile_records import ProfileEntry, Sensitivity
 from custom_components.home_agent.memory.records import Memory, MemoryType, Origin
 from custom_components.home_agent.safety.firewall import firewall
-from custom_components.home_agent.vector.text import quoted
+from custom_components.home_agent.texts import quoted
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
 from homeassistant.util import dt as dt_util

@@ -15,11 +15,11 @@ from custom_components.home_agent.knowledge.spoken_words import asks_for_all
 from custom_components.home_agent.memory.secrets import holds_secret
 from custom_components.home_agent.memory.sentences import asks_to_remember
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
+from custom_components.home_agent.texts import quoted, words
 from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES, TIME_CHARS
 from custom_components.home_agent.tools.calls.text_calls import read_calls
 from custom_components.home_agent.tools.control.direction import Direction, contradicts
 from custom_components.home_agent.tools.control.questions import asks_about_state
-from custom_components.home_agent.vector.text import quoted, words
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import ServiceValidationError

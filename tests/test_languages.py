@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent.languages import FOLDER, find, languages, table, words
 from custom_components.home_agent.languages.tables import FLAGS, SECTIONS, missing
-from custom_components.home_agent.languages.text import fold, plain
+from custom_components.home_agent.texts import fold, plain
 from homeassistant.core import HomeAssistant
 
 from .agent import async_agent

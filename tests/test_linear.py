@@ -243,7 +243,7 @@ READERS = (
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
     *("tools.calls.dialect_calls", "tools.calls.plain_values", "tools.calls.text_calls"),
     *("tools.control.durations", "tools.control.values", "tools.everyday.moments"),
-    *("tools.resolving.matching", "tools.resolving.targets", "vector.text", "vector.lexical"),
+    *("tools.resolving.matching", "tools.resolving.targets", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""
 EXECUTOR = {"clean", "spans"}

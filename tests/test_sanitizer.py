@@ -12,7 +12,7 @@ from custom_components.home_agent.safety.sanitizer.private_names import (
 )
 from custom_components.home_agent.safety.sanitizer.private_patterns import Kind, find_patterns
 from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer
-from custom_components.home_agent.vector.text import fold
+from custom_components.home_agent.texts import fold_letters
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
 
@@ -254,7 +254,7 @@ FRAMES = st.sampled_from(
 @settings(max_examples=many(300), deadline=None)
 def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
     """Whatever somebody or something is called, it is found in any sentence and in any case."""
-    assume(fold(name) not in ordinary_words())
+    assume(fold_letters(name) not in ordinary_words())
     finder = build_finder(
         Names(frozenset({(Kind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
     )

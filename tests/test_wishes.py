@@ -6,7 +6,7 @@ from custom_components.home_agent.context import concepts
 from custom_components.home_agent.context.retrieval import async_retrieve
 from custom_components.home_agent.knowledge.house import House
 from custom_components.home_agent.languages import languages_with
-from custom_components.home_agent.vector.text import words
+from custom_components.home_agent.texts import words
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
 

@@ -19,7 +19,7 @@ from homeassistant.util.file import write_utf8_file_atomic
 
 from .const import DOMAIN, LOGGER
 from .safety.sanitizer.private_patterns import find_numbers, find_patterns
-from .vector.text import fold
+from .texts import fold_letters
 
 FOLDER: Final = "conversations"
 MAX_TEXT: Final = 4_000
@@ -65,10 +65,10 @@ class ConversationLog:
         self, texts: Iterable[str] = (), *, person: str | None = None, conversation: str | None = None
     ) -> None:
         """Take out the lines in which a text stands, of a person, or of a conversation."""
-        wanted = [folded for text in texts if len(folded := fold(text).strip(" .!?")) >= LEAST_CHARS]
+        wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_CHARS]
 
         def is_unwanted(line: Line) -> bool:
-            held = fold(f"{line.get('said')} {line.get('answer')}")
+            held = fold_letters(f"{line.get('said')} {line.get('answer')}")
             return (
                 (person is not None and line.get("person") == person)
                 or (conversation is not None and line.get("conversation") == conversation)

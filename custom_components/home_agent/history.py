@@ -11,7 +11,7 @@ from homeassistant.util import dt as dt_util
 from .const import DOMAIN
 from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation, summary_messages
 from .store import UNREADABLE, Content, KeptStore, StoredFile
-from .vector.text import fold
+from .texts import fold_letters
 
 STORE_KEY = f"{DOMAIN}.history"
 STORE_VERSION = 1
@@ -209,7 +209,7 @@ class ConversationHistoryManager(StoredFile):
     @callback
     def forget_texts(self, entry_id: str, texts: Iterable[str]) -> int:
         """Forget the turns in which any of these texts stands; return how many."""
-        wanted = [folded for text in texts if len(folded := fold(text).strip(" .!?")) >= LEAST_CHARS]
+        wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_CHARS]
         return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 
     def _forget(self, entry_id: str, is_unwanted: Callable[[Turn], bool]) -> int:

@@ -10,7 +10,7 @@ from homeassistant.util import dt as dt_util
 
 from .context.tokens import messages_tokens
 from .store import read_moment, read_text_or_none
-from .vector.text import fold
+from .texts import fold_letters
 
 MAX_MESSAGES = 500
 """Messages kept of one conversation."""
@@ -46,7 +46,7 @@ class Turn:
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts stands in it."""
-        whole = fold(" ".join(_words_of(message) for message in self.messages))
+        whole = fold_letters(" ".join(_words_of(message) for message in self.messages))
         return any(text in whole for text in texts)
 
     def words_only(self) -> Self:

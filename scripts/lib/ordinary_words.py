@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from custom_components.home_agent.languages import languages, table
 from custom_components.home_agent.safety.sanitizer.private_names import ORDINARY_FILE
-from custom_components.home_agent.vector.text import fold
+from custom_components.home_agent.texts import fold_letters
 import homeassistant.components
 
 LANGUAGES: Final = ("cs", "da", "de", "en", "es", "fr", "it", "nl", "pl", "pt", "ru", "sv")
@@ -84,8 +84,8 @@ def common(components: Path, language: str) -> set[str]:
     used, small = Counter[str](), set[str]()
     for path in components.glob(f"*/translations/{language}.json"):
         found = {word for text in texts(read(path)) for word in words(text)}
-        used.update({fold(word) for word in found})
-        small |= {fold(word) for word in found if word[0].islower()}
+        used.update({fold_letters(word) for word in found})
+        small |= {fold_letters(word) for word in found if word[0].islower()}
     often = {word for word, count in used.items() if count >= LEAST_INTEGRATIONS}
     return often if language in CAPITALISED else often & small
 
@@ -113,7 +113,7 @@ def ordinary(components: Path, zones: Iterable[str]) -> list[str]:
     """Return all ordinary words, sorted."""
     own = (text for language in languages() for text in texts(table(language, "concepts")))
     listed = (*integrations(components), *(zone.replace("_", " ") for zone in zones), *own, CITIES)
-    found = {fold(word) for text in listed for word in words(text)}
+    found = {fold_letters(word) for text in listed for word in words(text)}
     for language in LANGUAGES:
         found |= common(components, language)
     found -= set(GIVEN_NAMES.split())

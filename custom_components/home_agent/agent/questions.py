@@ -9,11 +9,11 @@ from homeassistant.helpers import area_registry as ar, device_registry as dr, en
 from ..regex import lazy
 from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 from ..safety.pending import Question
+from ..texts import fold_letters
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.other_apis import inner_name
 from ..tools.resolving.candidates import plain
 from ..tools.vetted import NOTIFY
-from ..vector.text import fold
 from .phrases import async_phrase
 
 ASKED = frozenset(
@@ -184,7 +184,7 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
     alike = [
         one
         for one in hass.states.async_entity_ids(entity_id.partition(".")[0])
-        if one != entity_id and fold(_friendly(hass, one)) == fold(name)
+        if one != entity_id and fold_letters(_friendly(hass, one)) == fold_letters(name)
     ]
     if not alike:
         return name

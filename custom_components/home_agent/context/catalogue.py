@@ -9,7 +9,7 @@ from homeassistant.util import slugify
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..regex import lazy
-from ..vector.text import clean, quoted, words
+from ..texts import clean, quoted, words
 from .tokens import estimate_tokens
 
 LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Self
 
 from ..languages import find, table
-from ..vector.text import words
+from ..texts import words
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,8 @@ from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..texts import clean, quoted
 from ..tools.calls.plain_values import plain
-from ..vector.text import clean, quoted
 from .states import describe_state
 
 NAME_CHARS: Final = 60
@@ -56,9 +56,9 @@ def as_json(shown: Shown) -> str:
     record = shown.record
     content: dict[str, Any] = {
         "entity_id": record.entity_id,
-        "name": _cut(record.name),
-        "area": _cut(shown.area),
-        "state": _cut(shown.state.state),
+        "name": clean(record.name, NAME_CHARS),
+        "area": clean(shown.area, NAME_CHARS),
+        "state": clean(shown.state.state, NAME_CHARS),
         "means": describe_state(shown.state, record),
         "abilities": list(record.abilities[:MAX_ABILITIES]) if shown.introduced else [],
         "attributes": dict(shown.attributes),
@@ -86,7 +86,7 @@ def sentence(shown: Shown) -> str:
 
 def hybrid(shown: Shown) -> str:
     """Return the state in words, behind it the exact values as JSON."""
-    content = {"state": _cut(shown.state.state), **shown.attributes}
+    content = {"state": clean(shown.state.state, NAME_CHARS), **shown.attributes}
     record = shown.record
     subject = introduced(record, shown.house) if shown.introduced else record.entity_id
     return f"{subject}: {describe_state(shown.state, record)} {json_dumps(content)}"
@@ -129,7 +129,7 @@ class StateWriter:
                 continue
             value = plain(state.attributes[name])
             if isinstance(value, str):
-                found[name] = _cut(value, VALUE_CHARS)
+                found[name] = clean(value, VALUE_CHARS)
             elif value is not None and len(json_dumps(value)) <= 2 * VALUE_CHARS:
                 found[name] = value
         return found
@@ -152,8 +152,3 @@ def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
 def _value(value: Any) -> str:
     """Return a value as text; texts stand in quotes."""
     return quoted(value, VALUE_CHARS) if isinstance(value, str) else json_dumps(value)
-
-
-def _cut(text: str, limit: int = NAME_CHARS) -> str:
-    """Return a text on one line, cut where it is long."""
-    return clean(text, limit)

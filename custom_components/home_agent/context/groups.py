@@ -6,8 +6,7 @@ from typing import Final
 
 from ..knowledge.house import EntityRecord
 from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words
-from ..regex import lazy
-from ..vector.text import fold
+from ..texts import fold
 from .house_index import PLACE_NAMED, HouseIndex, Kind, Meaning
 
 SAID: Final = 0.7
@@ -35,8 +34,6 @@ SWITCHABLE: Final = frozenset(
 )
 """Domains that "everything" covers."""
 
-_NO_WORD: Final = lazy(r"[^\w]+")
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -52,8 +49,8 @@ def find_group(index: HouseIndex, query: str, meaning: Meaning, area_id: str | N
 
     "Everything" without a place is everything in the room of the speaker.
     """
-    folded = _NO_WORD.sub(" ", fold(query)).strip()
-    every = asks_for_all(f"{folded} {query.casefold()}", language)
+    folded = fold(query)
+    every = asks_for_all(folded, language)
     everything = every and not everything_words().isdisjoint(folded.split())
     places: Collection[str] = meaning.places
     kinds = _kinds(index, meaning)

@@ -7,8 +7,8 @@ from typing import Final
 
 from ..knowledge.class_words import ClassWords
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..texts import words
 from ..vector.lexical import Document, LexicalIndex
-from ..vector.text import words
 from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
 
 NAME_WEIGHT: Final = 1.6

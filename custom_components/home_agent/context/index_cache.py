@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from ..knowledge.class_words import async_class_words
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ..vector.text import words
+from ..texts import words
 from .house_index import HouseIndex
 
 MAX_INDEXES: Final = 4

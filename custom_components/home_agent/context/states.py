@@ -11,7 +11,7 @@ from ..knowledge.abilities import COLOR_MODES
 from ..knowledge.binary_words import BINARY_WORDS
 from ..knowledge.house import EntityRecord
 from ..regex import lazy
-from ..vector.text import quoted
+from ..texts import quoted
 
 TEXT_CHARS: Final = 60
 """Characters kept of text that somebody else wrote."""

@@ -9,6 +9,7 @@ import re
 from typing import Any, Final
 
 from ..regex import lazy
+from ..texts import cut
 from .context_limit import numbers
 
 DETAIL_CHARS: Final = 200
@@ -129,8 +130,7 @@ def scrub(text: str, secrets: Iterable[str] = ()) -> str:
 
 def shorten(text: str, secrets: Iterable[str] = ()) -> str:
     """Return the text scrubbed, of at most `DETAIL_CHARS` characters."""
-    text = scrub(text, secrets)
-    return text if len(text) <= DETAIL_CHARS else text[: DETAIL_CHARS - 1] + "…"
+    return cut(scrub(text, secrets), DETAIL_CHARS)
 
 
 def server_message(body: Any) -> tuple[str, str, str]:

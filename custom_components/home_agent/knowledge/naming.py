@@ -6,7 +6,7 @@ from typing import Final
 
 from homeassistant.core import HomeAssistant
 
-from ..vector.text import words
+from ..texts import words
 from .documents import KnowledgeDocument
 from .records import Area, EntityRecord, Floor, HouseSnapshot
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from math import log
 from typing import Final
 
+from ..texts import words
 from ..vector.lexical import Document, LexicalIndex
-from ..vector.text import words
 from .documents import KnowledgeDocument
 
 TITLE_WEIGHT: Final = 0.5

@@ -8,10 +8,10 @@ from typing import Final, Protocol
 from homeassistant.core import HomeAssistant
 
 from ..safety.disclosure import AT_HOME, Disclosure
+from ..texts import words
 from ..vector.fusion import fuse
 from ..vector.lexical import LexicalIndex
 from ..vector.store import Hit, Value
-from ..vector.text import words
 from .documents import KnowledgeDocument, PersonalSource, Source
 from .house_knowledge import Documents, HouseKnowledge
 from .naming import NOTHING, Named

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from ..languages import DEFAULT, find, languages, languages_with, table, words
-from ..languages.text import fold
+from ..texts import fold
 
 
 def words_of(text: str) -> frozenset[str]:

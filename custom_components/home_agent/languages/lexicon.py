@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from .text import fold, is_word, plain
+from ..texts import fold, is_word, plain
 
 COMMAS: Final = frozenset(",，、")  # noqa: RUF001 - other scripts' own
 ENDS: Final = frozenset(".!?;:…。！？؟")  # noqa: RUF001 - other scripts' own

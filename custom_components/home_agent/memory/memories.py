@@ -14,8 +14,8 @@ from ..errors import ValidationError
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..store import read_list
+from ..texts import clean
 from ..vector.fusion import fuse
-from ..vector.text import clean
 from .records import Memory, MemoryType, Origin, Provenance, as_dict, from_dict
 from .sentences import differ
 from .settings import MemorySettings

@@ -13,8 +13,8 @@ from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list
+from ..texts import clean, fold_letters, words
 from ..vector.fusion import fuse
-from ..vector.text import clean, fold, words
 from .profile_records import ProfileEntry, Sensitivity, as_dict, from_dict
 from .records import Origin
 from .secrets import holds_secret
@@ -96,9 +96,9 @@ class Profile:
     @callback
     def entries(self, may_see: Callable[[ProfileEntry], bool], category: str = "") -> list[ProfileEntry]:
         """Return entries, the surest first; of one category if it is named."""
-        wanted = fold(category)
+        wanted = fold_letters(category)
         found = [entry for entry in self._kept.values() if may_see(entry)]
-        found = [entry for entry in found if not wanted or fold(entry.category) == wanted]
+        found = [entry for entry in found if not wanted or fold_letters(entry.category) == wanted]
         return sorted(found, key=lambda entry: (-entry.confidence, entry.category, entry.key))
 
     @callback
@@ -169,7 +169,7 @@ class Profile:
             entry
             for entry in self.entries(may_see)
             if entry.sensitivity is not Sensitivity.SENSITIVE
-            and not ALWAYS.isdisjoint((fold(entry.category), fold(entry.key)))
+            and not ALWAYS.isdisjoint((fold_letters(entry.category), fold_letters(entry.key)))
         ]
 
     async def async_sync(self) -> None:
@@ -221,7 +221,7 @@ def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
     """
     told = Origin.TOLD in (old.origin, new.origin)
     seen = replace(old, last_seen=new.last_seen, count=old.count + 1, sensitivity=new.sensitivity)
-    if fold(old.value) == fold(new.value):
+    if fold_letters(old.value) == fold_letters(new.value):
         surer = old.confidence + GAIN * (1 - old.confidence)
         start = CONFIDENCE[Origin.TOLD] if told else 0.0
         return replace(seen, confidence=max(surer, start), origin=Origin.TOLD if told else old.origin)
@@ -233,9 +233,9 @@ def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
 
 def default_sensitivity(category: str, key: str, person: str | None) -> Sensitivity:
     """Return how an entry is treated where nobody says it."""
-    if fold(category) in DELICATE:
+    if fold_letters(category) in DELICATE:
         return Sensitivity.SENSITIVE
-    if person is None or fold(key) in CALLED:
+    if person is None or fold_letters(key) in CALLED:
         return Sensitivity.PUBLIC
     return Sensitivity.PRIVATE
 

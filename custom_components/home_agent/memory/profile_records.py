@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any
 
 from ..store import read_moment
-from ..vector.text import fold
+from ..texts import fold_letters
 from .records import Origin
 
 
@@ -44,7 +44,7 @@ class ProfileEntry:
     @property
     def id(self) -> str:
         """Return what an entry is known by: there is one of each key."""
-        return f"profile:{self.person or ''}:{fold(self.category)}:{fold(self.key)}"
+        return f"profile:{self.person or ''}:{fold_letters(self.category)}:{fold_letters(self.key)}"
 
     @property
     def text(self) -> str:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from ..languages import languages, words
 from ..languages.phrases import any_of
 from ..regex import lazy
-from ..vector.text import fold, words as split
+from ..texts import fold_letters, words as split
 from .records import MemoryType
 from .secrets import holds_secret
 
@@ -72,7 +72,7 @@ def _sources(language: str) -> tuple[str, ...]:
     """Return the sources of the patterns of one language, in the order of `_Patterns`."""
 
     def any_word(*tables: str) -> str:
-        return any_of((entry for table in tables for entry in words(language, table)), fold)
+        return any_of((entry for table in tables for entry in words(language, table)), fold_letters)
 
     be, now = any_word("questions.copulas"), any_word("memory.now")
     states = any_word("questions.states", "memory.states")
@@ -93,7 +93,7 @@ def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
     Only for what nobody asked to remember.
     """
     content = candidate.content.strip()
-    folded = fold(content)
+    folded = fold_letters(content)
     patterns = _patterns()
     if len([word for word in split(content) if len(word) > 1 or word.isdigit()]) < LEAST_WORDS:
         return Reason.EMPTY

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from ..languages import languages, words
 from ..languages.phrases import all_words, any_of
 from ..regex import lazy
-from ..vector.text import fold
+from ..texts import fold_letters
 
 _DIGITS: Final = lazy(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
 _DIGIT: Final = lazy(r"\d")
@@ -42,10 +42,10 @@ def _secret_words() -> _SecretWords:
     )
     passwords = (f"*{word}" for word in all_words("secrets.passwords"))
     return _SecretWords(
-        password=lazy(any_of(passwords, fold)),
-        code=lazy(any_of(codes, fold)),
-        said=lazy(rf"(?:{any_of(all_words('secrets.is'), fold)}|[:=])\s*(\S{{4,}})"),
-        participle=lazy(rf"{any_of(all_words('secrets.participles'), fold)}\W*$"),
+        password=lazy(any_of(passwords, fold_letters)),
+        code=lazy(any_of(codes, fold_letters)),
+        said=lazy(rf"(?:{any_of(all_words('secrets.is'), fold_letters)}|[:=])\s*(\S{{4,}})"),
+        participle=lazy(rf"{any_of(all_words('secrets.participles'), fold_letters)}\W*$"),
     )
 
 
@@ -53,7 +53,7 @@ def holds_secret(text: str) -> bool:
     """Return whether a sentence seems to give away a code, a password, a key or a card or account number."""
     if _KEY.search(text) or any(_is_card(found.group()) for found in _CARD.finditer(text)):
         return True
-    folded = fold(text)
+    folded = fold_letters(text)
     if _ACCOUNT.search(folded):
         return True
     # What stands behind the first such word stands there for the others too.

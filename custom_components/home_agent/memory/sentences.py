@@ -6,7 +6,7 @@ from typing import Final
 
 from ..languages.phrases import all_words, any_of
 from ..regex import lazy
-from ..vector.text import fold, words
+from ..texts import fold_letters, words
 from .words import STEM
 
 TELLING: Final = 4
@@ -20,18 +20,18 @@ TELLER: Final = frozenset(
 @cache
 def _pattern(*tables: str) -> re.Pattern[str]:
     """Return the pattern of the entries of some tables, for folded text."""
-    return lazy(any_of((entry for table in tables for entry in all_words(f"memory.{table}")), fold))
+    return lazy(any_of((entry for table in tables for entry in all_words(f"memory.{table}")), fold_letters))
 
 
 @cache
 def negations() -> frozenset[str]:
     """Return the words that turn a sentence into its contrary, folded."""
-    return frozenset(map(fold, all_words("memory.negations")))
+    return frozenset(map(fold_letters, all_words("memory.negations")))
 
 
 def asks_to_remember(sentence: str) -> bool:
     """Return whether a sentence asks to remember something, rather than what is remembered."""
-    folded = fold(sentence)
+    folded = fold_letters(sentence)
     return not _pattern("recall").search(folded) and bool(_pattern("remember").search(folded))
 
 
@@ -40,7 +40,7 @@ def is_households(content: str, said: str, name: str) -> bool:
 
     A person who says "I" and not "we", or whose name is in the content, speaks of themselves.
     """
-    folded = fold(said)
+    folded = fold_letters(said)
     if _pattern("group").search(folded):
         return True
     return not _pattern("self").search(folded) and set(words(name)).isdisjoint(words(content))

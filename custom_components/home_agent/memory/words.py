@@ -5,7 +5,7 @@ from heapq import nlargest
 from math import ceil, log
 from typing import Final
 
-from ..vector.text import words
+from ..texts import words
 
 STEM: Final = 5
 """Letters by which inflections of a word are taken for it."""

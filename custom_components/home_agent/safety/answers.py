@@ -7,8 +7,8 @@ from functools import cache
 from typing import Final
 
 from ..languages import DEFAULT, find, table, words
-from ..languages.text import is_word
 from ..regex import lazy
+from ..texts import is_word
 from .pin import MAX_DIGITS, MIN_DIGITS
 from .spoken_numbers import Numbers, fold_word, read_numbers
 

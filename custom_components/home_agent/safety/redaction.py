@@ -11,9 +11,9 @@ from typing import Any, Final
 from homeassistant.helpers.redact import REDACTED
 
 from ..languages import languages, words
-from ..languages.text import fold
 from ..literals import opened
 from ..regex import lazy
+from ..texts import fold
 
 UNPARSED: Final = "_unparsed"
 """Where arguments stand that were not JSON, so that the guard can answer them."""

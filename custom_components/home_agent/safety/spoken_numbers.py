@@ -10,7 +10,7 @@ from typing import Final
 import unicodedata
 
 from ..languages import DEFAULT, languages, table as read_table, words
-from ..languages.text import fold, is_word
+from ..texts import fold, is_word
 from .pin import MIN_DIGITS
 
 APOSTROPHES: Final = frozenset("'’ʼ")  # noqa: RUF001 - they look like others

@@ -13,7 +13,7 @@ from ..errors import ChangedSinceAsked, PermissionDenied
 from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 from ..safety.redaction import redacted
 from ..safety.rules import Effect
-from ..vector.text import clean
+from ..texts import clean, cut
 from .named import entities_in
 from .other_apis import inner_name
 from .vetted import NOTIFY
@@ -80,13 +80,13 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> Told:
             continue
         number = int(value) if isinstance(value, float) and value.is_integer() else value
         text = clean(value if isinstance(value, str) else json_dumps(number), MAX_TEXT)
-        short = text if full or len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
+        short = text if full else cut(text, MAX_VALUE)
         whole = whole and short == text
         parts.append(f"{clean(str(key), MAX_VALUE).replace('_', ' ')}: {short}")
     line = ", ".join(parts)
     if full or len(line) <= MAX_TOLD:
         return Told(line, whole)
-    return Told(f"{line[: MAX_TOLD - 1]}…", whole=False)
+    return Told(cut(line, MAX_TOLD), whole=False)
 
 
 def told_message(data: Mapping[str, Any], *, full: bool = False) -> Told:
@@ -94,7 +94,7 @@ def told_message(data: Mapping[str, Any], *, full: bool = False) -> Told:
     text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), MAX_TEXT)
     if full or len(text) <= MAX_TOLD:
         return Told(text, whole=True)
-    return Told(f"{text[: MAX_TOLD - 1]}…", whole=False)
+    return Told(cut(text, MAX_TOLD), whole=False)
 
 
 def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:

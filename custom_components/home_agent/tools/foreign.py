@@ -13,7 +13,7 @@ from ..issues import report, withdraw
 from ..regex import lazy
 from ..safety.firewall import firewall
 from ..safety.firewall.text import LOOKALIKES
-from ..vector.text import clean, quoted
+from ..texts import clean, quoted
 
 MAX_NAME: Final = 128
 MAX_DESCRIPTION: Final = 1_000

@@ -21,8 +21,8 @@ from homeassistant.util.json import JsonValueType
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
 from ..safety.firewall.own_values import is_name, is_plain, texts_in
+from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
-from .calls.plain_values import one_line
 from .control.durations import format_local, parse_period
 from .query.entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
 from .query.history_summary import Kind, as_number, summarize

@@ -20,9 +20,8 @@ from ..knowledge.household_texts import USE, HouseholdTexts, Passage
 from ..knowledge.naming import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeSearch, Question
 from ..safety.disclosure import Tells
-from ..vector.text import clean
+from ..texts import clean, one_line
 from .base import HomeAgentTool, ToolRun
-from .calls.plain_values import one_line
 from .control.durations import format_local
 from .ha_query import async_read_permission
 from .query.targets import find_all

@@ -16,7 +16,7 @@ from ..memory.records import Origin
 from ..memory.sentences import asks_to_remember
 from ..memory.visibility import is_entry_visible
 from ..safety.disclosure import Tells
-from ..vector.text import fold, words
+from ..texts import fold_letters, words
 from .base import HomeAgentTool, ToolRun
 from .memory_tools import OUTSIDE, withheld
 
@@ -103,8 +103,8 @@ class UpdateProfileTool(HomeAgentTool):
 
 def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
     """Return what the arguments say. Raises PermissionDenied for somebody whom nobody knows."""
-    person = None if fold(args["category"]).strip() == HOUSEHOLD else run.speaker.person_id
-    if person is None and fold(args["category"]).strip() != HOUSEHOLD:
+    person = None if fold_letters(args["category"]).strip() == HOUSEHOLD else run.speaker.person_id
+    if person is None and fold_letters(args["category"]).strip() != HOUSEHOLD:
         raise PermissionDenied("Who speaks is not known; only the household's profile can be changed")
     said = set(words(run.sentence))
     told = asks_to_remember(run.sentence) or said.issuperset(words(args["value"]))

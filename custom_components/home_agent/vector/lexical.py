@@ -16,8 +16,8 @@ from itertools import pairwise
 from math import log
 from typing import Self
 
+from ..texts import words
 from .similar import SimilarWords
-from .text import words
 
 TITLE_WEIGHT = 1.0
 """Fields of at least this weight are titles: names by which the document is called."""

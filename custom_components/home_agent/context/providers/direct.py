@@ -16,7 +16,7 @@ from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES, CONF_DIRECT_EN
 from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ...safety.firewall.firewall import Found
 from ...safety.firewall.own_values import cleaned, without_outside
-from ...vector.text import words
+from ...texts import words
 from ..concepts import class_concepts
 from ..formats import StateWriter, introduced
 from ..retrieval import async_retrieve

@@ -8,7 +8,7 @@ from typing import Final, override
 
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.household_texts import USE, HouseholdTexts, Passage
-from ...vector.text import clean, quoted
+from ...texts import clean, quoted
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 

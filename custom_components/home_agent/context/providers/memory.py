@@ -11,7 +11,7 @@ from ...knowledge.house import HouseSnapshot
 from ...memory.memories import MAX_CONTENT
 from ...memory.records import Memory
 from ...memory.visibility import is_visible
-from ...vector.text import quoted
+from ...texts import quoted
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 

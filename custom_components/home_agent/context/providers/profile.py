@@ -9,7 +9,7 @@ from ...knowledge.house import HouseSnapshot
 from ...memory.profile import MAX_NAME, MAX_VALUE
 from ...memory.profile_records import ProfileEntry
 from ...memory.visibility import is_entry_visible
-from ...vector.text import clean, quoted
+from ...texts import clean, quoted
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 

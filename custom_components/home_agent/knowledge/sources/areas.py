@@ -6,7 +6,7 @@ from typing import Final, override
 
 from homeassistant.core import CALLBACK_TYPE
 
-from ...vector.text import clean
+from ...texts import clean
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from ..records import Area, EntityRecord, Floor, HouseSnapshot

@@ -9,7 +9,7 @@ from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, State, callback
 
 from ...safety.contents import effects
-from ...vector.text import clean
+from ...texts import clean
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from .redacted_yaml import flow_yaml, redacted_data, redacted_yaml

@@ -7,7 +7,7 @@ does. Everything else may hold a secret or an id.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from ...vector.text import clean
+from ...texts import clean
 from .words import PRIVATE, TEXT_CHARS, Words, is_template
 
 MAX_DEPTH: Final = 10

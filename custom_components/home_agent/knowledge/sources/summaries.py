@@ -19,8 +19,8 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ...const import LOGGER
+from ...texts import clean
 from ...vector.store import in_batches
-from ...vector.text import clean
 from ..binary_words import BINARY_WORDS
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House

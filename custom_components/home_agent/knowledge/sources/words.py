@@ -19,7 +19,7 @@ from homeassistant.helpers import (
 from homeassistant.helpers.template import Template
 
 from ...regex import lazy
-from ...vector.text import clean
+from ...texts import clean
 from ..house import HouseSnapshot
 from ..records import EntityRecord
 

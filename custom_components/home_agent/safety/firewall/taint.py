@@ -10,7 +10,7 @@ from typing import Any, Final
 from homeassistant.helpers import llm
 
 from ...regex import lazy
-from ...vector.text import words
+from ...texts import words
 
 _WORD: Final = lazy(r"\w+")
 

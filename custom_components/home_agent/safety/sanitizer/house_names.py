@@ -16,7 +16,7 @@ from homeassistant.helpers import (
     floor_registry as fr,
 )
 
-from ...vector.text import words
+from ...texts import words
 from .private_names import Names
 from .private_patterns import Kind
 

@@ -17,7 +17,7 @@ import unicodedata
 from homeassistant.util import dt as dt_util
 
 from ...regex import lazy
-from ...vector.text import UNSPACED, fold
+from ...texts import UNSPACED, fold_letters
 
 NEUTRAL_FILE: Final = Path(__file__).parent / "neutral_words.txt"
 """Words without which hardly anything can be asked, one line for a kind of words in a language."""
@@ -227,7 +227,7 @@ class Vocabulary:
 
 def _words(text: str) -> Iterator[str]:
     """Yield the words of a text, folded; runs of scripts without spaces as pairs of characters."""
-    for token in _TOKEN.findall(fold(text)):
+    for token in _TOKEN.findall(fold_letters(text)):
         if _UNSPACED.match(token):
             yield from _pairs(token)
         else:
@@ -258,4 +258,4 @@ def _is_form(one: str, other: str) -> bool:
 @cache
 def neutral_words() -> frozenset[str]:
     """Return the words that say nothing by themselves. Reads the disk once."""
-    return frozenset(fold(NEUTRAL_FILE.read_text(encoding="utf-8")).split())
+    return frozenset(fold_letters(NEUTRAL_FILE.read_text(encoding="utf-8")).split())

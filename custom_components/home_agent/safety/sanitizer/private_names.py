@@ -9,7 +9,7 @@ import re
 from typing import Any, Final
 
 from ...regex import lazy
-from ...vector.text import UNSPACED, fold
+from ...texts import UNSPACED, fold_letters
 from .private_patterns import Finding, Kind
 
 ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
@@ -67,8 +67,8 @@ class NameFinder:
 
         In strict mode names of everyday words count too, unless the person `said` them.
         """
-        tokens = [(fold(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
-        spoken = {fold(word) for word in _TOKEN.findall(said)}
+        tokens = [(fold_letters(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
+        spoken = {fold_letters(word) for word in _TOKEN.findall(said)}
         declines = language.partition("-")[0] in DECLINING
         for index, (word, start, _) in enumerate(tokens):
             for key in _stems(word, declines=declines):
@@ -83,7 +83,7 @@ class NameFinder:
             told = [token for token in tokens if token[0] in says]
             if len({word for word, _, _ in told}) >= TELLING:
                 yield from (Finding(start, end, Kind.MEMORY) for _, start, end in told)
-        folded = fold(text) if self.unspaced and _UNSPACED.search(text) else ""
+        folded = fold_letters(text) if self.unspaced and _UNSPACED.search(text) else ""
         for kind, name in self.unspaced if folded else ():
             for found in re.finditer(re.escape(name), text):
                 yield Finding(found.start(), found.end(), kind)
@@ -111,10 +111,10 @@ def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
         _add(finder, kind, name, ordinary, seen)
     for text in sorted(remembered):
         told = [found[0] for found in _TOKEN.finditer(text)]
-        says = {fold(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
+        says = {fold_letters(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
         for word in told[1:]:
-            if fold(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
-                _add_words(finder, _Pattern(Kind.MEMORY, (fold(word),)), seen)
+            if fold_letters(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
+                _add_words(finder, _Pattern(Kind.MEMORY, (fold_letters(word),)), seen)
         finder.remembered.append(frozenset(says))
     return finder
 
@@ -123,7 +123,7 @@ def _add(
     finder: NameFinder, kind: Kind, name: str, ordinary: frozenset[str], seen: set[tuple[str, ...]]
 ) -> None:
     """Add a name, and the parts of it that say as much as the whole."""
-    words = tuple(fold(word) for word in _TOKEN.findall(name))
+    words = tuple(fold_letters(word) for word in _TOKEN.findall(name))
     home, doubtful_names = word_table("home"), word_table("doubtful_names")
     if not words:
         return

@@ -16,7 +16,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 
 from ...regex import lazy
-from ...vector.text import clean, fold, words
+from ...texts import clean, fold_letters, words
 from .disguises import readings
 from .house_names import async_names
 from .origins import PUBLIC, Origins
@@ -220,7 +220,7 @@ class Sanitizer:
                 for found in self._find(reading, finder, sending)
                 if numbers or found.kind in OF_WORDS
             )
-            if kind := finder.hidden(fold(reading)):
+            if kind := finder.hidden(fold_letters(reading)):
                 yield whole(kind)
 
     def _find(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
@@ -239,7 +239,7 @@ class Sanitizer:
             )
             if sending.strict or not asked:
                 yield finding
-        folded = fold(text)
+        folded = fold_letters(text)
         whole = partial(Finding, 0, len(text))
         yield from (whole(Kind.KEYWORD) for pattern in self._keywords if pattern.search(folded))
         yield from (whole(Kind.SCHEDULE) for _ in schedule_phrases(folded, strict=sending.strict))
@@ -298,7 +298,7 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
 
 def _keyword(keyword: str) -> re.Pattern[str] | None:
     """Return the pattern of a word that the household keeps to itself."""
-    folded = fold(keyword).strip()
+    folded = fold_letters(keyword).strip()
     if not folded.strip("*? "):
         return None
     pattern = re.escape(folded).replace(r"\*", r"\w*").replace(r"\?", r"\w").replace(r"\ ", r"\s+")

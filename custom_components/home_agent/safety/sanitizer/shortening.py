@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from ...memory.words import STEM
 from ...regex import lazy
-from ...vector.text import fold, words
+from ...texts import fold_letters, words
 
 LEFT_OUT: Final = "(left out)"
 ALIKE: Final = 0.6
@@ -50,7 +50,7 @@ class Shortener:
         said = _stems(self.said)
         told = (_stems(text) - said for text in self.untold.texts)
         self._telling = [stems for stems in told if stems]
-        self._names = [fold(name) for name in self.untold.names if len(name) > SHORTEST]
+        self._names = [fold_letters(name) for name in self.untold.names if len(name) > SHORTEST]
 
     def value(self, value: Any, depth: int = 0) -> Any:
         """Return JSON with each of its texts as it may be read."""
@@ -87,7 +87,7 @@ class Shortener:
 
     def _is_untold(self, sentence: str) -> bool:
         """Return whether a sentence tells what is not told, and note what that is."""
-        stems, folded = _stems(sentence), fold(sentence)
+        stems, folded = _stems(sentence), fold_letters(sentence)
         if any(len(stems & told) >= ALIKE * len(told) for told in self._telling):
             self.found.add(MEMORIES)
             return True

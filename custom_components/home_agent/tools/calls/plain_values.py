@@ -12,9 +12,9 @@ from typing import Any
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ...texts import one_line
 from ..control.durations import format_span
 
-MAX_TEXT = 200
 MAX_ITEMS = 20
 MAX_DEPTH = 3
 MAX_INTEGER = 2**63 - 1
@@ -29,12 +29,6 @@ def plain(value: object, depth: int = MAX_DEPTH) -> JsonValueType:
         if isinstance(value, types):
             return convert(value, depth)
     return _unknown(value)
-
-
-def one_line(text: str, limit: int = MAX_TEXT) -> str:
-    """Return a text on one line, cut where it is long."""
-    line = " ".join(text.split())
-    return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
 def _enum(value: Enum, depth: int) -> JsonValueType:

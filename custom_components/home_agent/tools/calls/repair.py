@@ -13,9 +13,9 @@ from typing import Any, Final
 from homeassistant.helpers import llm
 
 from ...errors import ValidationError
-from ...languages.text import fold
 from ...literals import ARGUMENT_KEYS, MAX_CHARS, parsed
 from ...regex import lazy
+from ...texts import fold
 from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
 from ..resolving.words import NO_VALUE

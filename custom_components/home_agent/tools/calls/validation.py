@@ -11,6 +11,7 @@ import probatio
 from homeassistant.helpers import llm
 
 from ...errors import ValidationError
+from ...texts import cut, one_line
 from .json_schema import serialize
 
 MAX_ERROR: Final = 300
@@ -165,8 +166,7 @@ def _is(value: Any, name: str) -> bool:
 
 def _shown(value: Any) -> str:
     """Return a value as an error shows it."""
-    text = repr(value)
-    return text if len(text) <= MAX_VALUE else f"{text[: MAX_VALUE - 1]}…"
+    return cut(repr(value), MAX_VALUE)
 
 
 def check(tool: llm.Tool, args: dict[str, Any], sentence: str = "") -> dict[str, Any]:
@@ -199,11 +199,9 @@ def explain(name: str, found: Sequence[Problem], sentence: str) -> str:
 
 def with_request(error: str, sentence: str) -> str:
     """Return an error with what the person asked for, 300 characters at most."""
-    request = " ".join(sentence.split())
+    request = one_line(sentence, MAX_SENTENCE)
     if not request:
         return error[:MAX_ERROR]
-    if len(request) > MAX_SENTENCE:
-        request = f"{request[: MAX_SENTENCE - 1]}…"
     tail = f". Request: {request}"
     room = MAX_ERROR - len(tail)
     if len(error) > room:

@@ -7,8 +7,8 @@ from typing import Any, Final, override
 import probatio
 
 from ...knowledge.spoken_words import words_of
-from ...languages.text import fold
 from ...literals import parsed
+from ...texts import fold
 from ..resolving.targets import Target, texts
 from .actions import ACTIONS, VERBS
 from .parameters import clean

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...languages import find, languages_with, table, words
 from ...languages.lexicon import Lexicon, Match, Word, clauses
-from ...languages.text import plain
+from ...texts import plain
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
 MAX_CHARS: Final = 300

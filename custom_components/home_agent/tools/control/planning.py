@@ -8,7 +8,7 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 from ...errors import ValidationError
-from ...languages.text import fold
+from ...texts import fold
 from ..resolving.candidates import SINGULAR_CLASSES
 from ..resolving.matching import word_similarity
 from .actions import ACTIONS, ANY, GATED_OFF, Action

@@ -8,7 +8,7 @@ from typing import Final
 
 from ...languages import find, languages_with, table, words
 from ...languages.lexicon import QUESTION_MARKS, Clause, Lexicon, Match, clauses
-from ...languages.text import plain
+from ...texts import plain
 
 TABLES: Final = (
     "openers",

@@ -8,7 +8,7 @@ from typing import Any
 from homeassistant.core import Event, EventStateChangedData, HomeAssistant, State, callback
 from homeassistant.helpers.event import async_track_state_change_event
 
-from ...languages.text import fold
+from ...texts import fold
 
 SETTLE_SECONDS = 1.0
 TOLERANCES: Mapping[str, float] = {

@@ -10,8 +10,8 @@ from homeassistant.const import UnitOfTemperature
 from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
-from ...languages.text import fold
 from ...regex import lazy
+from ...texts import fold
 from ..resolving.words import colors, whites
 
 MAX_TEXT = 255

@@ -12,8 +12,8 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...safety.frozen import FrozenLook, frozen_call
+from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ToolRun
-from ..calls.plain_values import one_line
 from ..vetted import NOTIFY
 from .choosing import choose_one, records_of, user_of
 from .notify_tool import Receiver, Receivers

@@ -7,7 +7,7 @@ from homeassistant.core import State
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.persons import persons
-from ...languages.text import fold
+from ...texts import fold
 from ..base import ToolRun
 from ..resolving.candidates import choose
 from ..resolving.matching import content_words, phrase_similarity, squash

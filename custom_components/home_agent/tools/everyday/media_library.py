@@ -9,7 +9,7 @@ from typing import Any, Final
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 
 from ...errors import ToolExecutionError
-from ...languages.text import fold
+from ...texts import fold
 from ..base import ServiceCall, ToolRun
 from ..resolving.matching import phrase_similarity, squash
 

@@ -12,8 +12,8 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...texts import one_line
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from ..calls.plain_values import one_line
 from ..control.readback import Expectation, Settling
 from ..wording import check_asked
 from .choosing import choose_one, records_of

@@ -9,8 +9,8 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
+from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
-from ..calls.plain_values import one_line
 from ..resolving.candidates import plain
 from ..resolving.matching import squash
 from ..vetted import NOTIFY

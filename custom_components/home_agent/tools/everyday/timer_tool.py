@@ -14,11 +14,10 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
 from ...knowledge.spoken_words import all_words
-from ...languages.text import fold
+from ...texts import fold, one_line
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ..base import HomeAgentTool, Speaker, ToolRun
-from ..calls.plain_values import one_line
 from ..control.durations import format_local, format_span
 from ..resolving.matching import content_words, squash
 from .choosing import user_of

@@ -9,9 +9,8 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
-from ...languages.text import fold
+from ...texts import fold, one_line
 from ..base import ServiceCall, ToolRun
-from ..calls.plain_values import one_line
 from ..control.durations import format_local
 from ..resolving.matching import phrase_similarity, squash
 from .moments import read_moment, start_of

@@ -13,8 +13,8 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
+from ...texts import one_line
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from ..calls.plain_values import one_line
 from .choosing import choose_one, records_of
 from .moments import read_moment
 

@@ -14,7 +14,8 @@ from homeassistant.util.json import JsonValueType
 
 from ...knowledge.binary_words import BINARY_WORDS
 from ...knowledge.house import Area, EntityRecord
-from ..calls.plain_values import one_line, plain
+from ...texts import one_line
+from ..calls.plain_values import plain
 from ..control.durations import format_age, format_local
 
 MAX_OTHER_ATTRIBUTES = 10

@@ -12,7 +12,7 @@ from math import atan2, cos, degrees, isfinite, radians, sin
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.util.json import JsonValueType
 
-from ..calls.plain_values import one_line
+from ...texts import one_line
 from ..control.durations import Period, format_local, format_span
 from .recorder_history import HOUR_SECONDS, Sample, Series
 

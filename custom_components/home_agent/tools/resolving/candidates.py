@@ -4,11 +4,13 @@ from collections.abc import Callable, Collection, Iterable
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...texts import one_line
 from .matching import NameIndex
 
 MAX_ERROR = 300
 MAX_NAME = 40
 MAX_LISTED = 6
+_STRUCTURE = str.maketrans(dict.fromkeys("\"`'<>{}", " "))
 
 PROTECTED_DOMAINS = frozenset(("lock", "cover", "valve", "alarm_control_panel"))
 """What lets people, water or alarms through: never moved by a guess."""
@@ -24,8 +26,7 @@ def protected(record: EntityRecord) -> bool:
 
 def plain(name: str) -> str:
     """Return a name on one line, without what could be read as structure, cut to length."""
-    text = " ".join(name.split()).translate(str.maketrans("\"`'<>{}", "       ")).strip()
-    return text if len(text) <= MAX_NAME else f"{text[: MAX_NAME - 1]}…"
+    return one_line(name.translate(_STRUCTURE), MAX_NAME)
 
 
 def choose(house: HouseSnapshot, records: Iterable[EntityRecord], problem: str) -> ValidationError:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import asks_for_all, domain_words
-from ...languages.text import fold
+from ...texts import fold
 from ..base import Speaker
 from .candidates import SINGULAR_CLASSES, choose, protected
 from .kinds import Kinds, read_kinds

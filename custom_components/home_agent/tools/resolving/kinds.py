@@ -7,7 +7,7 @@ from typing import override
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import domain_words, words_of
-from ...languages.text import fold
+from ...texts import fold
 from .matching import NameIndex, squash
 from .targets import Target
 

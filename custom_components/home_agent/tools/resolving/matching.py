@@ -8,7 +8,7 @@ from typing import Final
 
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import domain_words
-from ...languages.text import fold
+from ...texts import fold
 from .words import stop_words
 
 MIN_COVERAGE = 0.72

@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.spoken_words import all_words, domain_words
-from ...languages.text import fold
+from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
 from .kind_search import KindSearch, says_all

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from ...languages import languages, table, words
-from ...languages.text import fold
+from ...texts import fold
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""

@@ -13,7 +13,7 @@ import yarl
 
 from ...errors import ToolExecutionError
 from ...inference.errors import shorten
-from ...vector.text import clean
+from ...texts import clean
 from .web import Answer, Web, WebProblem, WebTrouble
 
 MAX_RESULTS: Final = 5

@@ -1,0 +1,129 @@
+"""How texts are compared, and how texts that somebody else wrote are shown."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+import unicodedata
+
+from .regex import lazy
+
+_SPECIAL: Final = str.maketrans(
+    {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th", "ß": "ss"}
+)
+"""Letters that normalisation leaves alone although people type them without the stroke."""
+_DIACRITICS: Final = frozenset(
+    chr(code)
+    for block in (
+        range(0x300, 0x370),  # of Latin, Greek and Cyrillic letters
+        range(0x591, 0x5C8),  # Hebrew points
+        range(0x64B, 0x660),  # Arabic vowels and hamzas
+        range(0x1AB0, 0x1B00),
+        range(0x1DC0, 0x1E00),
+        range(0x20D0, 0x2100),
+        range(0xFE20, 0xFE30),
+    )
+    for code in block
+)
+"""Marks that people leave out. Vowel signs of other scripts matter, and so do the voicing marks of kana."""
+
+UNSPACED: Final = (
+    "\u0e00-\u0e7f"  # Thai
+    "\u0e80-\u0eff"  # Lao
+    "\u1780-\u17ff"  # Khmer
+    "\u3040-\u30ff"  # kana
+    "\u3400-\u9fff"  # Han
+    "\uac00-\ud7af"  # Hangul, whose particles hang on the word
+    "\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
+)
+"""Scripts that put no space between words; their text is taken in pairs of characters."""
+
+_NO_WORD: Final = lazy("[^a-z0-9]+")
+_UNSPACED_RUNS: Final = lazy(rf"[{UNSPACED}]+|[^{UNSPACED}]+")
+_UNSPACED: Final = lazy(rf"[{UNSPACED}]")
+_NUMBERED: Final = lazy(r"([^\W\d_]{2,})(\d+)")
+_BREAKS: Final = lazy(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
+_JOINERS: Final = frozenset("\u200c\u200d")
+"""Zero-width characters that some scripts and emoji need."""
+
+
+@lru_cache(maxsize=16384)
+def fold(text: str) -> str:
+    """Return text without case, accents and punctuation, words parted by one space."""
+    folded = fold_letters(text)
+    return _NO_WORD.sub(" ", folded).strip() if folded.isascii() else _spaced(folded)
+
+
+def fold_letters(text: str) -> str:
+    """Return text without case, accents and width, with its punctuation and its spaces."""
+    if text.isascii():
+        return text.lower()
+    parts = unicodedata.normalize("NFKD", text.casefold().translate(_SPECIAL))
+    return unicodedata.normalize("NFC", "".join(char for char in parts if char not in _DIACRITICS))
+
+
+def plain(text: str) -> str:
+    """Return text without case and punctuation but with its accents, words parted by one space."""
+    return _spaced(unicodedata.normalize("NFC", text.casefold()))
+
+
+def _spaced(text: str) -> str:
+    """Return text in which one space replaces all characters that are not part of a word."""
+    return " ".join("".join(char if is_word(char) else " " for char in text).split())
+
+
+def is_word(char: str) -> bool:
+    """Return whether a character is part of a word, as vowel signs of Indic scripts are."""
+    return char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] == "M")
+
+
+def words(text: str) -> list[str]:
+    """Split text into folded words; runs of unspaced script become pairs of characters.
+
+    A number at the end of a word is a word of its own.
+    """
+    found: list[str] = []
+    for word in fold(text).split():
+        if _UNSPACED.search(word):
+            for run in _UNSPACED_RUNS.findall(word):
+                found.extend(_pairs(run) if _UNSPACED.match(run) else [run])
+        elif numbered := _NUMBERED.fullmatch(word):
+            found.extend(numbered.groups())
+        else:
+            found.append(word)
+    return found
+
+
+def _pairs(run: str) -> Sequence[str]:
+    """Return the overlapping pairs of characters of a run, or the run if it is one character."""
+    return [run[index : index + 2] for index in range(len(run) - 1)] or [run]
+
+
+def cut(text: str, limit: int) -> str:
+    """Return text of at most `limit` characters; what is cut ends with an ellipsis."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def one_line(text: str, limit: int = 200) -> str:
+    """Return text on one line of at most `limit` characters."""
+    return cut(" ".join(text.split()), limit)
+
+
+def clean(text: str, limit: int = 80) -> str:
+    """Return text that somebody else wrote as one harmless line of at most `limit` characters.
+
+    Line breaks and control characters become spaces, invisible characters go, back-ticks become
+    apostrophes. What is cut ends with an ellipsis.
+    """
+    line = _BREAKS.sub(" ", text)
+    if not line.isascii():
+        line = "".join(
+            char for char in line if char in _JOINERS or unicodedata.category(char) not in {"Cf", "Co", "Cs"}
+        )
+    line = line.replace("`", "'").strip()
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def quoted(text: str, limit: int = 80) -> str:
+    """Return cleaned text in double quotes that nothing inside can close."""
+    return '"' + clean(text, limit).replace("\\", "/").replace('"', "'") + '"'
