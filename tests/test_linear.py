@@ -237,7 +237,7 @@ def test_every_pattern_is_linear(part: int) -> None:
 
 
 READERS = (
-    *("agent.speech.markup", "agent.speech.plain", "context.tokens", "inference.sse", "literals"),
+    *("agent.speech.markdown", "context.tokens", "inference.sse", "literals"),
     *("memory.quality", "memory.secrets", "memory.sentences", "memory.words"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.taint"),
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),

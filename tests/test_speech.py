@@ -8,8 +8,8 @@ import pytest
 
 from custom_components.home_agent.agent.speech import SpeechFilter, Spoken
 from custom_components.home_agent.agent.speech.blocks import BlockFilter
+from custom_components.home_agent.agent.speech.markdown import MarkdownReader
 from custom_components.home_agent.agent.speech.openers import MAX_BLOCK
-from custom_components.home_agent.agent.speech.plain import PlainText
 
 from .examples import many
 
@@ -565,18 +565,18 @@ def test_no_text_costs_more_than_its_length(
     """The characters that are looked at again stay within a bound for each character that comes."""
     seen = 0
 
-    def counted(stage: type, method: str) -> None:
+    def counted(stage: type, method: str, held: str) -> None:
         original = getattr(stage, method)
 
         def count(self: object, piece: str, **options: bool) -> None:
             nonlocal seen
-            seen += len(self._buffer) + len(piece)
+            seen += len(getattr(self, held)) + len(piece)
             original(self, piece, **options)
 
         monkeypatch.setattr(stage, method, count)
 
-    counted(BlockFilter, "feed")
-    counted(PlainText, "_read")
+    counted(BlockFilter, "feed", "_buffer")
+    counted(MarkdownReader, "write", "_held")
     costs = []
     for length in (1000, 4000):
         seen = 0

@@ -37,7 +37,8 @@ class Reply:
             self._unsaid = None
         elif self._unsaid is not None:
             self._unsaid.append(delta.content)
-        spoken.thinking = self._thought.feed(delta.thinking + spoken.thinking)
+        if thinking := delta.thinking + spoken.thinking:
+            spoken.thinking = self._thought.feed(thinking)
         return spoken
 
     def end(self) -> Spoken:

@@ -48,15 +48,6 @@ class BlockFilter:
             self._buffer = ""
             self._end_block(self._block)
 
-    def takes(self, word: str) -> bool:
-        """Return whether a word is text, whatever follows."""
-        return not (self._buffer or self._block or self._eat_tick or self._names.may_begin(word))
-
-    def pass_word(self, word: str) -> None:
-        """Note a word that was let out at once."""
-        self._previous = word[-1]
-        self._line_start = self._fresh = False
-
     def _read_text(self, buffer: str, at: int, final: bool) -> int:
         """Take text up to the next opening, and the opening; return where to go on, -1 for later."""
         if self._eat_tick:

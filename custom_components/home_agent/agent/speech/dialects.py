@@ -191,10 +191,6 @@ class ToolNames:
                 return word.start()
         return len(text)
 
-    def may_begin(self, word: str) -> bool:
-        """Return whether a word is, begins or contains the name of a tool."""
-        return word in self._prefixes or word.startswith("Hass")
-
     def cut(self, text: str, start: int) -> bool:
         """Return whether the text ends within a name that begins at `start`."""
         tail = text[start : start + self._longest + 1]

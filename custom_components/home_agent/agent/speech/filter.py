@@ -2,15 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Final
 
 from ...embeds import EmbedFilter
-from ...regex import lazy
 from .blocks import REMOVED, BlockFilter
 from .flow import Flow
-from .plain import PlainText
-
-_WORD: Final = lazy(" ?([A-Za-z]+)")
+from .markdown import MarkdownReader
 
 
 @dataclass(slots=True)
@@ -38,7 +34,7 @@ class SpeechFilter:
         """Start a reply; `starts_thinking` for models whose prompt has opened a thought already."""
         self._blocks = BlockFilter(voice=voice, tool_names=tool_names, thinking=starts_thinking)
         self._flow = Flow(collapse=voice)
-        self._plain = PlainText(self._flow) if voice else None
+        self._markdown = MarkdownReader(self._flow) if voice else None
         self._shown = EmbedFilter()
 
     @property
@@ -48,39 +44,27 @@ class SpeechFilter:
 
     def feed(self, text: str) -> Spoken:
         """Take the next piece and return what is certain by now."""
-        if self._is_plain(text):
-            self._flow.write(text)
-            return Spoken(self._shown.feed(self._flow.take()))
-        self._blocks.feed(text)
-        return self._take(final=False)
+        return self._read(text, final=False)
 
     def flush(self) -> Spoken:
         """Return what was held back; the reply has ended."""
-        self._blocks.feed("", final=True)
-        return self._take(final=True)
+        return self._read("", final=True)
 
-    def _is_plain(self, text: str) -> bool:
-        """Return whether a piece is a word that nothing can begin or end in: most pieces are."""
-        word = _WORD.fullmatch(text)
-        if not word or (self._plain and not self._plain.takes(word[1])) or not self._blocks.takes(word[1]):
-            return False
-        self._blocks.pass_word(word[1])
-        if self._plain:
-            self._plain.pass_word(word[1])
-        return True
-
-    def _take(self, *, final: bool) -> Spoken:
-        """Move what the block filter let out through the rest."""
+    def _read(self, text: str, *, final: bool) -> Spoken:
+        """Read on, and take what is text by now through the rest."""
         blocks = self._blocks
-        sink = self._plain or self._flow
+        blocks.feed(text, final=final)
         for piece in blocks.text:
-            if piece == REMOVED:
-                sink.removed()
-            else:
-                sink.write(piece)
-        if final and self._plain:
-            self._plain.end()
-        text = self._shown.feed(self._flow.take(), final=final)
-        spoken = Spoken(text, "".join(blocks.thinking), blocks.calls)
+            if piece != REMOVED:
+                (self._markdown or self._flow).write(piece)
+                continue
+            if self._markdown:
+                self._markdown.write("", final=True)
+            self._flow.removed()
+        if final and self._markdown:
+            self._markdown.write("", final=True)
+        said = self._flow.take() if blocks.text or final else ""
+        shown = self._shown.feed(said, final=final) if said or final else ""
+        spoken = Spoken(shown, "".join(blocks.thinking), blocks.calls)
         blocks.text, blocks.thinking, blocks.calls = [], [], []
         return spoken

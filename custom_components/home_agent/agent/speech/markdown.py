@@ -1,0 +1,360 @@
+"""Turns markdown that arrives in pieces into sentences for a voice."""
+
+from collections.abc import Callable
+import html
+import re
+from typing import Final
+import unicodedata
+
+from ...regex import lazy
+from .flow import Flow
+from .scan import end_of
+
+_PICTOGRAPHS: Final = (
+    "\u2190-\u2191\u2193-\u21d1\u21d3-\u21ff"
+    "\u231a\u231b\u2328\u23cf\u23e9-\u23fa"
+    "\u2500-\u279b\u279d-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d\u3297\u3299"
+    "\ue000-\uf8ff\U0001f000-\U0001faff"
+)
+_UNSPOKEN: Final = (
+    "\u20e3\ufe0e\ufe0f\U000e0020-\U000e007f"
+    "\u00ad\u200b\u2060\ufeff\ufffd\ufffc\x00-\x08\x0b\x0c\x0e-\x1f\x7f"
+)
+"""Modifiers of pictographs, and invisible characters."""
+_JOINER: Final = "\u200d"
+"""Part of some scripts, and of pictographs when it stands behind one."""
+_PAUSES: Final = "\u2192\u21d2\u279c\u27f6\u2022"
+"""Arrows and dots between words."""
+
+_LINE_WINDOW: Final = 400
+"""Characters within which a line shows what it is; no pattern of a line reaches further."""
+_BULLETS: Final = "-*+\u2022\u25aa\u25e6\u2023\u00b7"
+_LINE: Final = lazy(
+    r"(?P<blank>[ \t]{0,200}\n)"
+    r"|(?P<fence>[ \t]{0,80}(?:`{3,9}|~{3,9})[ \t]{0,8}(?P<language>[^\n`]{0,60})(?:\n|\Z))"
+    r"|(?P<rule>[ \t]{0,8}(?:(?:-[ \t]{0,2}){3,90}|(?:\*[ \t]{0,2}){3,90}|(?:_[ \t]{0,2}){3,90}"
+    r"|=[= \t]{0,200}|\|[ \t:|]{0,20}-[ \t:|-]{0,350})(?:\n|\Z))"
+    r"|(?P<row>[ \t]{0,8}\|)"
+    r"|(?P<heading>[ \t]{0,3}#{1,6}[ \t]{1,9})"
+    rf"|(?P<item>[ \t]{{0,200}}[{_BULLETS}][ \t]{{1,9}}(?:\[[ xX]\][ \t]{{1,9}})?)"
+    r"|(?P<number>[ \t]{0,200}\d{1,3}[.)][ \t])"
+    r"|(?P<quote>[ \t]{0,200}>[ \t]?)"
+)
+_LINE_PART: Final = lazy(
+    rf"[ \t]*+(?:#{{1,6}}[ \t]*|>[ \t]?|[{_BULLETS}][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
+    r"|\d{1,3}[.)]?|[-*_= \t]+|`{1,9}[ \t]*[^\n`]{0,60}|~{1,9}[ \t]*[^\n`]{0,60}|\|[ \t:|-]*)?\Z"
+)
+"""The beginning of a line that does not show yet what the line is."""
+_INDENT: Final = lazy(r"[ \t]*")
+
+_SPOKEN_FENCES: Final = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md"))
+"""Fences with prose in them; any other is code, which is left out."""
+_FENCE_END: Final = lazy(r"[ \t]{0,12}(?:`{3,9}|~{3,9})[ \t]{0,12}(?=\n|\Z)")
+_FENCE_WINDOW: Final = 40
+
+_TAG_NAMES: Final = """
+    a abbr article audio b big blockquote body br button center cite code dd del details div dl dt em font
+    footer form h1 h2 h3 h4 h5 h6 head header hr html i iframe img input ins kbd label li link main mark nav
+    ol option p picture pre q s samp script section select small source span strike strong style sub summary
+    sup svg table tbody td template textarea tfoot th thead title tr tt u ul var video wbr
+"""
+_BREAKS: Final = "blockquote br dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p pre section table td th tr ul"
+_LINE_BREAKS: Final = frozenset(_BREAKS.split())
+"""HTML tags that end a line."""
+_TAG: Final = "|".join(sorted(_TAG_NAMES.split(), reverse=True))
+_TAG_PART: Final = "|".join(
+    {name[:end]: None for name in _TAG_NAMES.split() for end in range(len(name), 0, -1)}
+)
+_VALUE: Final = r"(?:\"[^\"\n]{0,300}\"|'[^'\n]{0,300}'|[^\s\"'<>=]{1,300})"
+_VALUE_PART: Final = r"(?:\"[^\"\n]{0,300}\"?|'[^'\n]{0,300}'?|[^\s\"'<>=]{1,300})"
+_ATTRIBUTES: Final = rf"(?:\s{{1,9}}[\w:-]{{1,30}}={_VALUE}){{0,12}}"
+_ADDRESS_PART: Final = r"(?:h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|w{1,3})"
+
+_MARK: Final = lazy(
+    rf"[*_~`\[\]{{}}!<&\\(\n|\u3010{_PAUSES}{_JOINER}{_UNSPOKEN}{_PICTOGRAPHS}]|\b(?i:https?://|www\.)"
+)
+"""Where something other than text may begin."""
+_TOKEN: Final = lazy(
+    r"(?P<newline>\n)"
+    r"|(?P<emphasis>\*{1,4}|_{1,4}|~{1,4})"
+    r"|(?P<ticks>`{1,9})"
+    r"|(?P<removed>\[(?:\^[^\]\s]{1,30}|\d{1,3})\](?!\()|\u3010[^\u3011\n]{0,80}\u3011"
+    r"|<(?:https?://|mailto:)[^\s<>]{0,380}>)"
+    r"|(?P<label>\](?:(?P<target>\()|\[[^\]\n]{0,100}\])?)"
+    r"|(?P<image>!(?=\[))"
+    r"|(?P<comment><!--)"
+    rf"|(?P<tag></?(?P<name>{_TAG}){_ATTRIBUTES}\s{{0,9}}/?>)"
+    r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
+    r"|(?P<escaped>\\(?:[!-/:-@\[-`{-~]|(?=\n)))"
+    r"|(?P<address>\(?(?:https?://|www\.))"
+    r"|(?P<cell>\|)"
+    rf"|(?P<pause>[{_PAUSES}])"
+    rf"|(?P<pictograph>[{_PICTOGRAPHS}]+)"
+    rf"|(?P<joiner>{_JOINER})"
+    rf"|(?P<dropped>[\[{{}}{_UNSPOKEN}])",
+    re.IGNORECASE,
+)
+_TOKEN_PART: Final = lazy(
+    r"(?:\*{1,4}|_{1,4}|~{1,4}|`{1,8}"
+    r"|\[(?:\^[^\]\s]{0,30}|\d{0,3})\]?|\u3010[^\u3011\n]{0,80}|\](?:\[[^\]\n]{0,100})?|!|\\"
+    rf"|&(?:#?|#\d{{1,7}}|#x[0-9a-f]{{0,6}}|[a-z][a-z0-9]{{0,30}})|\({_ADDRESS_PART}?"
+    r"|<(?:!-{0,2}|(?:https?://|mailto:)[^\s<>]{0,380}"
+    r"|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|m(?:a(?:i(?:l(?:to?)?)?)?)?)"
+    rf"|</?(?:(?:{_TAG_PART})?"
+    rf"|(?:{_TAG}){_ATTRIBUTES}(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?))\Z",
+    re.IGNORECASE,
+)
+"""What may become another token with what comes next."""
+_TOKEN_WINDOW: Final = 400
+"""Characters within which a token ends."""
+_LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")
+_CODE_TICKS: Final = 2
+"""Back-ticks of code within a line."""
+_MID_WORD: Final = lazy(r"[^\W_]+")
+_WORD_CHAR: Final = lazy(r"\w")
+_SILENT: Final = lazy(f"[{_UNSPOKEN}{_PICTOGRAPHS}]+")
+
+_ADDRESS_CUT: Final = lazy(rf"\b{_ADDRESS_PART}\Z", re.IGNORECASE)
+_ADDRESS_WINDOW: Final = 8
+_ADDRESS: Final = lazy('[^\\s<>"`|\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]*')
+_ADDRESS_TAIL: Final = lazy(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,16}\Z")
+"""Characters that end a sentence rather than an address."""
+_ADDRESS_TAIL_MAX: Final = 16
+_TARGET_MARK: Final = lazy(r"[()\n]")
+_COMMENT_END: Final = lazy(r"-->")
+
+_HOLD: Final = -1
+"""The text does not tell yet."""
+
+
+def _is_word(char: str) -> bool:
+    """Return whether a character belongs to a word: a letter, a digit or a mark on one."""
+    return bool(char) and (char.isalnum() or unicodedata.category(char)[0] == "M")
+
+
+class MarkdownReader:
+    """Reads markdown, writes what a person would read aloud.
+
+    Each method that reads takes the text, a position and whether nothing more will come, and returns where
+    to go on.
+    """
+
+    def __init__(self, flow: Flow) -> None:
+        """Start at the beginning of a line."""
+        self._flow = flow
+        self._held = ""
+        self._previous = "\n"
+        self._new_line = True
+        self._blank = False
+        self._kind = ""
+        """What the line before was."""
+        self._code = False
+        self._emphasis = False
+        self._pictograph = False
+        """Nothing was said since a pictograph."""
+        self._prose_fence = False
+        self._skip: Callable[[str, int, bool], int] | None = None
+        self._depth = 0
+        """Open brackets of an address."""
+
+    def write(self, text: str, *, final: bool = False) -> None:
+        """Take the next piece; `final` if nothing more will come, or something was taken out behind it."""
+        text = self._held + text
+        at = 0
+        while at < len(text):
+            read = self._skip or (self._line if self._new_line else self._inline)
+            after = read(text, at, final)
+            if after == _HOLD:
+                break
+            if after > at:
+                self._previous = text[after - 1]
+            at = after
+        self._held = text[at:]
+
+    def _say(self, text: str) -> None:
+        self._pictograph = False
+        self._flow.write(text)
+
+    def _line(self, text: str, at: int, final: bool) -> int:
+        """Take the marker at the beginning of a line."""
+        if not final and len(text) - at < _LINE_WINDOW and _LINE_PART.match(text, at):
+            return _HOLD
+        marker = _LINE.match(text, at)
+        kind = (marker and marker.lastgroup) or "text"
+        end = marker.end() if marker else end_of(_INDENT, text, at)
+        if marker and kind in ("blank", "rule", "fence"):
+            self._blank = True
+            if kind == "fence":
+                self._open_fence(marker["language"].strip().lower())
+        elif kind == "text" and self._goes_on(text[end : end + 1], indented=end > at):
+            self._say(" ")
+            self._new_line = False
+        elif kind != "quote":  # the line begins behind the mark of a quotation
+            self._begin("item" if kind == "number" else kind)
+            if marker and kind == "number":
+                self._say(marker[0])
+        return end
+
+    def _open_fence(self, language: str) -> None:
+        """Read the prose in a fence, leave code out."""
+        if self._prose_fence or language in _SPOKEN_FENCES:
+            self._prose_fence = not self._prose_fence
+        else:
+            self._skip = self._code_block
+
+    def _goes_on(self, char: str, *, indented: bool) -> bool:
+        """Return whether a line without a marker continues the sentence before it."""
+        return not self._blank and (char.islower() or (indented and self._kind == "item"))
+
+    def _begin(self, kind: str) -> None:
+        """Put a pause between the line before and this one."""
+        if self._kind:
+            self._flow.mark("," if kind == self._kind == "item" else ".")
+        self._kind = kind
+        self._blank = self._new_line = False
+
+    def _inline(self, text: str, at: int, final: bool) -> int:
+        """Take text up to the next mark, or the mark."""
+        if at == 0 and _WORD_CHAR.match(self._previous) and (word := _MID_WORD.match(text)):
+            self._say(word[0])
+            return word.end()
+        mark = _MARK.search(text, at)
+        end = mark.start() if mark else len(text)
+        if not mark and not final:
+            cut = _ADDRESS_CUT.search(text, max(at, end - _ADDRESS_WINDOW))
+            end = cut.start() if cut else end
+        if end > at:
+            self._say(text[at:end])
+            return end
+        char = text[at]
+        if not mark or (not final and self._is_cut(text, at)):
+            return _HOLD
+        is_literal = self._code and char in _LITERAL_IN_CODE
+        token = None if is_literal else _TOKEN.match(text, at, at + _TOKEN_WINDOW)
+        if token is None:
+            self._say(char)
+            return at + 1
+        if said := self._spoken(token):
+            self._say(said)
+        else:
+            self._note(token)
+        return token.end()
+
+    def _is_cut(self, text: str, at: int) -> bool:
+        """Return whether the end of the text may have cut a token off."""
+        is_literal = self._code and text[at] in _LITERAL_IN_CODE
+        ends_sentence = text[at] == "!" and _is_word(self._previous)
+        is_short = len(text) - at < _TOKEN_WINDOW
+        return is_short and not is_literal and not ends_sentence and bool(_TOKEN_PART.match(text, at))
+
+    def _spoken(self, token: re.Match[str]) -> str:
+        """Return what is read of a token; nothing of most."""
+        match token.lastgroup:
+            case "entity":
+                return _SILENT.sub("", html.unescape(token[0]))
+            case "escaped":
+                return token[0][1:]
+            case "emphasis":
+                is_said = self._is_sign(token[0], token.string[token.end() : token.end() + 1])
+            case "image":
+                is_said = _is_word(self._previous)
+            case "cell":
+                is_said = self._kind != "row"
+            case kind:
+                is_said = kind == "joiner" and not self._pictograph
+        return token[0] if is_said else ""
+
+    def _note(self, token: re.Match[str]) -> None:
+        """Follow a token of which nothing is read."""
+        match token.lastgroup:
+            case "newline":
+                self._new_line = True
+                self._code = self._emphasis = False
+            case "ticks":
+                self._code = len(token[0]) <= _CODE_TICKS and not self._code
+            case "cell" | "pause":
+                self._flow.mark(",")
+            case "removed" | "pictograph":
+                self._flow.removed()
+                self._pictograph = token.lastgroup == "pictograph"
+            case "address":
+                self._flow.removed()
+                self._skip, self._depth = self._address, int(token[0][0] == "(")
+            case "label":
+                if self._previous == "[":
+                    self._flow.removed()
+                if token["target"]:
+                    self._skip, self._depth = self._target, 1
+            case "comment":
+                self._skip = self._comment
+            case "tag":
+                self._new_line = token["name"].lower() in _LINE_BREAKS
+
+    def _is_sign(self, run: str, after: str) -> bool:
+        """Return whether stars, underscores or tildes mean something, as in 2*3, on_hold and ~20."""
+        if self._previous == run[0]:
+            return False
+        if run[0] == "*":
+            return self._is_star(after, single=len(run) == 1)
+        return len(run) == 1 if run[0] == "~" else _is_word(self._previous) and _is_word(after)
+
+    def _is_star(self, after: str, *, single: bool) -> bool:
+        """Return whether stars are a sign, as in 2*3, 3 * 4 and a footnote; others open or close emphasis."""
+        before, last = self._previous, self._flow.last[-1:]
+        opens = bool(after) and not after.isspace()
+        closes = not before.isspace()
+        if not opens and not closes:
+            return single or last.isdigit()
+        if not self._emphasis:
+            if not closes:
+                is_sign = single and after.isdigit() and last.isdigit()
+            elif not opens:
+                is_sign = single
+            else:
+                digits = before.isdigit() or after.isdigit()
+                multiplies = digits or (single and before.isascii() and after.isascii())
+                is_sign = _is_word(before) and _is_word(after) and multiplies
+            if is_sign:
+                return True
+        self._emphasis = opens and not (closes and self._emphasis)
+        return False
+
+    def _address(self, text: str, at: int, final: bool) -> int:
+        """Skip an address, but not the punctuation behind it."""
+        end = end_of(_ADDRESS, text, at)
+        tail = _ADDRESS_TAIL.search(text, max(at, end - _ADDRESS_TAIL_MAX), end)
+        stop = tail.start() if tail else end
+        if end == len(text) and not final:
+            return stop if stop > at else _HOLD
+        self._skip = None
+        return stop + 1 if self._depth and text.startswith(")", stop) else stop
+
+    def _target(self, text: str, at: int, _final: bool) -> int:
+        """Skip where a link leads."""
+        while mark := _TARGET_MARK.search(text, at):
+            at = mark.end()
+            self._depth += {"(": 1, ")": -1}.get(mark[0], 0)
+            if mark[0] == "\n" or not self._depth:
+                self._skip = None
+                return mark.start() if mark[0] == "\n" else at
+        return len(text)
+
+    def _comment(self, text: str, at: int, final: bool) -> int:
+        """Skip a comment."""
+        if mark := _COMMENT_END.search(text, at):
+            self._skip = None
+            return mark.end()
+        certain = len(text) if final else len(text) - 2
+        return certain if certain > at else _HOLD
+
+    def _code_block(self, text: str, at: int, final: bool) -> int:
+        """Skip code up to the closing fence."""
+        end = text.find("\n", at) + 1
+        if self._previous == "\n":
+            if not end and not final and len(text) - at < _FENCE_WINDOW:
+                return _HOLD
+            if fence := _FENCE_END.match(text, at):
+                self._skip = None
+                self._new_line = True
+                return fence.end()
+        return end or len(text)
