@@ -25,6 +25,7 @@ LAYERS = (
         "parts",
         "regex",
         "texts",
+        "timespans",
     ),
     ("store", "inference", "vector", "connection"),
     ("safety", "knowledge", "memory", "timers"),

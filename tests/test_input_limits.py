@@ -16,7 +16,8 @@ from custom_components.home_agent.memory.secrets import holds_secret
 from custom_components.home_agent.memory.sentences import asks_to_remember
 from custom_components.home_agent.safety.answers import mask_numbers, read_answer
 from custom_components.home_agent.texts import quoted, words
-from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES, TIME_CHARS
+from custom_components.home_agent.timespans import TIME_CHARS
+from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES
 from custom_components.home_agent.tools.calls.text_calls import read_calls
 from custom_components.home_agent.tools.control.direction import Direction, contradicts
 from custom_components.home_agent.tools.control.questions import asks_about_state

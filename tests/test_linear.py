@@ -242,7 +242,7 @@ READERS = (
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.taint"),
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
     *("tools.calls.dialect_calls", "tools.calls.plain_values", "tools.calls.text_calls"),
-    *("tools.control.durations", "tools.control.values", "tools.everyday.moments"),
+    *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
     *("tools.resolving.matching", "tools.resolving.targets", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""

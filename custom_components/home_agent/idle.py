@@ -1,9 +1,11 @@
-"""Work that waits until nobody speaks: a model that is busy with it would keep somebody waiting."""
+"""Work that keeps nobody waiting: in slices of the event loop's time, or while nobody speaks."""
 
+import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from time import perf_counter
 from typing import Final
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
@@ -14,6 +16,18 @@ PAUSE: Final = 4
 MAX_WAITING: Final = 20
 """Pieces of work that wait; the oldest are dropped."""
 MAX_ATTEMPTS: Final = 3
+SLICE_SECONDS: Final = 0.004
+"""How long the event loop is held at once."""
+
+
+async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
+    """Yield items; after each slice of time the event loop goes on first."""
+    deadline = perf_counter() + SLICE_SECONDS
+    for item in items:
+        yield item
+        if perf_counter() > deadline:
+            await asyncio.sleep(0)
+            deadline = perf_counter() + SLICE_SECONDS
 
 
 @dataclass(slots=True)

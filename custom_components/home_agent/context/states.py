@@ -12,11 +12,14 @@ from ..knowledge.binary_words import BINARY_WORDS
 from ..knowledge.house import EntityRecord
 from ..regex import lazy
 from ..texts import quoted
+from ..timespans import format_largest
 
 TEXT_CHARS: Final = 60
 """Characters kept of text that somebody else wrote."""
 STALE_SECONDS: Final = 3600
 """Age from which a reading is said to be old."""
+SHORTEST_SECONDS: Final = 60
+"""Time from which it is said how long a state has lasted."""
 
 SINCE: Final = frozenset(
     {"alarm_control_panel", "binary_sensor", "cover", "device_tracker", "lock", "person", "valve"}
@@ -26,7 +29,6 @@ MOMENTS: Final = frozenset({"button", "event", "input_button", "scene"})
 """Domains whose state is the time they were last used."""
 PLACES: Final = {"not_home": "away"}
 
-_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"))
 _SIMPLE: Final = lazy(r"[\w+./:-]{1,40}")
 """States that are one word."""
 
@@ -157,7 +159,7 @@ def _timer(state: State) -> Iterator[str]:
     """Yield what remains of a timer."""
     finishes = dt_util.parse_datetime(str(state.attributes.get("finishes_at") or ""))
     if state.state == "active" and finishes is not None:
-        yield f"{_span((finishes - dt_util.utcnow()).total_seconds())} left"
+        yield f"{format_largest((finishes - dt_util.utcnow()).total_seconds())} left"
     elif state.state == "paused" and (remaining := state.attributes.get("remaining")):
         yield f"{_plain(str(remaining))} left"
 
@@ -266,15 +268,7 @@ def _moment(text: str) -> str:
 def _ago(moment: datetime) -> str:
     """Return how long ago or ahead a point in time is."""
     seconds = (dt_util.utcnow() - dt_util.as_utc(moment)).total_seconds()
-    return f"{_span(seconds)} ago" if seconds >= 0 else f"in {_span(-seconds)}"
-
-
-def _span(seconds: float) -> str:
-    """Return a length of time in its largest unit."""
-    for size, unit in _UNITS:
-        if seconds >= size:
-            return f"{int(seconds // size)} {unit}"
-    return f"{max(0, int(seconds))} s"
+    return f"{format_largest(seconds)} ago" if seconds >= 0 else f"in {format_largest(-seconds)}"
 
 
 def _age_of(state: State) -> str:
@@ -282,8 +276,8 @@ def _age_of(state: State) -> str:
     now = dt_util.utcnow()
     if state.domain in SINCE:
         lasted = (now - state.last_changed).total_seconds()
-        return f"for {_span(lasted)}" if lasted >= _UNITS[-1][0] else ""
+        return f"for {format_largest(lasted)}" if lasted >= SHORTEST_SECONDS else ""
     if state.domain == "sensor" and state.attributes.get("state_class"):
         old = (now - state.last_reported).total_seconds()
-        return f"{_span(old)} old" if old >= STALE_SECONDS else ""
+        return f"{format_largest(old)} old" if old >= STALE_SECONDS else ""
     return ""

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from time import perf_counter
 from typing import Any
 
 from homeassistant.components.homeassistant import exposed_entities
@@ -19,14 +18,13 @@ from homeassistant.helpers import (
 )
 
 from ..const import ASSISTANT
+from ..idle import in_slices
 from .abilities import DESCRIBING, DOMAIN_DESCRIBING
 from .reader import read_areas, read_floors, read_record
 from .records import Area, EntityRecord, Floor, HouseSnapshot
 
 __all__ = ["Area", "EntityRecord", "Floor", "House", "HouseSnapshot", "is_exposed"]
 
-SLICE_SECONDS = 0.004
-"""How long a rebuild holds the event loop at once."""
 MAX_PASSES = 3
 """Rebuilds one caller waits for while changes keep coming in."""
 MAX_DIRTY = 10_000
@@ -165,8 +163,7 @@ class House:
     async def _async_read(self, entity_ids: Iterable[str], entities: dict[str, EntityRecord]) -> None:
         """Read records into `entities`, a slice of the loop at a time."""
         exposed = _exposure_check(self._hass)
-        deadline = perf_counter() + SLICE_SECONDS
-        for entity_id in sorted(entity_ids):
+        async for entity_id in in_slices(sorted(entity_ids)):
             record = None
             if (state := self._hass.states.get(entity_id)) and exposed(self._assistant, entity_id):
                 record = read_record(self._hass, state, entities.get(entity_id))
@@ -174,9 +171,6 @@ class House:
                 entities.pop(entity_id, None)
             else:
                 entities[entity_id] = record
-            if perf_counter() > deadline:
-                await asyncio.sleep(0)
-                deadline = perf_counter() + SLICE_SECONDS
 
     @callback
     def _mark(self, entity_ids: Iterable[str]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-import re
 from typing import Any, Final, Self
 
 from ..const import (
@@ -13,12 +12,10 @@ from ..const import (
     CONF_MEMORY_MAX,
     CONF_MEMORY_TTL,
 )
-from ..regex import lazy
+from ..timespans import read_compact
 from .records import MemoryType
 
 NEVER: Final = frozenset({"", "0", "-1", "never"})
-_UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
-_PART: Final = lazy(r"(\d+)([smhdw]?)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,10 +54,5 @@ def read_span(text: object) -> timedelta | None:
 
     Raises ValueError for anything else.
     """
-    said = "".join(str(text).split()).lower()
-    if said in NEVER:
-        return None
-    if not re.fullmatch(r"(?:\d+[smhdw]?)+", said):
-        raise ValueError(said)
-    seconds = sum(int(count) * _UNITS[unit or "s"] for count, unit in _PART.findall(said))
-    return timedelta(seconds=seconds)
+    said = str(text).strip().lower()
+    return None if said in NEVER else read_compact(said)

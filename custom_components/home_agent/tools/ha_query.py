@@ -22,10 +22,11 @@ from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
 from ..safety.firewall.own_values import is_name, is_plain, texts_in
 from ..texts import one_line
+from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun, as_list
-from .control.durations import format_local, parse_period
 from .query.entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
 from .query.history_summary import Kind, as_number, summarize
+from .query.periods import parse_period
 from .query.recorder_history import Wanted, async_read
 from .query.targets import find_all
 from .resolving.targets import Target

@@ -21,8 +21,8 @@ from ..knowledge.naming import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeSearch, Question
 from ..safety.disclosure import Tells
 from ..texts import clean, one_line
+from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
-from .control.durations import format_local
 from .ha_query import async_read_permission
 from .query.targets import find_all
 from .resolving.targets import Target

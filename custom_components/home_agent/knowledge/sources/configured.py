@@ -8,12 +8,12 @@ from typing import Any, Final, override
 from homeassistant.const import EVENT_STATE_CHANGED
 from homeassistant.core import CALLBACK_TYPE, Event, EventStateChangedData, HomeAssistant, State, callback
 
+from ...idle import in_slices
 from ...safety.contents import effects
 from ...texts import clean
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from .redacted_yaml import flow_yaml, redacted_data, redacted_yaml
-from .slices import in_slices
 from .words import NAME_CHARS, Words, cut, together
 
 MAX_DOCUMENTS: Final = 1000

@@ -19,14 +19,15 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ...const import LOGGER
+from ...idle import in_slices
 from ...texts import clean
+from ...timespans import format_largest
 from ...vector.store import in_batches
 from ..binary_words import BINARY_WORDS
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from ..records import EntityRecord, HouseSnapshot
-from .slices import in_slices
-from .words import NAME_CHARS, span
+from .words import NAME_CHARS
 
 if TYPE_CHECKING:
     from homeassistant.components.recorder.core import Recorder
@@ -218,7 +219,7 @@ def in_words(record: EntityRecord, figures: Figures, state: State | None) -> str
     active = ACTIVE[record.domain]
     if record.domain == "binary_sensor":
         active = BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
-    said = f"{active} {span(figures.seconds)}"
+    said = f"{active} {format_largest(round(figures.seconds), 2)}"
     if not figures.times:
         return said
     return f"{said}, {'once' if figures.times == 1 else f'{figures.times} times'}"

@@ -41,7 +41,6 @@ KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
 
 _IDS = lazy(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
 _DIGITS = lazy(r"\d{4,}")
-_UNITS: Final = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 _KINDS: Final[Mapping[str, str]] = {
     "homeassistant": "everything",
     "media_player": "media players",
@@ -53,16 +52,6 @@ _KINDS: Final[Mapping[str, str]] = {
 def is_template(value: Any) -> bool:
     """Return whether a value is worked out when it is needed."""
     return isinstance(value, Template) or (isinstance(value, str) and ("{{" in value or "{%" in value))
-
-
-def span(seconds: float) -> str:
-    """Return a length of time in its two largest units."""
-    left, parts = round(abs(seconds)), []
-    for size, unit in _UNITS:
-        if left >= size:
-            parts.append(f"{left // size} {unit}")
-            left %= size
-    return " ".join(parts[:2]) or "0 s"
 
 
 def kind(domain: str) -> str:

@@ -1,9 +1,7 @@
 """Everything in Home Assistant that has a name, gathered for what must not leave the house."""
 
-import asyncio
 from collections.abc import Iterator
 import re
-from time import perf_counter
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -16,11 +14,11 @@ from homeassistant.helpers import (
     floor_registry as fr,
 )
 
+from ...idle import in_slices
 from ...texts import words
 from .private_names import Names
 from .private_patterns import Kind
 
-SLICE_SECONDS: Final = 0.004
 POSTAL_DIGITS: Final = 4
 TELLING_ENDINGS: Final = (
     *("geocoded_location", "_ssid", "_wifi_connection", "_bssid", "_public_ip", "_hostname", "_host_name"),
@@ -36,15 +34,11 @@ PUBLIC_NAMES: Final = frozenset(
 async def async_names(hass: HomeAssistant) -> Names:
     """Return the names of persons, users, rooms, zones, devices and entities, exposed or not."""
     found: set[tuple[Kind, str]] = set()
-    deadline = perf_counter() + SLICE_SECONDS
     for user in await hass.auth.async_get_users():
         if user.name and not user.system_generated:
             found.add((Kind.USER, user.name))
-    for item in _names(hass):
+    async for item in in_slices(_names(hass)):
         found.add(item)
-        if perf_counter() > deadline:
-            await asyncio.sleep(0)
-            deadline = perf_counter() + SLICE_SECONDS
     named = frozenset(
         (kind, name.strip())
         for kind, name in found

@@ -8,6 +8,7 @@ from homeassistant.helpers import llm
 
 from ...errors import ValidationError
 from ...safety.redaction import UNPARSED
+from ...timespans import TIME_CHARS
 from ..base import HomeAgentTool
 from ..results import plain_json
 
@@ -19,7 +20,6 @@ MAX_DEPTH: Final = 20
 MAX_CHARS: Final = 100_000
 """Characters of all texts in one call."""
 
-TIME_CHARS: Final = 64
 TIMES: Final = frozenset(("when", "start", "end", "due", "day", "duration", "transition", "date", "time"))
 """Slots that hold a time, a date or a length of time, at any depth."""
 

@@ -13,7 +13,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...texts import one_line
-from ..control.durations import format_span
+from ...timespans import format_span
 
 MAX_ITEMS = 20
 MAX_DEPTH = 3

@@ -10,6 +10,7 @@ from homeassistant.const import UnitOfTemperature
 from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
+from ... import timespans
 from ...regex import lazy
 from ...texts import fold
 from ..resolving.words import colors, whites
@@ -49,10 +50,7 @@ _NUMBER = lazy(r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
 _LISTED = lazy(r"\d+(?:\.\d+)?")
 """A number among others, where the comma separates."""
 _TEMPERATURE = lazy(r"([-+]?\d+(?:[.,]\d+)?)\s*+(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?")
-_SPAN = lazy(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?)\s*(h|m|s)[a-z]*[\s,]*(?:and\s+)?")
-_CLOCK = lazy(r"(?:(\d{1,3}):)?(\d{1,2}):(\d{2})")
 _HEX = lazy(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
-_SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,17 +218,12 @@ def read_seconds(value: Any, units: Units) -> float:
         value = " ".join(f"{item} {key}" for key, item in value.items() if item)
     if not isinstance(value, str):
         found = read_number(value, units)
-    elif match := _CLOCK.fullmatch(value.strip()):
-        found = 3600 * int(match[1] or 0) + 60 * int(match[2]) + int(match[3])
+    elif _NUMBER.fullmatch(text := value.strip()):
+        found = read_number(text, units)
+    elif (seconds := timespans.read_seconds(f"0:{text}" if text.count(":") == 1 else text)) is not None:
+        found = seconds
     else:
-        text = value.strip().casefold()
-        spans = list(_SPAN.finditer(text))
-        if _NUMBER.fullmatch(text):
-            found = read_number(text, units)
-        elif spans and not _SPAN.sub("", text).strip():
-            found = sum(float(span[1].replace(",", ".")) * _SECONDS[span[2]] for span in spans)
-        else:
-            raise ValueError("a length of time such as 30, 90 s or 00:05:00")
+        raise ValueError("a length of time such as 30, 90 s or 00:05:00")
     if not 0 <= found <= 7 * 86400:
         raise ValueError("a length of time of at most a week")
     return int(found) if found == int(found) else found

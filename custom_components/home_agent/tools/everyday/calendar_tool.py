@@ -15,8 +15,8 @@ from homeassistant.util.json import JsonValueType
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...texts import one_line
+from ...timespans import format_local
 from ..base import HomeAgentTool, ServiceCall, ToolRun
-from ..control.durations import format_local
 from .choosing import choose_one, named, records_of
 from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, start_of
 

@@ -1,15 +1,13 @@
 """Days and times to come, as models write them."""
 
 from datetime import date, datetime, time, timedelta
-import re
 from typing import Final
 
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...regex import lazy
-from ..calls.bounds import TIME_CHARS
-from ..control.durations import spelled_seconds
+from ...timespans import TIME_CHARS, read_seconds
 
 FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
@@ -72,11 +70,7 @@ def read_length(text: str) -> timedelta | None:
     words = " ".join(_short(text).strip().strip("\"'").casefold().split())
     words = _FILLER.sub("", words).strip()
     sign = -1 if words[:1] in "-\u2212" and words else 1
-    words = words.lstrip("+-\u2212 ")
-    if match := re.fullmatch(r"(\d{1,3}):(\d{2}):(\d{2})", words):
-        seconds = 3600.0 * int(match[1]) + 60 * int(match[2]) + int(match[3])
-    else:
-        seconds = spelled_seconds(words)
+    seconds = read_seconds(words.lstrip("+-\u2212 "))
     return timedelta(seconds=sign * seconds) if seconds else None
 
 

@@ -17,8 +17,8 @@ from ...knowledge.spoken_words import all_words
 from ...texts import fold, one_line
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
+from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolRun
-from ..control.durations import format_local, format_span
 from ..resolving.matching import content_words, squash
 from .choosing import user_of
 from .moments import WEEKDAYS, at_clock, read_length, read_moment

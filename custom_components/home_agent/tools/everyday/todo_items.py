@@ -10,8 +10,8 @@ from homeassistant.util import dt as dt_util
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...texts import fold, one_line
+from ...timespans import format_local
 from ..base import ServiceCall, ToolRun
-from ..control.durations import format_local
 from ..resolving.matching import phrase_similarity, squash
 from .moments import read_moment, start_of
 

@@ -15,8 +15,8 @@ from homeassistant.util.json import JsonValueType
 from ...knowledge.binary_words import BINARY_WORDS
 from ...knowledge.house import Area, EntityRecord
 from ...texts import one_line
+from ...timespans import format_age, format_local
 from ..calls.plain_values import plain
-from ..control.durations import format_age, format_local
 
 MAX_OTHER_ATTRIBUTES = 10
 TIMESTAMP = "timestamp"

@@ -13,7 +13,8 @@ from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 from homeassistant.util.json import JsonValueType
 
 from ...texts import one_line
-from ..control.durations import Period, format_local, format_span
+from ...timespans import format_local, format_span
+from .periods import Period
 from .recorder_history import HOUR_SECONDS, Sample, Series
 
 MAX_STATES = 8

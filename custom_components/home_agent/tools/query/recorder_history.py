@@ -17,7 +17,7 @@ from homeassistant.util import dt as dt_util
 
 from ...const import LOGGER
 from ...errors import ToolExecutionError
-from ..control.durations import Period
+from .periods import Period
 
 if TYPE_CHECKING:
     from homeassistant.components.recorder.core import Recorder

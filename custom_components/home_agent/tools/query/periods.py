@@ -1,4 +1,4 @@
-"""Periods as models write them, and spans of time as people read them."""
+"""Periods of the past as models write them."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,30 +7,13 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...regex import lazy
-from ..calls.bounds import TIME_CHARS
+from ...timespans import TIME_CHARS, read_seconds
 
 MAX_PERIOD = timedelta(days=366)
 MIN_PERIOD = timedelta(seconds=1)
 
-_UNIT_SECONDS = {
-    **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), 1),
-    **dict.fromkeys(("m", "min", "mins", "minute", "minutes"), 60),
-    **dict.fromkeys(("h", "hr", "hrs", "hour", "hours"), 3600),
-    **dict.fromkeys(("d", "day", "days"), 86_400),
-    **dict.fromkeys(("w", "wk", "week", "weeks"), 7 * 86_400),
-    **dict.fromkeys(("mo", "month", "months"), 30 * 86_400),
-    **dict.fromkeys(("y", "yr", "year", "years"), 365 * 86_400),
-}
-_PART = lazy(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
 _FILLER = lazy(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
-_ISO = lazy(
-    r"p(?=.)(?:(?P<y>[\d.,]+)y)?(?:(?P<mo>[\d.,]+)m)?(?:(?P<w>[\d.,]+)w)?(?:(?P<d>[\d.,]+)d)?"
-    r"(?:t(?=.)(?:(?P<h>[\d.,]+)h)?(?:(?P<m>[\d.,]+)m)?(?:(?P<s>[\d.,]+)s)?)?"
-)
 _FORMS = "90m, 24h, 7d, 1w, today, yesterday, this week, last week, this month or a date"
-_MINUTE = 60
-_HOUR = 60 * _MINUTE
-_JUST_NOW = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,68 +84,8 @@ def _one_day(words: str, now: datetime) -> Period | None:
 
 def _length(words: str, now: datetime) -> Period | None:
     """Return the period of a length that ends now."""
-    seconds = _iso_seconds(words) or spelled_seconds(_FILLER.sub("", words))
-    if seconds < MIN_PERIOD.total_seconds():
+    seconds = read_seconds(_FILLER.sub("", words))
+    if seconds is None or seconds < MIN_PERIOD.total_seconds():
         return None
     seconds = min(seconds, 2 * MAX_PERIOD.total_seconds())
     return Period(dt_util.as_utc(now) - timedelta(seconds=seconds), now)
-
-
-def _iso_seconds(words: str) -> float:
-    """Return the seconds of an ISO 8601 duration, 0 if it is none."""
-    if not (match := _ISO.fullmatch(words)):
-        return 0
-    try:
-        return sum(
-            _UNIT_SECONDS[unit] * float(number.replace(",", "."))
-            for unit, number in match.groupdict().items()
-            if number
-        )
-    except ValueError:
-        return 0
-
-
-def spelled_seconds(words: str) -> float:
-    """Return the seconds of "1 hour 30 minutes" or "90m", 0 if any part is not understood."""
-    total = 0.0
-    position = 0
-    if len(words) > TIME_CHARS:
-        return total
-    while position < len(words):
-        match = _PART.match(words, position)
-        if match is None or match[2] not in _UNIT_SECONDS:
-            return 0
-        number = match[1].replace(",", ".")
-        total += _UNIT_SECONDS[match[2]] * (float(number) if number[:1].isdigit() else 1)
-        position = match.end()
-    return total
-
-
-def format_span(seconds: float) -> str:
-    """Return a span of time in its two largest units: "3 h 12 min"."""
-    if round(seconds) < _MINUTE:
-        return f"{round(seconds)} s"
-    minutes = round(seconds / _MINUTE)
-    if minutes < _MINUTE:
-        return f"{minutes} min"
-    if seconds < 48 * _HOUR:
-        return _two(*divmod(minutes, 60), "h", "min")
-    return _two(*divmod(round(seconds / _HOUR), 24), "d", "h")
-
-
-def _two(large: int, small: int, large_unit: str, small_unit: str) -> str:
-    """Return two units, without the smaller where it is nothing."""
-    return f"{large} {large_unit} {small} {small_unit}" if small else f"{large} {large_unit}"
-
-
-def format_age(then: datetime, now: datetime) -> str:
-    """Return how long ago something was."""
-    seconds = now.timestamp() - then.timestamp()
-    return "just now" if seconds < _JUST_NOW else f"{format_span(seconds)} ago"
-
-
-def format_local(moment: datetime | float) -> str:
-    """Return a moment, or a timestamp, as the household's clocks show it, to the minute."""
-    if not isinstance(moment, datetime):
-        moment = dt_util.utc_from_timestamp(moment)
-    return dt_util.as_local(moment).strftime("%Y-%m-%d %H:%M")

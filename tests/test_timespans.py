@@ -1,0 +1,47 @@
+"""Lengths of time, read and written."""
+
+import pytest
+
+from custom_components.home_agent.timespans import format_largest, read_compact, read_seconds
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90m", 5400),
+        ("1 hour and 30 minutes", 5400),
+        ("an hour", 3600),
+        ("5 minuten", 300),
+        ("10 Sekunden", 10),
+        ("1:30:00", 5400),
+        ("PT1H30M", 5400),
+        ("P1M", 30 * 86_400),
+        ("1d12h", 129_600),
+    ],
+)
+def test_lengths_are_read(text: str, seconds: float) -> None:
+    assert read_seconds(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "30", "pm", "P", "18:30", "2 Stunden", "soon", "h" * 100, "1 h foo"])
+def test_what_is_no_length_is_not_read(text: str) -> None:
+    assert read_seconds(text) is None
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90", 90), ("1d30", 86_430), ("1 d 12 h", 129_600)])
+def test_options_may_leave_out_seconds(text: str, seconds: float) -> None:
+    assert read_compact(text).total_seconds() == seconds
+
+
+@pytest.mark.parametrize("text", ["d", "an hour", "9" * 30 + "d", "-1h"])
+def test_other_spans_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match=text[:5]):
+        read_compact(text)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "units", "text"),
+    [(3599.9, 1, "59 min"), (90_000, 1, "1 d"), (90_000, 2, "1 d 1 h"), (-4, 1, "0 s"), (0, 2, "0 s")],
+)
+def test_the_largest_units_are_written(seconds: float, units: int, text: str) -> None:
+    assert format_largest(seconds, units) == text
