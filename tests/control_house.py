@@ -7,9 +7,11 @@ from pytest_homeassistant_custom_component.common import setup_test_component_pl
 
 from custom_components.home_agent.errors import PermissionDenied, ToolExecutionError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from custom_components.home_agent.safety.frozen import Origin
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
 from custom_components.home_agent.tools.control.actions import is_vetted
 from custom_components.home_agent.tools.ha_control import ControlTool
+from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
 from homeassistant.components.cover import CoverDeviceClass, CoverEntity, CoverEntityFeature
 from homeassistant.components.fan import FanEntity, FanEntityFeature
@@ -301,11 +303,12 @@ class Control:
 
     async def __call__(self, sentence: str = "", **args: Any) -> Any:
         """Run the tool with the arguments a model wrote."""
+        speaker = Speaker(context=self.context, language="en", area_id=self.area_id)
         run = ToolRun(
             hass=self.hass,
             guard=self.guard,  # type: ignore[arg-type]
             house=snapshot(self.hass, hidden=self.hidden),
-            speaker=Speaker(context=self.context, language="en", area_id=self.area_id),
-            sentence=sentence,
+            speaker=speaker,
+            calls=TurnCalls.of_origin(Origin(speaker=speaker, sentence=sentence), {}),
         )
         return await self.tool.async_run(self.tool.parameters(args), run)

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_components.home_agent.knowledge.house import House, is_exposed
+from custom_components.home_agent.safety.frozen import Origin
 from custom_components.home_agent.tools.base import Speaker, ToolRun
 from custom_components.home_agent.tools.ha_query import QueryTool
+from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er
@@ -58,12 +60,13 @@ class QueryHouse:
     async def ask(self, sentence: str = "", **args: Any) -> Any:
         """Return the answer of one query, as JSON brought it over."""
         tool = QueryTool()
+        speaker = Speaker(context=self.context, language="en", area_id=self.area_id)
         run = ToolRun(
             hass=self.hass,
             guard=Guard(self.hass),  # type: ignore[arg-type]
             house=await self.house.async_snapshot(),
-            speaker=Speaker(context=self.context, language="en", area_id=self.area_id),
-            sentence=sentence,
+            speaker=speaker,
+            calls=TurnCalls.of_origin(Origin(speaker=speaker, sentence=sentence), {}),
         )
         return json_loads(json_dumps(await tool.async_run(tool.parameters(args), run)))
 

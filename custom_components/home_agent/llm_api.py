@@ -73,7 +73,7 @@ class SharedTool(llm.Tool):
         """Run a call through the guard, in the name of who asked the other agent."""
         call = llm.ToolInput(self.name, tool_input.tool_args, id=tool_input.id)
         turn = await async_one_call(hass, self._handler, llm_context)
-        turn.disclosure = self._disclosure
+        turn.disclosure.model = self._disclosure
         return await self._handler.async_execute(call, turn)
 
 

@@ -76,7 +76,7 @@ def _without_words(message: Message, calls: TurnCalls) -> Message | None:
 def _without_arguments(call: Mapping[str, Any], calls: TurnCalls) -> dict[str, Any]:
     """Return a call, without its arguments if it is about people."""
     function = call["function"]
-    if Tells.PEOPLE not in calls.told.get(call["id"], told_by(function["name"])):
+    if Tells.PEOPLE not in calls.disclosure.categories.get(call["id"], told_by(function["name"])):
         return dict(call)
     return {**call, "function": {**function, "arguments": "{}"}}
 
@@ -86,8 +86,8 @@ def _less_results(
 ) -> list[Message]:
     """Return messages with results only as far as the model may read them; `calls` are those of this turn."""
     names: dict[str, str] = {}
-    told = calls.told if calls else {}
-    made_at_home: Collection[str] = calls.made_at_home if calls else ()
+    told = calls.disclosure.categories if calls else {}
+    made_at_home: Collection[str] = calls.disclosure.made_at_home if calls else ()
     less: list[Message] = []
     for message in messages:
         names.update((call["id"], call["function"]["name"]) for call in message.get("tool_calls", ()))

@@ -21,10 +21,10 @@ class FittingMixin(HomeAgentBaseEntity):
         """Return the next request of a turn as it fits a model, with what this one may be told."""
         policy, messages = self.data.data_policy, from_contents(turn.chat_log.content[turn.first :])
         disclosure = policy.of(model)
-        turn.asked, turn.calls.disclosure = model, disclosure
-        if disclosure.home and not turn.kept_home:
-            turn.kept_home = keeps_something(turn.draft, messages, policy.away, turn.calls)
-        from_home = turn.kept_home and not disclosure.home
+        turn.asked, turn.calls.disclosure.model = model, disclosure
+        if disclosure.home and not turn.calls.disclosure.withheld:
+            turn.calls.disclosure.withheld = keeps_something(turn.draft, messages, policy.away, turn.calls)
+        from_home = turn.calls.disclosure.withheld and not disclosure.home
         turn.fitted = fit(
             draft_for(turn.draft, disclosure),
             current_for(messages, disclosure, turn.calls, from_home=from_home),
@@ -73,16 +73,16 @@ class FittingMixin(HomeAgentBaseEntity):
     def _drew_on_home(self, turn: Turn) -> bool:
         """Return whether a turn holds what a model outside the house must not be told later on."""
         away, calls = self.data.data_policy.away, turn.calls
-        tells = [calls.told[call_id] for call_id in calls.made_at_home]
+        tells = [calls.disclosure.categories[call_id] for call_id in calls.disclosure.made_at_home]
         return (
-            turn.kept_home
+            turn.calls.disclosure.withheld
             or any(Tells.PEOPLE in told or not away.allows(told) for told in tells)
             or (turn.fitted is None and not away.states)
         )
 
     def _stays_home(self, turn: Turn) -> bool:
         """Return whether the last request, or what came of it, must not be shown to a model outside."""
-        return turn.kept_home and self.data.data_policy.of(turn.asked).home
+        return turn.calls.disclosure.withheld and self.data.data_policy.of(turn.asked).home
 
     def _note_usage(self, turn: Turn, usage: Usage) -> None:
         """Learn from what the server counted."""

@@ -88,8 +88,6 @@ class Turn:
     """The last request as it was sent."""
     asked: str = PRIMARY
     """The model that this request was made for."""
-    kept_home: bool = False
-    """Whether a model at home was told what one outside the house must not know."""
     context: AssembledContext | None = None
     reported: tuple[int, tuple[str, ...]] | None = None
     """What the last event said of the context: tokens and entities."""

@@ -50,7 +50,8 @@ class Kept:
     """The server's error message without keys; only administrators see it."""
     listens: bool
     tainted: bool
-    kept_home: bool
+    withheld: bool
+    """Whether the requests held what a model outside the house is not told."""
     asked: Sequence[Asked]
     slots: Sequence[Slot]
     calls: Sequence[CallRecord]
@@ -83,7 +84,7 @@ class Kept:
             "cause": self.cause,
             "listens": self.listens,
             "tainted": self.tainted,
-            "kept_home": self.kept_home,
+            "kept_home": self.withheld,
             "context_at": self._after(self.gathered or self.begun),
             "context_ms": _ms(self.context_ms),
             "requests": [self._request(asked, models) for asked in self.asked],
@@ -186,7 +187,7 @@ class TurnLog:
                 cause=cause,
                 listens=listens,
                 tainted=turn.calls.tainted,
-                kept_home=turn.kept_home,
+                withheld=turn.calls.disclosure.withheld,
                 asked=trace.asked,
                 slots=trace.slots,
                 calls=turn.calls.records,

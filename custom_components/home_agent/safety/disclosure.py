@@ -1,7 +1,7 @@
 """What a model may be told: at home everything, outside the house what the options allow."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Flag, auto
 from typing import Any, Final
 
@@ -37,6 +37,29 @@ class Disclosure:
 
 
 AT_HOME: Final = Disclosure(home=True, people=True, states=True)
+
+
+@dataclass(slots=True)
+class TurnDisclosure:
+    """What the models that one turn asks may be told: the only place that keeps it while the turn runs."""
+
+    model: Disclosure = AT_HOME
+    """What the model that is asked now may be told."""
+    categories: dict[str, Tells] = field(default_factory=dict)
+    """What the result of each call tells, by the call's id."""
+    made_at_home: set[str] = field(default_factory=set)
+    """Ids of calls whose results may hold what a model outside the house is not told."""
+    withheld: bool = False
+    """Whether a model at home was told what one outside the house must not know."""
+
+    def record(self, call_id: str, tells: Tells) -> None:
+        """Note what the result of a call will tell.
+
+        Once a model at home has called, later results may repeat its own.
+        """
+        self.categories[call_id] = tells
+        if self.model.home or self.made_at_home:
+            self.made_at_home.add(call_id)
 
 
 class DataPolicy:

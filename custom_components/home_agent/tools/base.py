@@ -11,12 +11,11 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..errors import ToolExecutionError
-from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
-from ..safety.disclosure import AT_HOME, Disclosure, Tells
+from ..safety.disclosure import Disclosure, Tells
 from ..safety.frozen import CallDraft, FrozenLook
 from ..safety.journal import Journal
-from ..safety.sanitizer.origins import PUBLIC, Origins
+from ..safety.sanitizer.origins import PUBLIC
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -25,6 +24,7 @@ __all__ = ["Gate", "HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "T
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
+    from .turn_calls import TurnCalls
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,26 +72,30 @@ class ToolRun:
     guard: Gate
     house: HouseSnapshot
     speaker: Speaker
-    sentence: str
-    """What the person said, as the model saw it."""
-    touched: list[str] = field(default_factory=list)
-    """Entities that a service was called on."""
+    """Who asks, as this call is judged."""
+    calls: TurnCalls
+    """The calls of the turn that this one is of, and all that is known of the turn."""
     draft: CallDraft | None = None
     """Where calls wait that need a person's word; without one they are refused."""
-    external: list[Usage] = field(default_factory=list)
-    """What each answer of the external model cost."""
-    forgotten: list[str] = field(default_factory=list)
-    """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
-    tainted: bool = False
-    """Whether this turn has read text that somebody outside wrote."""
-    origins: Origins = field(default_factory=Origins)
-    """What was said and read from outside in this conversation."""
     confirmed: bool = False
     """Whether a person has said yes to this very call."""
-    disclosure: Disclosure = AT_HOME
-    """What the model that calls may be told."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
+
+    @property
+    def sentence(self) -> str:
+        """Return what the person said, as the model saw it."""
+        return self.calls.sentence
+
+    @property
+    def tainted(self) -> bool:
+        """Return whether the model had read text that somebody outside wrote when it made the call."""
+        return self.speaker.tainted
+
+    @property
+    def disclosure(self) -> Disclosure:
+        """Return what the model that calls may be told."""
+        return self.calls.disclosure.model
 
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity, asked now."""
@@ -104,7 +108,7 @@ class ToolRun:
         word, and ToolExecutionError for what failed.
         """
         await self.guard.async_call_service(call, self.speaker, self.draft)
-        self.touched.extend(call.entity_ids)
+        self.calls.touched.extend(call.entity_ids)
 
     async def read(self, call: ServiceCall) -> dict[str, Any]:
         """Call a service that only answers through the guard, and return what it says by entity.

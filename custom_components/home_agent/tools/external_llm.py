@@ -119,7 +119,7 @@ class ExternalModelTool(HomeAgentTool):
             raise ToolExecutionError(
                 f"the external model {problem} ({err.detail}). Answer without it"
             ) from None
-        run.external.append(answer.usage or Usage())
+        run.calls.external.append(answer.usage or Usage())
         text = _THOUGHT.sub("", answer.content).strip()
         if not text:
             raise ToolExecutionError("the external model said nothing. Answer without it")

@@ -37,6 +37,7 @@ from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .custom.service import ServiceTool
 from .guard import Guard
+from .native import told_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
@@ -97,7 +98,7 @@ class ToolHandler:
         """Run one call and return its envelope, whatever happens."""
         try:
             parts = adapt(bounded(call), turn.tools)
-            turn.note_told(call.id, (part.call.tool_name for part in parts))
+            turn.disclosure.record(call.id, told_by_all(part.call.tool_name for part in parts))
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
             if turn.draft and turn.unattended:
@@ -115,8 +116,8 @@ class ToolHandler:
         """Run a call unless the budget is spent or the same call was made before."""
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
-        if (twin := turn.twin(key)) is not None:
-            return await asyncio.shield(twin)
+        if (duplicate := turn.find_duplicate(key)) is not None:
+            return await asyncio.shield(duplicate)
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
         if turn.gave_up:
@@ -199,15 +200,9 @@ class ToolHandler:
             guard=self.guard,
             house=await self._house.async_snapshot(),
             speaker=turn.speaker,
-            sentence=turn.sentence,
-            touched=turn.touched,
-            meanings=adapted.meanings,
+            calls=turn,
             draft=draft,
-            external=turn.external,
-            forgotten=turn.forgotten,
-            tainted=turn.speaker.tainted,
-            origins=turn.origins,
-            disclosure=turn.disclosure,
+            meanings=adapted.meanings,
         )
         if isinstance(tool, HomeAgentTool):
             await tool.async_check(fitted.checked, run)
@@ -292,10 +287,7 @@ class ToolHandler:
             guard=self.guard,
             house=await self._house.async_snapshot(),
             speaker=origin.speaker,
-            sentence=origin.sentence,
-            tainted=origin.speaker.tainted,
-            origins=origin.words,
-            disclosure=origin.disclosure,
+            calls=TurnCalls.of_origin(origin, self.tools),
             confirmed=True,
         )
 

@@ -184,7 +184,7 @@ class ForgetMemoryTool(HomeAgentTool):
             raise PermissionDenied(OUTSIDE)
         meant = await self._async_meant(args["memory"], run)
         gone = await self._memories.async_forget([meant.id])
-        run.forgotten.extend(text for memory in gone for text in memory.texts)
+        run.calls.forgotten.extend(text for memory in gone for text in memory.texts)
         return {"forgotten": [memory.content for memory in gone]}
 
     async def _async_meant(self, said: str, run: ToolRun) -> Memory:

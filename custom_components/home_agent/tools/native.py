@@ -4,7 +4,9 @@ Each tool's class carries the facts about the tool. A check that depends on what
 here by the name in a call, also if the options leave the tool out. No other module lists these names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Final
 
 from ..safety.disclosure import Tells
@@ -35,6 +37,11 @@ NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
     )
 }
 """All native tools by name; no other tool may have one of these names."""
+
+
+def told_by_all(names: Iterable[str]) -> Tells:
+    """Return what the results of these tools tell together."""
+    return reduce(or_, map(told_by, names), Tells.NAMES)
 
 
 def told_by(name: str) -> Tells:

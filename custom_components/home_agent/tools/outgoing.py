@@ -78,7 +78,7 @@ class Outgoing:
             language=run.speaker.language,
             strict=run.tainted,
             said=run.sentence,
-            origins=run.origins,
+            origins=run.calls.origins,
         )
         if sent.blocked:
             self.note(tool, query, sent, run)
@@ -165,7 +165,7 @@ def _sending(run: ToolRun, known: frozenset[Kind] = frozenset(), *, own_words: b
         said=run.sentence,
         known=known,
         own_words=own_words,
-        origins=run.origins,
+        origins=run.calls.origins,
     )
 
 

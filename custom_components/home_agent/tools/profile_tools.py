@@ -87,7 +87,7 @@ class UpdateProfileTool(HomeAgentTool):
             raise PermissionDenied("This entry is not for somebody whom nobody knows")
         if not new.value.strip():
             gone = await self._profile.async_forget([new.id])
-            run.forgotten.extend(entry.value for entry in gone)
+            run.calls.forgotten.extend(entry.value for entry in gone)
             return {"deleted": bool(gone)}
         if old is not None and args.get("sensitivity") is None:
             new = _entry({**args, "sensitivity": old.sensitivity.value}, run)

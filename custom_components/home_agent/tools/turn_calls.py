@@ -1,23 +1,21 @@
 """The tool calls of one turn: budget, repeats, what is still running."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
 import json
-from operator import or_
-from typing import Any
+from typing import Any, Self
 
 from homeassistant.helpers import llm
 
+from ..const import ASSISTANT, DOMAIN
 from ..errors import HomeAgentError, ValidationError
 from ..inference.models import Usage
 from ..knowledge.speaker import Speaker
-from ..safety.disclosure import AT_HOME, Disclosure, Tells
+from ..safety.disclosure import TurnDisclosure
 from ..safety.frozen import CallDraft, Draft, Origin
 from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
-from .native import told_by
 from .quality import Fit, Verdict
 
 MAX_SAME_FAILURE = 2
@@ -97,13 +95,9 @@ class TurnCalls:
     external: list[Usage] = field(default_factory=list)
     """What each answer of the external model cost; it is no part of the agent's own figures."""
     forgotten: list[str] = field(default_factory=list)
-    """What was forgotten in this turn; see `ToolRun.forgotten`."""
-    disclosure: Disclosure = AT_HOME
-    """What the model that calls may be told."""
-    told: dict[str, Tells] = field(default_factory=dict)
-    """What the result of each call tells, by the call's id."""
-    made_at_home: set[str] = field(default_factory=set)
-    """Ids of calls whose results may hold what a model outside the house is not told."""
+    """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
+    disclosure: TurnDisclosure = field(default_factory=TurnDisclosure)
+    """What the models that are asked may be told."""
     origins: Origins = field(default_factory=Origins)
     """What was said and read from outside in this conversation."""
     draft: Draft = field(init=False)
@@ -117,8 +111,25 @@ class TurnCalls:
 
     def __post_init__(self) -> None:
         """Begin with what was said, and nothing that waits."""
-        self.origins.said.append(self.sentence)
+        if not self.origins.said:
+            self.origins.said.append(self.sentence)
         self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
+
+    @classmethod
+    def of_origin(cls, origin: Origin, tools: Mapping[str, llm.Tool]) -> Self:
+        """Return what a confirmed call continues: the turn that made it, as it was then."""
+        speaker = origin.speaker
+        context = llm.LLMContext(DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id)
+        return cls(
+            speaker=speaker,
+            sentence=origin.sentence,
+            conversation_id=speaker.conversation_id,
+            tools=tools,
+            llm_context=context,
+            max_calls=1,
+            origins=origin.words,
+            disclosure=TurnDisclosure(origin.disclosure),
+        )
 
     @property
     def tainted(self) -> bool:
@@ -142,7 +153,10 @@ class TurnCalls:
     def origin(self) -> Origin:
         """Return the turn as it is now, for what a call lets wait."""
         return Origin(
-            speaker=self.speaker, sentence=self.sentence, disclosure=self.disclosure, words=self.origins
+            speaker=self.speaker,
+            sentence=self.sentence,
+            disclosure=self.disclosure.model,
+            words=self.origins,
         )
 
     @property
@@ -209,16 +223,7 @@ class TurnCalls:
             for record in self.records
         ]
 
-    def note_told(self, call_id: str, tools: Iterable[str]) -> None:
-        """Note what the result of a call will tell, and to whom it is made fit.
-
-        Once a model at home has called, later results may repeat its own.
-        """
-        self.told[call_id] = reduce(or_, map(told_by, tools), Tells.NAMES)
-        if self.disclosure.home or self.made_at_home:
-            self.made_at_home.add(call_id)
-
-    def twin(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
+    def find_duplicate(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
         """Return the same call, running or done: it is not run a second time."""
         return self._calls.get(key)
 
