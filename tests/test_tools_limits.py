@@ -215,7 +215,7 @@ async def test_a_tool_that_hangs(
 ) -> None:
     """It is given up after its time, which the model is told; nothing of it goes on."""
     agent = await async_agent(hass, model_server)
-    agent.entry.runtime_data.handler._timeout = 0.01
+    agent.entry.runtime_data.handler.timeout = 0.01
     ended = asyncio.Event()
 
     async def hang() -> None:
@@ -237,7 +237,7 @@ async def test_a_tool_that_hangs(
 async def test_a_device_that_hangs(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A service that never returns is given up too, and not called again."""
     agent = await async_agent(hass, model_server, {"tools_timeout": 1})
-    agent.entry.runtime_data.handler._timeout = 0.01
+    agent.entry.runtime_data.handler.timeout = 0.01
     services = async_capture_events(hass, EVENT_CALL_SERVICE)
 
     async def turn_on(call: ServiceCall) -> None:

@@ -14,7 +14,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util.json import JsonValueType, json_loads
 
 from .agent.llm import LLMMixin
-from .agent.messages import from_contents
+from .agent.log import from_contents, give_tools, last_words
 from .agent.pictures import read_pictures
 from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
@@ -74,8 +74,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
         if turn.pictures:
             turn.calls.taint()  # somebody may have held a text into the picture
         await self._async_answer(turn)
-        last = chat_log.content[-1]
-        text = (last.content or "") if isinstance(last, conversation.AssistantContent) else ""
+        text = last_words(turn)
         if not text.strip():
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_answer")
         return ai_task.GenDataTaskResult(
@@ -109,14 +108,16 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             max_calls=MAX_CALLS,
         )
         if api:
-            chat_log.llm_api = guard_instance(api, self.data.handler, calls)
+            give_tools(chat_log, guard_instance(api, self.data.handler, calls))
         first = len(chat_log.content) - 1
         told = next((part.content for part in chat_log.content[:1] if part.role == "system"), "")
         return Turn(
+            hass=self.hass,
+            data=self.data,
+            agent_id=self.entity_id,
             chat_log=chat_log,
             calls=calls,
             language=self.hass.config.language,
-            voice=False,
             max_tokens=max(MIN_ANSWER_TOKENS, self.settings[CONF_MAX_TOKENS]),
             first=first,
             draft=RequestDraft(

@@ -9,13 +9,12 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
 from homeassistant.helpers.dispatcher import async_dispatcher_send
 
-from .agent.afterthought import asking, asking_external
+from .agent.afterthought import Summarizer, asking, asking_external
+from .agent.conversations import RunningTurns
 from .agent.phrases import async_phrase
+from .agent.pictures import seeing
 from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
-from .agent.running import RunningTurns
-from .agent.seeing import seeing
-from .agent.summarizer import Summarizer
 from .agent.tool_schemas import OwnTools
 from .agent.turn_log import TurnLog
 from .agent.warm import Warmer

@@ -1,7 +1,6 @@
 """What the platforms of an entry share: device, naming, and the entry's parts."""
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from homeassistant.helpers import device_registry as dr
 from homeassistant.helpers.entity import Entity
@@ -9,8 +8,6 @@ from homeassistant.helpers.entity import Entity
 from .const import CONF_MODEL, DOMAIN
 
 if TYPE_CHECKING:
-    from .events import EventEmitter
-    from .inference.router import Router
     from .runtime import HomeAgentConfigEntry, HomeAgentData
 
 
@@ -23,6 +20,10 @@ class HomeAgentBaseEntity(Entity):
         """Take the parts that the entry was set up with; a turn still needs them while the entry unloads."""
         self.entry = entry
         self.data: HomeAgentData = entry.runtime_data
+        self.settings = self.data.settings
+        """Connection and options, with defaults filled in."""
+        self.router = self.data.router
+        self.emitter = self.data.emitter
         self._attr_unique_id = entry.entry_id
         self._attr_device_info = dr.DeviceInfo(
             identifiers={(DOMAIN, entry.entry_id)},
@@ -31,18 +32,3 @@ class HomeAgentBaseEntity(Entity):
             model=entry.data[CONF_MODEL],
             entry_type=dr.DeviceEntryType.SERVICE,
         )
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Return connection and options, with defaults filled in."""
-        return self.data.settings
-
-    @property
-    def router(self) -> Router:
-        """Return the way to the model server."""
-        return self.data.router
-
-    @property
-    def emitter(self) -> EventEmitter:
-        """Return where events are fired."""
-        return self.data.emitter

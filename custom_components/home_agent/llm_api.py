@@ -7,15 +7,14 @@ from typing import Any, override
 import probatio
 
 from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers import area_registry as ar, device_registry as dr, llm
+from homeassistant.helpers import llm
 from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.ulid import ulid_now
 
+from .agent.speaker import async_speaker_of
 from .const import DOMAIN
-from .knowledge.persons import async_person_of_user
-from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .safety.disclosure import Disclosure
 from .tools.base import HomeAgentTool
@@ -130,26 +129,6 @@ async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context:
         tools=handler.tools,
         llm_context=llm_context,
         max_calls=1,
-    )
-
-
-async def async_speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
-    """Return who speaks to another agent, and from where."""
-    context = llm_context.context or Context()
-    person = await async_person_of_user(hass, context.user_id)
-    area_id = floor_id = None
-    if llm_context.device_id and (device := dr.async_get(hass).async_get(llm_context.device_id)):
-        area_id = dr.async_get_effective_area_id(hass, device)
-        if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
-            floor_id = area.floor_id
-    return Speaker(
-        context=context,
-        person=person.name or None if person else None,
-        person_id=person.id if person else None,
-        language=llm_context.language or hass.config.language,
-        device_id=llm_context.device_id,
-        area_id=area_id,
-        floor_id=floor_id,
     )
 
 

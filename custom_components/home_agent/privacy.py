@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from .agent.recent import RecentConversations
+from .agent.conversations import RecentConversations
 from .knowledge.persons import Person
 from .memory.profile_records import ProfileEntry, as_dict as profile_dict
 from .memory.records import Memory, as_dict

@@ -11,12 +11,11 @@ from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util import dt as dt_util
 from homeassistant.util.hass_dict import HassKey
 
+from .agent.afterthought import Summarizer
+from .agent.conversations import RecentConversations, RunningTurns
+from .agent.figures import Figures
 from .agent.prompt import PromptBuilder
-from .agent.recent import RecentConversations
-from .agent.running import RunningTurns
-from .agent.summarizer import Summarizer
 from .agent.tool_schemas import OwnTools
-from .agent.turn import Figures
 from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .channels.announcing import Announcer

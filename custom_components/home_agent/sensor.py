@@ -20,7 +20,7 @@ from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dis
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.helpers.typing import StateType
 
-from .agent.turn import Figures
+from .agent.figures import Figures
 from .const import CONF_MEMORY, DOMAIN
 from .entity import HomeAgentBaseEntity
 from .knowledge.indexer import IndexState

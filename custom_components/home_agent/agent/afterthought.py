@@ -1,14 +1,22 @@
 """Requests about a conversation that is over for now: they begin with its own messages."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+import re
+from typing import TYPE_CHECKING, Any, Final
 
-from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
+from homeassistant.core import HomeAssistant
+
+from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, LOGGER
+from ..context.tokens import cut_tail
+from ..history import ConversationHistoryManager
+from ..idle import IdleQueue
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest
 from ..inference.router import Router
 from ..memory.extraction.extractor import Ask, Exchange
 from ..memory.extraction.reply import INSTRUCTION, SCHEMA
+from ..regex import lazy
 from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error
 
@@ -17,6 +25,12 @@ if TYPE_CHECKING:
 
 MAX_TOKENS = 600
 NOBODY = "the speaker"
+SUMMARY_INSTRUCTION: Final = """\
+Now do something else. Do not answer the person. Sum up what was said in this conversation so far, in the \
+person's language and in at most 120 words: what the person wanted, what was found out and done, what is \
+still open. Only what was said; no states, no lists of devices. Write the summary and nothing else."""
+SUMMARY_TOKENS: Final = 300
+_THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 def afterthought(
@@ -88,3 +102,53 @@ def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> A
             raise as_agent_error(err) from err
 
     return ask
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinishedConversation:
+    """A conversation as the model saw it last."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+    at_home: bool = False
+    """Whether only a model at home may be shown this."""
+
+
+class Summarizer:
+    """Asks the model for summaries while nobody speaks."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        entry_id: str,
+        *,
+        history: ConversationHistoryManager,
+        router: Router,
+        policy: DataPolicy,
+        settings: Mapping[str, Any],
+        is_busy: Callable[[], bool],
+    ) -> None:
+        """Take whose conversations these are, and who is asked."""
+        self._entry_id = entry_id
+        self._history = history
+        self._router = router
+        self._policy = policy
+        self._settings = settings
+        self.queue = IdleQueue[FinishedConversation](hass, "summary", self._async_sum_up, is_busy=is_busy)
+
+    async def _async_sum_up(self, history_id: str, spoken: FinishedConversation) -> bool:
+        """Keep what the model makes of a conversation; False if it could not be asked."""
+        request = afterthought(
+            self._settings, spoken.messages, spoken.tools, SUMMARY_INSTRUCTION, SUMMARY_TOKENS
+        )
+        try:
+            answer = await self._router.complete(
+                lambda model: request if self._policy.of(model).home or not spoken.at_home else None
+            )
+        except ModelServerError as err:
+            LOGGER.info("A conversation could not be summed up (%s)", err.kind)
+            return False
+        summary = _THOUGHT.sub("", answer.content).strip()
+        if summary:
+            self._history.keep_summary(self._entry_id, history_id, cut_tail(summary, SUMMARY_TOKENS))
+        return True

@@ -1,14 +1,17 @@
-"""How a turn ends: the result, whether the microphone opens again, and the figures."""
+"""How a turn ends: the result, whether the microphone opens again, figures, errors as events tell them."""
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from typing import Any
 
 from homeassistant.components import conversation
+from homeassistant.helpers.json import json_dumps
 
+from ..const import LOGGER
 from ..errors import HomeAgentError
+from ..inference.quotes import without_quotes
 from ..languages import find, words
 from ..tools.quality import turn_quality
+from .log import last_words
 from .speech import SpeechFilter
 from .turn import Turn
 
@@ -17,16 +20,6 @@ STOPS = " .!~\u2026\u3002\uff01\uff5e\"'\u201d\u2019\u300d"
 """Characters that may follow the last word of a question without a question mark."""
 MAX_READ_OUT = 10_000
 """Characters that are read aloud, some ten minutes."""
-
-
-async def async_say(turn: Turn, agent_id: str, text: str) -> None:
-    """Add a sentence of our own to the chat log; who listens to the stream hears it too."""
-
-    async def words() -> AsyncIterator[conversation.AssistantContentDeltaDict]:
-        yield {"role": "assistant", "content": text}
-
-    async for _content in turn.chat_log.async_add_delta_content_stream(agent_id, words()):
-        pass
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
@@ -38,7 +31,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
     result.continue_conversation = listens_on(turn)
     text = result.response.speech["plain"]["speech"]
-    if not (turn.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:
+    if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:
         result.response.async_set_speech(spoken, extra_data={"markdown": text})
     return result
 
@@ -57,9 +50,7 @@ def listens_on(turn: Turn) -> bool:
     """
     if turn.asks:
         return True
-    last = turn.chat_log.content[-1]
-    text = (last.content or "").strip() if isinstance(last, conversation.AssistantContent) else ""
-    return is_question(text, turn.language) and not turn.calls.acted
+    return is_question(last_words(turn).strip(), turn.language) and not turn.calls.acted
 
 
 def is_question(text: str, language: str) -> bool:
@@ -103,3 +94,12 @@ def finished_event(turn: Turn, err: HomeAgentError | None) -> dict[str, Any]:
         "used_external_llm": bool(figures.external),
         "tool_quality": turn_quality(turn.calls.verdicts),
     }
+
+
+def problem_of(turn: Turn, err: HomeAgentError) -> str:
+    """Return what went wrong for the log and for events: no words of the conversation."""
+    if not err.said:
+        return str(err)
+    LOGGER.debug("The server said: %s", err.said)
+    sent = json_dumps(turn.fitted.messages) if turn.fitted else ""
+    return without_quotes(err.said, sent, turn.calls.sentence)

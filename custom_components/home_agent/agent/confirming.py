@@ -1,18 +1,13 @@
-"""ConfirmingMixin: ask for a person's word, and take it, without the model."""
+"""Ask for a person's word, and take it, without the model."""
 
-from collections.abc import AsyncGenerator
-
-from homeassistant.components import conversation
-
-from ..entity import HomeAgentBaseEntity
 from ..errors import HomeAgentError
 from ..safety.answers import Answer, Read, mask_numbers, read_answer
 from ..safety.confirmation import ConfirmationRefused, Refusal
 from ..safety.pending import Outcome, Owner, PendingAction
-from .done import Deeds
-from .masking import MASKED
+from .log import async_say, replace_sentence
 from .phrases import async_error_sentence, async_phrase
-from .streaming import LogDelta
+from .questions import ConfirmedActionReporter
+from .recording import MASKED
 from .turn import Turn
 
 LATE = {
@@ -24,89 +19,76 @@ LATE = {
 """What is said to an answer that comes too late."""
 
 
-class ConfirmingMixin(HomeAgentBaseEntity):
-    """Puts questions and settles them."""
-
-    async def _async_settle(self, turn: Turn) -> bool:
-        """Take the sentence as the answer to our question, if it is one; False if the turn goes on."""
-        confirmations, speaker = self.data.confirmations, turn.calls.speaker
-        owner = Owner.of(speaker, turn.calls.conversation_id)
-        action = confirmations.waiting_for(owner, unheard=speaker.is_automation)
-        ended = None if action else confirmations.take_ended(owner)
-        expects_pin = confirmations.expects_pin(owner)
-        if action is None and ended is None and not expects_pin:
+async def async_settle(turn: Turn) -> bool:
+    """Take the sentence as the answer to our question, if it is one; False if the turn goes on."""
+    confirmations, speaker = turn.data.confirmations, turn.calls.speaker
+    owner = Owner.of(speaker, turn.calls.conversation_id)
+    action = confirmations.waiting_for(owner, unheard=speaker.is_automation)
+    ended = None if action else confirmations.take_ended(owner)
+    expects_pin = confirmations.expects_pin(owner)
+    if action is None and ended is None and not expects_pin:
+        return False
+    read = read_answer(turn.calls.sentence, turn.language)
+    if expects_pin:
+        _mask(turn, read, is_open=action is not None or ended is not None)
+    if action is None:
+        if ended is None or read.answer is Answer.OTHER:
             return False
-        read = read_answer(turn.calls.sentence, turn.language)
-        if expects_pin:
-            _mask(turn, read, is_open=action is not None or ended is not None)
-        if action is None:
-            if ended is None or read.answer is Answer.OTHER:
-                return False
-            await self._async_speak(turn, await async_phrase(self.hass, turn.language, LATE[ended]))
-            return True
-        if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
-            # Who was asked does not hear what an automation says, so the question stays as it is.
-            if not speaker.is_automation:
-                await confirmations.async_drop(action, Outcome.SUPERSEDED)
-            return False
-        await self._async_speak(turn, await self._async_settled(turn, action, read))
+        await async_say(turn, await async_phrase(turn.hass, turn.language, LATE[ended]))
         return True
+    if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
+        # Who was asked does not hear what an automation says, so the question stays as it is.
+        if not speaker.is_automation:
+            await confirmations.async_drop(action, Outcome.SUPERSEDED)
+        return False
+    await async_say(turn, await _async_settled(turn, action, read))
+    return True
 
-    async def _async_settled(self, turn: Turn, action: PendingAction, read: Read) -> str:
-        """Do what was answered and return what to say."""
-        confirmations = self.data.confirmations
-        if read.answer is Answer.NO:
-            await confirmations.async_drop(action, Outcome.REJECTED)
-            return await async_phrase(self.hass, turn.language, "confirmation_rejected")
-        if read.answer is Answer.NUMBERS:
-            turn.asks = not turn.calls.speaker.is_automation
-            return await async_phrase(self.hass, turn.language, "confirmation_pin_unclear")
-        deeds = Deeds(self.hass, action.frozen)
-        try:
-            await confirmations.async_approve_owned(
-                action, pin=read.pin or None, by_automation=turn.calls.speaker.is_automation
-            )
-            turn.calls.touched.extend(sorted(action.entity_ids))
-            return await deeds.async_sentence(turn.language)
-        except ConfirmationRefused as err:
-            again = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
-            turn.asks = again and not turn.calls.speaker.is_automation
-            return await async_phrase(self.hass, turn.language, err.key)
-        except HomeAgentError as err:
-            return await async_error_sentence(self.hass, turn.language, err)
-        finally:
-            deeds.stop()
 
-    async def _async_ask(self, turn: Turn) -> bool:
-        """End the turn with our question if something waits for a confirmation; the microphone opens.
+async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
+    """Do what was answered and return what to say."""
+    confirmations = turn.data.confirmations
+    if read.answer is Answer.NO:
+        await confirmations.async_drop(action, Outcome.REJECTED)
+        return await async_phrase(turn.hass, turn.language, "confirmation_rejected")
+    if read.answer is Answer.NUMBERS:
+        turn.asks = not turn.calls.speaker.is_automation
+        return await async_phrase(turn.hass, turn.language, "confirmation_pin_unclear")
+    reporter = ConfirmedActionReporter(turn.hass, action.frozen)
+    try:
+        await confirmations.async_approve_owned(
+            action, pin=read.pin or None, by_automation=turn.calls.speaker.is_automation
+        )
+        turn.calls.touched.extend(sorted(action.entity_ids))
+        return await reporter.async_sentence(turn.language)
+    except ConfirmationRefused as err:
+        again = err.reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
+        turn.asks = again and not turn.calls.speaker.is_automation
+        return await async_phrase(turn.hass, turn.language, err.key)
+    except HomeAgentError as err:
+        return await async_error_sentence(turn.hass, turn.language, err)
+    finally:
+        reporter.stop()
 
-        An automation cannot answer: the question goes to the notifications and phones, and it is told so.
-        """
-        if not turn.calls.draft:
-            return False
-        unattended = turn.calls.speaker.is_automation
-        action = await self.data.confirmations.async_open(turn.calls.draft, unattended=unattended)
-        hint = ""
-        if unattended:
-            hint = await async_phrase(self.hass, turn.language, "confirmation_elsewhere")
-        elif self.data.confirmations.wants_pin:
-            hint = await async_phrase(self.hass, turn.language, "confirmation_pin_needed")
-        turn.asks = not unattended
-        question = action.question if turn.calls.speaker.voice else action.full
-        await self._async_speak(turn, f"{question} {hint}".strip())
-        return True
 
-    async def _async_speak(self, turn: Turn, text: str) -> None:
-        """Say a sentence of our own the way a streamed one is said, so that a satellite hears it."""
-        lead = " " if turn.said else ""
+async def async_ask(turn: Turn) -> bool:
+    """End the turn with our question if something waits for a confirmation; the microphone opens.
 
-        async def deltas() -> AsyncGenerator[LogDelta]:
-            yield {"role": "assistant"}
-            yield {"content": f"{lead}{text}"}
-
-        async for _content in turn.chat_log.async_add_delta_content_stream(self.entity_id, deltas()):
-            pass
-        turn.chat_log.content[-1] = conversation.AssistantContent(agent_id=self.entity_id, content=text)
+    An automation cannot answer: the question goes to the notifications and phones, and it is told so.
+    """
+    if not turn.calls.draft:
+        return False
+    unattended = turn.calls.speaker.is_automation
+    action = await turn.data.confirmations.async_open(turn.calls.draft, unattended=unattended)
+    hint = ""
+    if unattended:
+        hint = await async_phrase(turn.hass, turn.language, "confirmation_elsewhere")
+    elif turn.data.confirmations.wants_pin:
+        hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
+    turn.asks = not unattended
+    question = action.question if turn.calls.speaker.voice else action.full
+    await async_say(turn, f"{question} {hint}".strip())
+    return True
 
 
 def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:
@@ -120,5 +102,5 @@ def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:
     else:
         masked = mask_numbers(sentence, turn.language, MASKED) if is_open else sentence
     if masked != sentence:
-        turn.chat_log.content[turn.first] = conversation.UserContent(content=masked)
+        replace_sentence(turn, masked)
         turn.calls.sentence = masked

@@ -6,13 +6,7 @@ from functools import partial
 from time import monotonic
 
 from ..const import (
-    CONF_KEEP_ALIVE,
-    CONF_NUM_CTX,
-    CONF_REASONING_EFFORT,
     CONF_STREAMING,
-    CONF_TEMPERATURE,
-    CONF_THINKING,
-    CONF_TOP_P,
     EVENT_STREAMING_ERROR,
     LOGGER,
     MAX_ROUNDS,
@@ -20,15 +14,16 @@ from ..const import (
     TURN_SECONDS,
 )
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Delta
+from ..inference.models import Delta
 from ..inference.router import Build
 from .claims.gate import ClaimGate
 from .claims.script_gate import claim_gate
 from .claims.sentence_kind import Kind
+from .log import LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
-from .pictures import beside_pictures
-from .streaming import LogDelta, StreamingMixin
+from .request import build, note_refusal
+from .streaming import StreamingMixin
 from .turn import Turn
 
 MAX_SHORTENED = 4
@@ -60,8 +55,7 @@ class LLMMixin(StreamingMixin):
         deltas = self._async_truthful_deltas(turn, allow_tools=allow_tools)
         try:
             async with aclosing(deltas):
-                async for _content in turn.chat_log.async_add_delta_content_stream(self.entity_id, deltas):
-                    pass
+                await async_add_answer(turn, deltas)
         except ModelServerError as err:
             raise as_agent_error(err) from err
         finally:
@@ -123,9 +117,9 @@ class LLMMixin(StreamingMixin):
         """
         for attempt in range(MAX_SHORTENED + 1):
             begun = False
-            build = partial(self._request, turn, allow_tools=allow_tools, claim=claim)
+            asking = partial(build, turn, allow_tools=allow_tools, claim=claim)
             try:
-                async with aclosing(self._async_deltas(turn, build)) as deltas:
+                async with aclosing(self._async_deltas(turn, asking)) as deltas:
                     async for delta in deltas:
                         begun = True
                         yield delta
@@ -133,11 +127,11 @@ class LLMMixin(StreamingMixin):
                 too_long = err.kind is ErrorKind.CONTEXT_TOO_LONG
                 if not too_long or begun or attempt == MAX_SHORTENED:
                     raise
-                self._note_refusal(turn, err)
+                note_refusal(turn, err)
             else:
                 return
 
-    async def _async_deltas(self, turn: Turn, build: Build) -> AsyncGenerator[Delta]:
+    async def _async_deltas(self, turn: Turn, asking: Build) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so.
 
         A stream that breaks after a call came is taken as complete: the call runs, and it must not run twice.
@@ -147,12 +141,12 @@ class LLMMixin(StreamingMixin):
         Raises ModelServerError.
         """
         if not self.settings[CONF_STREAMING]:
-            yield await self._async_whole(build)
+            yield await self._async_whole(asking)
             return
         said = Delta()
         begun = False
         try:
-            async with aclosing(self.router.stream(build)) as deltas:
+            async with aclosing(self.router.stream(asking)) as deltas:
                 async for delta in deltas:
                     begun = True
                     said.content += delta.content
@@ -166,37 +160,17 @@ class LLMMixin(StreamingMixin):
             self._report_broken_stream(turn, err, asking_again=not said.tool_calls)
             if said.tool_calls:
                 return
-            yield _less(await self._async_whole(build), said)
+            yield _less(await self._async_whole(asking), said)
 
-    async def _async_whole(self, build: Build) -> Delta:
+    async def _async_whole(self, asking: Build) -> Delta:
         """Return a whole answer as one delta."""
-        answer = await self.router.complete(build)
+        answer = await self.router.complete(asking)
         return Delta(
             content=answer.content,
             thinking=answer.thinking,
             tool_calls=answer.tool_calls,
             finish_reason=answer.finish_reason,
             usage=answer.usage,
-        )
-
-    def _request(self, turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> ChatRequest:
-        """Return the request of the next round; `claim` was said without being true and is not stored."""
-        settings = self.settings
-        fitted = self._fit(turn, model, claim)
-        return ChatRequest(
-            messages=beside_pictures(fitted.messages, turn.pictures),
-            tools=fitted.tools,
-            tool_choice=None if allow_tools or not fitted.tools else "none",
-            temperature=settings[CONF_TEMPERATURE],
-            top_p=settings[CONF_TOP_P],
-            max_tokens=self.data.context.window.answer_tokens(turn.max_tokens, fitted.tokens, model),
-            keep_alive=settings[CONF_KEEP_ALIVE],
-            num_ctx=settings.get(CONF_NUM_CTX),
-            thinking=settings[CONF_THINKING],
-            reasoning_effort=settings.get(CONF_REASONING_EFFORT),
-            response_schema=turn.response_schema,
-            conversation_id=turn.chat_log.conversation_id,
-            give_up_at=turn.give_up_at,
         )
 
     def _report_broken_stream(self, turn: Turn, err: ModelServerError, *, asking_again: bool) -> None:

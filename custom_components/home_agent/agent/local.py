@@ -4,7 +4,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from homeassistant.components import conversation
-from homeassistant.core import HomeAssistant
 from homeassistant.helpers import intent
 
 from ..errors import PermissionDenied
@@ -12,8 +11,7 @@ from ..safety.frozen import FrozenIntent
 from ..safety.ledger import Deed
 from ..safety.verdict import Verdict
 from ..tools.asked_about import freeze
-from ..tools.handler import ToolHandler
-from .closing import async_say
+from .log import async_say, remove_from
 from .phrases import async_phrase
 from .turn import Turn
 
@@ -21,21 +19,21 @@ if TYPE_CHECKING:
     from hassil.recognize import RecognizeResult
 
 
-async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, agent_id: str) -> bool:
+async def async_answer_locally(turn: Turn) -> bool:
     """Answer with Home Assistant's own sentences; False if they do not know this one or may not act.
 
     The answer stands in the chat log afterwards; what needs a person's word waits in the turn's draft.
     """
     assert turn.user_input is not None
-    speaker = turn.calls.speaker
-    user = await handler.guard.async_user(speaker)
+    guard, speaker = turn.data.handler.guard, turn.calls.speaker
+    user = await guard.async_user(speaker)
     waiting: list[FrozenIntent] = []
     deeds: list[Deed] = []
 
     def refused(result: RecognizeResult) -> bool:
         slots = {entity.name: entity.value for entity in result.entities_list}
         try:
-            judged = handler.guard.check_intent(result.intent.name, slots, user, speaker)
+            judged = guard.check_intent(result.intent.name, slots, user, speaker)
         except PermissionDenied:
             return True
         if judged is None:
@@ -45,25 +43,25 @@ async def async_answer(hass: HomeAssistant, turn: Turn, handler: ToolHandler, ag
             waiting.append(frozen)
             return True
         turn.calls.touched.extend(entity_id for call in frozen.calls for entity_id in call.entity_ids)
-        deeds[:] = [handler.guard.journal.begin(call, speaker) for call in frozen.calls]
+        deeds[:] = [guard.journal.begin(call, speaker) for call in frozen.calls]
         return False
 
     before = len(turn.chat_log.content)
     response = await conversation.async_handle_intents(
-        hass, turn.user_input, turn.chat_log, intent_filter=refused
+        turn.hass, turn.user_input, turn.chat_log, intent_filter=refused
     )
     failed = response is None or response.response_type is intent.IntentResponseType.ERROR
     for deed in deeds:
-        handler.guard.journal.end(deed, "failed" if failed else None)
+        guard.journal.end(deed, "failed" if failed else None)
     if response is None or response.response_type is intent.IntentResponseType.ERROR:
         # What the sentences noted down about a failed try would reach the model as calls of its own.
-        del turn.chat_log.content[before:]
+        remove_from(turn, before)
         turn.calls.touched.clear()
         if waiting:
             # What one question cannot tell is left to the model, which can ask for less.
             with suppress(PermissionDenied):
-                freeze(hass, turn.calls.draft.of_call(turn.calls.origin()), waiting[0])
+                freeze(turn.hass, turn.calls.draft.of_call(turn.calls.origin()), waiting[0])
         return False
-    speech = response.speech.get("plain", {}).get("speech") or await async_phrase(hass, turn.language, "done")
-    await async_say(turn, agent_id, speech)
+    speech = response.speech.get("plain", {}).get("speech")
+    await async_say(turn, speech or await async_phrase(turn.hass, turn.language, "done"))
     return True

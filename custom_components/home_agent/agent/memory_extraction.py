@@ -9,15 +9,16 @@ from ..const import (
     CONF_MEMORY,
     CONF_MEMORY_EXTRACTION,
 )
+from ..entity import HomeAgentBaseEntity
 from ..memory.extraction.extractor import Exchange
+from .afterthought import FinishedConversation
 from .claims.sentence_kind import Kind, kind_of
-from .fitting import FittingMixin
-from .messages import from_contents
-from .summarizer import Spoken
+from .log import from_contents
+from .request import stays_home
 from .turn import Turn
 
 
-class MemoryExtractionMixin(FittingMixin):
+class MemoryExtractionMixin(HomeAgentBaseEntity):
     """Hands turns to the extractor, and long conversations to the summarizer."""
 
     def _learn_from(self, turn: Turn) -> None:
@@ -33,7 +34,7 @@ class MemoryExtractionMixin(FittingMixin):
                 tools=turn.fitted.tools,
                 speaker=turn.calls.speaker,
                 said=turn.calls.sentence,
-                at_home=self._stays_home(turn),
+                at_home=stays_home(turn),
                 at=dt_util.utcnow(),
             )
         )
@@ -52,8 +53,10 @@ class MemoryExtractionMixin(FittingMixin):
         )
         if wanted:
             messages = [*turn.fitted.messages, *from_contents(turn.chat_log.content[-1:])]
-            spoken = Spoken(messages=messages, tools=turn.fitted.tools, at_home=self._stays_home(turn))
-            self.data.summarizer.queue.put(turn.history_id, spoken)
+            finished = FinishedConversation(
+                messages=messages, tools=turn.fitted.tools, at_home=stays_home(turn)
+            )
+            self.data.summarizer.queue.put(turn.history_id, finished)
 
 
 def _may_tell(turn: Turn) -> bool:

@@ -61,7 +61,7 @@ class Reply:
     def _new_filter(self, *, starts_thinking: bool) -> SpeechFilter:
         """Return a filter for this turn's ears."""
         return SpeechFilter(
-            voice=self._turn.voice,
+            voice=self._turn.calls.speaker.voice,
             tool_names=self._turn.calls.tools.keys(),
             starts_thinking=starts_thinking,
         )

@@ -1,16 +1,35 @@
-"""Who speaks, and from where."""
+"""Who speaks, from where, and how the answer will be presented.
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+The microphone of the Assist dialog sends no device, so the conversation input looks like a typed sentence.
+The pipeline run tells them apart: one that ends in text-to-speech announces its audio when it starts.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any, Final
 
 from homeassistant.components import conversation
-from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr, llm
 from homeassistant.helpers.script import script_stack_cv
 
 from ..knowledge.persons import async_person_of_user, person_of_device
 from ..knowledge.speaker import Speaker, Surface, surface, written_in
-from .assist_run import Presentation, presentation
+
+if TYPE_CHECKING:
+    from homeassistant.components.assist_pipeline.models import PipelineEvent
+
+ASSIST_PIPELINE: Final = "assist_pipeline"
+
+
+class Presentation(Enum):
+    """Whether an answer is spoken or shown."""
+
+    SPOKEN = auto()
+    SHOWN = auto()
+    UNKNOWN = auto()
+    """No pipeline asked: an action or an API did, and may do either."""
 
 
 async def async_speaker(
@@ -23,27 +42,46 @@ async def async_speaker(
     A satellite has a device and, as a rule, no user; the chat dialog has a user and no device, even when its
     microphone is used. A device's owner says who is spoken with, and gives nobody that person's rights.
     """
-    area_id = floor_id = None
-    if user_input.device_id and (device := dr.async_get(hass).async_get(user_input.device_id)):
-        area_id = dr.async_get_effective_area_id(hass, device)
-        if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
-            floor_id = area.floor_id
-    person = await async_person_of_user(hass, user_input.context.user_id)
-    person = person or person_of_device(hass, owners, user_input.device_id)
     presented = presentation(hass, user_input)
     voice = bool(user_input.device_id or user_input.satellite_id) or presented is Presentation.SPOKEN
-    return Speaker(
-        context=user_input.context,
-        language=user_input.language,
-        device_id=user_input.device_id,
-        area_id=area_id,
-        floor_id=floor_id,
-        person=person.name or None if person else None,
-        person_id=person.id if person else None,
+    return replace(
+        await _async_located(hass, user_input.context, user_input.language, user_input.device_id, owners),
         voice=voice,
         shown=presented is Presentation.SHOWN or surface.get() is Surface.TELEGRAM,
         surface=_surface(user_input, voice=voice),
         chat=written_in.get(),
+    )
+
+
+async def async_speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
+    """Return who speaks to another agent, and from where."""
+    language = llm_context.language or hass.config.language
+    return await _async_located(hass, llm_context.context or Context(), language, llm_context.device_id, ())
+
+
+async def _async_located(
+    hass: HomeAssistant,
+    context: Context,
+    language: str,
+    device_id: str | None,
+    owners: Iterable[Mapping[str, Any]],
+) -> Speaker:
+    """Return the person of a user or of a device, with area and floor of the device."""
+    area_id = floor_id = None
+    if device_id and (device := dr.async_get(hass).async_get(device_id)):
+        area_id = dr.async_get_effective_area_id(hass, device)
+        if area_id and (area := ar.async_get(hass).async_get_area(area_id)):
+            floor_id = area.floor_id
+    person = await async_person_of_user(hass, context.user_id)
+    person = person or person_of_device(hass, owners, device_id)
+    return Speaker(
+        context=context,
+        language=language,
+        device_id=device_id,
+        area_id=area_id,
+        floor_id=floor_id,
+        person=person.name or None if person else None,
+        person_id=person.id if person else None,
     )
 
 
@@ -64,3 +102,26 @@ def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surf
     if by_script if context.user_id else (context.parent_id is not None or not voice):
         return Surface.AUTOMATION
     return told or (Surface.VOICE if voice else Surface.CHAT)
+
+
+def presentation(hass: HomeAssistant, user_input: conversation.ConversationInput) -> Presentation:
+    """Return how the running pipeline that asks this sentence presents the answer."""
+    if ASSIST_PIPELINE not in hass.config.components:
+        return Presentation.UNKNOWN
+    for events in _latest_runs(hass):
+        told = {event.type.value: event.data or {} for event in events}
+        asked = told.get("intent-start", {})
+        if "intent-end" in told or "run-end" in told or asked.get("intent_input") != user_input.text:
+            continue
+        if asked.get("conversation_id") == user_input.conversation_id:
+            return Presentation.SPOKEN if told["run-start"].get("tts_output") else Presentation.SHOWN
+    return Presentation.UNKNOWN
+
+
+def _latest_runs(hass: HomeAssistant) -> Iterator[list[PipelineEvent]]:
+    """Yield the events of the latest pipeline runs, newest first."""
+    from homeassistant.components.assist_pipeline.runtime import KEY_ASSIST_PIPELINE  # noqa: PLC0415
+
+    for runs in list(hass.data[KEY_ASSIST_PIPELINE].pipeline_debug.values()):
+        for run in reversed(runs.values()):
+            yield run.events

@@ -4,24 +4,23 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
-from homeassistant.components import conversation
 from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
+from ..entity import HomeAgentBaseEntity
 from ..inference.models import Delta, ToolCall
 from ..literals import parsed
 from ..safety.redaction import UNPARSED
 from ..tools.calls.bounds import bounded
 from .claims.gate import ClaimGate
-from .fitting import FittingMixin
+from .log import LogDelta
 from .phrases import async_phrase
 from .reply import Reply
+from .request import note_usage
 from .speech import Spoken
 from .turn import Turn
 from .written_calls import WrittenCalls
-
-type LogDelta = conversation.AssistantContentDeltaDict
 
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
@@ -30,7 +29,7 @@ QUEUE_SIZE = 32
 """Deltas read ahead. What waits is handled in one go, so that many would hold up the event loop."""
 
 
-class StreamingMixin(FittingMixin):
+class StreamingMixin(HomeAgentBaseEntity):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
 
     async def _async_log_deltas(
@@ -41,7 +40,7 @@ class StreamingMixin(FittingMixin):
         written = WrittenCalls(turn.calls.tools)
         called = False
         yield {"role": "assistant"}
-        async with aclosing(beating(stream, HEARTBEAT_SECONDS)) as deltas:
+        async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
             async for delta in deltas:
                 if delta is None:
                     yield HEARTBEAT
@@ -78,7 +77,7 @@ class StreamingMixin(FittingMixin):
 
     async def _async_while_tools_run(self, turn: Turn) -> AsyncGenerator[LogDelta]:
         """Keep a spoken stream alive until the tools it started are done."""
-        told = not turn.voice or not turn.said
+        told = not turn.calls.speaker.voice or not turn.said
         while turn.calls.answered < turn.calls.announced:
             try:
                 async with asyncio.timeout(HEARTBEAT_SECONDS):
@@ -99,7 +98,7 @@ class StreamingMixin(FittingMixin):
             turn.figures.prompt_tokens += delta.usage.prompt
             turn.figures.completion_tokens += delta.usage.completion
             turn.figures.cached_tokens += delta.usage.cached
-            self._note_usage(turn, delta.usage)
+            note_usage(turn, delta.usage)
 
 
 def _log_delta(turn: Turn, spoken: Spoken) -> LogDelta:
@@ -121,7 +120,7 @@ def as_tool_input(call: ToolCall) -> llm.ToolInput:
     return bounded(llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args))
 
 
-async def beating[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:
+async def with_heartbeats[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:
     """Yield what a stream yields, and None after each pause of so many seconds.
 
     One task reads ahead, so that a pause can be seen without cancelling a read.

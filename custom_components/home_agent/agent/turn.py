@@ -1,88 +1,46 @@
 """One turn: everything that belongs to one sentence and its answer."""
 
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import monotonic
 from typing import Any
 
 from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
 
 from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
-from ..inference.models import Usage
 from ..inference.router import PRIMARY
-from ..tools.quality import Verdict
+from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
-from .trace import Trace
+from .figures import Figures, Trace
 
 
-def nothing() -> RequestDraft:
+def _empty_draft() -> RequestDraft:
     """Return the draft of a request that says nothing yet."""
     return RequestDraft(systems=[lambda: Prompt("")])
-
-
-@dataclass(slots=True)
-class Figures:
-    """What a turn cost. Times are in milliseconds."""
-
-    started: float = field(default_factory=monotonic)
-    llm_ms: float = 0.0
-    context_ms: float = 0.0
-    ttft_ms: float | None = None
-    total_ms: float | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    external: list[Usage] = field(default_factory=list)
-    """What each answer of the external model cost."""
-    rounds: int = 0
-
-    @property
-    def elapsed_ms(self) -> float:
-        """Return the time since the turn began."""
-        return (monotonic() - self.started) * 1000
-
-    @property
-    def external_tokens(self) -> int:
-        """Return what the external model counted."""
-        return sum(usage.total for usage in self.external)
-
-    def counts(self, verdicts: Sequence[Verdict], *, failed: bool) -> Counter[str]:
-        """Return what is added to the figures of the day."""
-        return Counter(
-            turns=1,
-            failed=int(failed),
-            ms=round(self.elapsed_ms),
-            prompt=self.prompt_tokens,
-            completion=self.completion_tokens,
-            cached=self.cached_tokens,
-            external=self.external_tokens,
-            calls=len(verdicts),
-        ) + Counter(verdict.fit.value for verdict in verdicts)
-
-    def note_first_token(self) -> None:
-        """Remember when the model's first token came."""
-        if self.ttft_ms is None:
-            self.ttft_ms = self.elapsed_ms
 
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """The state of one turn. It is never kept on the entity: two people may speak at once."""
 
+    hass: HomeAssistant
+    data: HomeAgentData
+    """The parts of the agent that answers."""
+    agent_id: str
+    """The entity that answers, as the author of what stands in the chat log."""
     chat_log: conversation.ChatLog
+    """Only `log.py` writes to it."""
     calls: TurnCalls
+    """What is known of the turn as its tools see it: who speaks, what was said, called and read."""
     language: str
-    voice: bool
     max_tokens: int
     user_input: conversation.ConversationInput | None = None
     history_id: str | None = None
-    apart: bool = False
+    shared_chat_log: bool = False
     """Whether somebody else's words stand in the chat log too: they are not for this speaker."""
     first: int = 0
     """Where the newest user message stands in the chat log."""
-    draft: RequestDraft = field(default_factory=nothing)
+    draft: RequestDraft = field(default_factory=_empty_draft)
     """What a request is made of, before it is fitted into the model's context."""
     fitted: FittedRequest | None = None
     """The last request as it was sent."""

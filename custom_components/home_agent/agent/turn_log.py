@@ -14,8 +14,7 @@ from ..context.providers.base import Slot
 from ..inference.router import FALLBACK, PRIMARY
 from ..tools.quality import Verdict
 from ..tools.turn_calls import CallRecord
-from .trace import Asked
-from .turn import Turn
+from .figures import AskedModel
 
 MAX_TURNS: Final = 50
 MAX_LINES: Final = 30
@@ -28,7 +27,7 @@ MAX_CALLS: Final = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kept:
+class LoggedTurn:
     """One turn that is over; what is shown of it is written when somebody looks."""
 
     id: str
@@ -52,7 +51,7 @@ class Kept:
     tainted: bool
     withheld: bool
     """Whether the requests held what a model outside the house is not told."""
-    asked: Sequence[Asked]
+    asked: Sequence[AskedModel]
     slots: Sequence[Slot]
     calls: Sequence[CallRecord]
     verdicts: Sequence[Verdict]
@@ -96,7 +95,7 @@ class Kept:
         """Return the milliseconds from the beginning of the turn."""
         return _ms((moment - self.begun) * 1000)
 
-    def _request(self, asked: Asked, models: Mapping[str, str]) -> dict[str, Any]:
+    def _request(self, asked: AskedModel, models: Mapping[str, str]) -> dict[str, Any]:
         """Return one request."""
         return {
             "model": models.get(asked.model, asked.model),
@@ -138,7 +137,7 @@ class TurnLog:
 
     def __init__(self, *, wanted: bool, models: Mapping[str, str]) -> None:
         """Keep nothing unless wanted; `models` are the names of the router's models."""
-        self._turns: deque[Kept] = deque(maxlen=MAX_TURNS if wanted else 0)
+        self._turns: deque[LoggedTurn] = deque(maxlen=MAX_TURNS if wanted else 0)
         self._models = models
 
     @classmethod
@@ -152,48 +151,9 @@ class TurnLog:
         return len(self._turns)
 
     @callback
-    def add(
-        self,
-        turn: Turn,
-        said: str,
-        answer: str,
-        *,
-        at: datetime,
-        error: str | None = None,
-        cause: str = "",
-        listens: bool = False,
-    ) -> None:
-        """Keep a turn; `said` and `answer` are without codes."""
-        if not self._turns.maxlen:
-            return
-        speaker, figures, trace = turn.calls.speaker, turn.figures, turn.trace
-        trace.end()
-        self._turns.append(
-            Kept(
-                id=speaker.turn_id,
-                conversation=turn.history_id or turn.calls.conversation_id,
-                at=at,
-                sentence=said[:MAX_TEXT],
-                answer=answer[:MAX_TEXT],
-                person=speaker.person or "",
-                surface=speaker.surface.name.lower(),
-                language=turn.language,
-                begun=figures.started,
-                gathered=trace.gathered,
-                context_ms=figures.context_ms,
-                ms=figures.elapsed_ms,
-                tokens=figures.prompt_tokens + figures.completion_tokens,
-                error=error,
-                cause=cause,
-                listens=listens,
-                tainted=turn.calls.tainted,
-                withheld=turn.calls.disclosure.withheld,
-                asked=trace.asked,
-                slots=trace.slots,
-                calls=turn.calls.records,
-                verdicts=turn.calls.verdicts,
-            )
-        )
+    def add(self, turn: LoggedTurn) -> None:
+        """Keep a turn, if the options want the panel."""
+        self._turns.append(turn)
 
     @callback
     def short(self) -> list[dict[str, Any]]:
@@ -217,12 +177,12 @@ class TurnLog:
         """Forget what is older."""
         self._keep(kept for kept in self._turns if kept.at >= oldest)
 
-    def _keep(self, turns: Iterable[Kept]) -> None:
+    def _keep(self, turns: Iterable[LoggedTurn]) -> None:
         """Keep these and no others."""
         self._turns = deque(turns, self._turns.maxlen)
 
 
-def _slot(slot: Slot, asked: Asked) -> dict[str, Any]:
+def _slot(slot: Slot, asked: AskedModel) -> dict[str, Any]:
     """Return one part of what stood beside the sentence."""
     scores = slot.scores if len(slot.scores) == len(slot.lines) else ({},) * len(slot.lines)
     shown = zip(slot.lines[:MAX_LINES], scores, strict=False)

@@ -10,7 +10,7 @@ from homeassistant.const import Platform
 from homeassistant.core import ServiceCall, ServiceResponse
 from homeassistant.helpers import config_validation as cv, entity_registry as er
 
-from ..agent.asked import asked_about
+from ..agent.gathering import asked_about
 from ..const import DOMAIN
 from ..knowledge.persons import async_person_of_user
 from ..knowledge.speaker import Surface, surface

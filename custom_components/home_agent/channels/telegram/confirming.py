@@ -7,8 +7,8 @@ from typing import Any, Final, override
 from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 
-from ...agent.done import Deeds
 from ...agent.phrases import async_error_sentence, async_phrase
+from ...agent.questions import ConfirmedActionReporter
 from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer
@@ -119,16 +119,16 @@ class TelegramConfirmations(ConfirmationChannel):
     async def _async_approve(self, action: PendingAction, user: User, pin: str | None) -> str:
         """Do what was asked about; return what is said."""
         language = action.speaker.language
-        deeds = Deeds(self._hass, action.frozen)
+        reporter = ConfirmedActionReporter(self._hass, action.frozen)
         try:
             await self._confirmations.async_approve(action.id, user=user, pin=pin)
-            return await deeds.async_sentence(language)
+            return await reporter.async_sentence(language)
         except ConfirmationRefused as err:
             return await async_phrase(self._hass, language, err.key)
         except HomeAgentError as err:
             return await async_error_sentence(self._hass, language, err)
         finally:
-            deeds.stop()
+            reporter.stop()
 
     @callback
     def _waiting_in(self, chat: int) -> PendingAction | None:

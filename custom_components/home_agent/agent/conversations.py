@@ -1,12 +1,17 @@
-"""What is known of the last conversations beyond what was said in them; bounded."""
+"""What an agent keeps of its conversations beside their history: the last ones, and the turns under way."""
 
+import asyncio
 from collections import OrderedDict
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, override
 
-from homeassistant.core import callback
+from homeassistant.core import Event, callback
 from homeassistant.util import dt as dt_util
+
+from ..errors import TurnInterrupted
 
 MAX_CONVERSATIONS: Final = 200
 
@@ -64,3 +69,43 @@ class RecentConversations:
         """Return up to when a conversation is forgotten."""
         moments = (self._cleared.get(self.history_id(conversation_id)), self._all_cleared)
         return max((moment for moment in moments if moment is not None), default=None)
+
+
+class RunningTurns:
+    """The turns of one agent that wait for a model; a server that hangs must not outlive the agent."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._scopes: set[asyncio.Timeout] = set()
+        self.stopped = False
+
+    @property
+    def busy(self) -> bool:
+        """Return whether somebody is being answered."""
+        return bool(self._scopes)
+
+    @asynccontextmanager
+    async def interruptible(self) -> AsyncIterator[None]:
+        """Run what may be interrupted. Raises TurnInterrupted if it was."""
+        if self.stopped:
+            raise TurnInterrupted
+        scope = asyncio.timeout(None)
+        self._scopes.add(scope)
+        try:
+            async with scope:
+                yield
+        except TimeoutError as err:
+            if scope.expired():
+                raise TurnInterrupted from err
+            raise
+        finally:
+            self._scopes.discard(scope)
+
+    @callback
+    def stop(self, _event: Event | None = None) -> None:
+        """Interrupt all turns, also those that come to their model later."""
+        self.stopped = True
+        now = asyncio.get_running_loop().time()
+        for scope in self._scopes:
+            if not scope.expired():
+                scope.reschedule(now)

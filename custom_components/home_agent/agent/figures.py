@@ -1,16 +1,63 @@
-"""What a turn asks, and when: noted while it runs."""
+"""What a turn cost, and what it asked when: noted while it runs."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
 from ..context.fitting import FittedRequest
 from ..context.providers.base import Slot
-from ..inference.models import Delta
+from ..inference.models import Delta, Usage
+from ..tools.quality import Verdict
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a turn cost. Times are in milliseconds."""
+
+    started: float = field(default_factory=monotonic)
+    llm_ms: float = 0.0
+    context_ms: float = 0.0
+    ttft_ms: float | None = None
+    total_ms: float | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    external: list[Usage] = field(default_factory=list)
+    """What each answer of the external model cost."""
+    rounds: int = 0
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Return the time since the turn began."""
+        return (monotonic() - self.started) * 1000
+
+    @property
+    def external_tokens(self) -> int:
+        """Return what the external model counted."""
+        return sum(usage.total for usage in self.external)
+
+    def counts(self, verdicts: Sequence[Verdict], *, failed: bool) -> Counter[str]:
+        """Return what is added to the figures of the day."""
+        return Counter(
+            turns=1,
+            failed=int(failed),
+            ms=round(self.elapsed_ms),
+            prompt=self.prompt_tokens,
+            completion=self.completion_tokens,
+            cached=self.cached_tokens,
+            external=self.external_tokens,
+            calls=len(verdicts),
+        ) + Counter(verdict.fit.value for verdict in verdicts)
+
+    def note_first_token(self) -> None:
+        """Remember when the model's first token came."""
+        if self.ttft_ms is None:
+            self.ttft_ms = self.elapsed_ms
 
 
 @dataclass(slots=True, kw_only=True)
-class Asked:
+class AskedModel:
     """One request to a model. Moments are of the clock that never jumps, in seconds."""
 
     model: str
@@ -39,7 +86,7 @@ class Trace:
 
     gathered: float | None = None
     """When the context was asked for."""
-    asked: list[Asked] = field(default_factory=list)
+    asked: list[AskedModel] = field(default_factory=list)
     slots: Sequence[Slot] = ()
     """What stood beside the sentence in the last request."""
 
@@ -48,7 +95,7 @@ class Trace:
         self.end()
         self.slots = fitted.slots
         self.asked.append(
-            Asked(
+            AskedModel(
                 model=model,
                 again=again,
                 factor=factor,

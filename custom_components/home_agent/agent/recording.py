@@ -1,0 +1,162 @@
+"""What is kept of a turn that is over, without codes: history, logs, figures."""
+
+from collections.abc import Mapping, Sequence
+import json
+import re
+from typing import Any, Final
+
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util import dt as dt_util
+
+from ..const import CONF_HISTORY, CONF_HISTORY_PERSIST, CONF_PANEL
+from ..context.fitting import Message
+from ..errors import HomeAgentError
+from ..history_turns import kept_at_home
+from ..safety.answers import mask_numbers
+from ..safety.redaction import redacted, secrets_of, wants_code
+from .log import messages_of
+from .request import drew_on_home
+from .turn import Turn
+from .turn_log import MAX_TEXT, LoggedTurn
+
+MASKED: Final = "••••"
+"""What is kept of a code."""
+
+
+def record(turn: Turn, *, err: HomeAgentError | None = None, listens: bool = False) -> None:
+    """Keep what was said and what it cost; `listens` says that the microphone opens again."""
+    messages = without_codes(messages_of(turn), turn.language)
+    _remember(turn, messages)
+    _write_down(turn, messages, err, listens=listens)
+    turn.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
+    turn.data.note_turn(turn.hass, turn.figures, turn.calls.verdicts, failed=err is not None)
+
+
+def _remember(turn: Turn, messages: list[Message]) -> None:
+    """Keep what was said, without the volatile block; nothing once the agent is gone."""
+    data, at_home = turn.data, drew_on_home(turn)
+    if at_home:
+        data.memory.at_home[turn.calls.conversation_id] = True
+    if turn.calls.tainted:
+        data.memory.tainted[turn.calls.conversation_id] = True
+    if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
+        return
+    if turn.calls.forgotten:
+        data.shared.history.forget_texts(data.entry_id, turn.calls.forgotten)
+        return
+    data.shared.history.append_turn(
+        data.entry_id,
+        turn.history_id,
+        kept_at_home(messages) if at_home else messages,
+        at=dt_util.utcnow(),
+        persist=data.settings[CONF_HISTORY_PERSIST],
+        person=turn.calls.speaker.person_id,
+        tainted=turn.calls.tainted,
+    )
+
+
+def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None, *, listens: bool) -> None:
+    """Note the turn for those who look at it later; nothing of what the person wants forgotten."""
+    data, speaker, figures = turn.data, turn.calls.speaker, turn.figures
+    error, at = type(err).__name__ if err else None, dt_util.utcnow()
+    if turn.calls.forgotten:
+        data.turn_log.clear()
+        turn.hass.async_create_background_task(
+            data.log.async_forget(turn.calls.forgotten), "home_agent forget"
+        )
+        return
+    if not messages:
+        return
+    said, answer = messages[0]["content"], messages[-1]["content"]
+    if data.settings[CONF_PANEL]:
+        turn.trace.end()
+        data.turn_log.add(
+            LoggedTurn(
+                id=speaker.turn_id,
+                conversation=turn.history_id or turn.calls.conversation_id,
+                at=at,
+                sentence=said[:MAX_TEXT],
+                answer=answer[:MAX_TEXT],
+                person=speaker.person or "",
+                surface=speaker.surface.name.lower(),
+                language=turn.language,
+                begun=figures.started,
+                gathered=turn.trace.gathered,
+                context_ms=figures.context_ms,
+                ms=figures.elapsed_ms,
+                tokens=figures.prompt_tokens + figures.completion_tokens,
+                error=error,
+                cause=(err.said or str(err)) if err else "",
+                listens=listens,
+                tainted=turn.calls.tainted,
+                withheld=turn.calls.disclosure.withheld,
+                asked=turn.trace.asked,
+                slots=turn.trace.slots,
+                calls=turn.calls.records,
+                verdicts=turn.calls.verdicts,
+            )
+        )
+    data.log.note(
+        said,
+        answer,
+        at,
+        conversation=turn.history_id or turn.calls.conversation_id,
+        person=speaker.person_id,
+        surface=speaker.surface.name.lower(),
+        tools=[called.tool_name for called in turn.calls.records],
+        error=error,
+        seconds=round(figures.elapsed_ms / 1000, 2),
+    )
+
+
+def without_codes(messages: Sequence[Mapping[str, Any]], language: str = "") -> list[dict[str, Any]]:
+    """Return the messages of a turn without the codes and keys that its calls were made with.
+
+    They go from the sentence and the results too, also where the digits were written apart. Where a call is
+    about a lock or an alarm, every number of the sentence that may be its code goes.
+    """
+    calls = [
+        (call["function"]["name"], _parsed(call["function"]["arguments"]))
+        for message in messages
+        for call in message.get("tool_calls", ())
+    ]
+    secrets = {secret for name, args in calls for secret in secrets_of(args, name)}
+    if any(wants_code(args, name) for name, args in calls):
+        messages = [_without_numbers(message, language) for message in messages]
+    if not secrets:
+        return [dict(message) for message in messages]
+    pattern = re.compile("|".join(_pattern(secret) for secret in sorted(secrets, key=len, reverse=True)))
+    return [_without(message, pattern) for message in messages]
+
+
+def _without_numbers(message: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+    """Return a message of a person without numbers that may be a code, and any other message unchanged."""
+    if message["role"] != "user":
+        return message
+    return {**message, "content": mask_numbers(message["content"], language, MASKED)}
+
+
+def _without(message: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
+    """Return one message with all codes masked."""
+    masked = {**message, "content": pattern.sub(MASKED, message["content"])}
+    if calls := message.get("tool_calls"):
+        masked["tool_calls"] = [{**call, "function": _shown(call["function"])} for call in calls]
+    return masked
+
+
+def _shown(function: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a call without codes."""
+    args = redacted(_parsed(function["arguments"]), function["name"])
+    return {**function, "arguments": json_dumps(args)}
+
+
+def _parsed(arguments: str) -> dict[str, Any]:
+    """Return the arguments of a call."""
+    found = json.loads(arguments)
+    return found if isinstance(found, dict) else {}
+
+
+def _pattern(secret: str) -> str:
+    """Return what fits a secret that stands alone, its digits together or apart."""
+    text = r"[\s.-]*".join(secret) if secret.isdecimal() else re.escape(secret)
+    return rf"(?<!\w){text}(?!\w)"
