@@ -16,7 +16,7 @@ from custom_components.home_agent.memory.learner.influxdb import (
     InfluxError,
     InfluxQLSource,
     InfluxSource,
-    Trouble,
+    InfluxTrouble,
 )
 from custom_components.home_agent.memory.records import Origin
 from homeassistant.config_entries import ConfigFlowResult
@@ -282,17 +282,17 @@ async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
 @pytest.mark.parametrize(
     ("reply", "trouble"),
     [
-        (Reply(status=500, body=b"<html>"), Trouble.OTHER),
+        (Reply(status=500, body=b"<html>"), InfluxTrouble.OTHER),
         (Reply(body=b"\x00\xff not csv"), None),
-        (Reply(body=b"error,reference\r\ntoo old,897\r\n"), Trouble.OTHER),
-        (Reply(status=302, headers={"Location": "http://127.0.0.1:9/"}), Trouble.OTHER),
+        (Reply(body=b"error,reference\r\ntoo old,897\r\n"), InfluxTrouble.OTHER),
+        (Reply(status=302, headers={"Location": "http://127.0.0.1:9/"}), InfluxTrouble.OTHER),
     ],
 )
 async def test_strange_answers(
     v2: InfluxSource,
     influx_stand_in: InfluxStandIn,
     reply: Reply,
-    trouble: Trouble | None,
+    trouble: InfluxTrouble | None,
 ) -> None:
     """Each is one short error, or nothing was found."""
     influx_stand_in.answer = reply

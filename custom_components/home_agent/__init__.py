@@ -47,7 +47,7 @@ from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
-from .parts import NAMING, async_load_parts, async_part, names_something, shows_panel, speaks_up
+from .parts import NAMING, async_load_parts, async_part, is_panel_enabled, is_proactive_enabled, names_things
 from .pipelines import PipelineWatch
 from .proactive.book import ProactiveStore
 from .regex import compile_all
@@ -152,7 +152,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
     else:
         await async_forget_learned(data.shared.observations.of(entry.entry_id), data.memories)
 
-    proactive = await data.async_proactive() if speaks_up(data.settings) else None
+    proactive = await data.async_proactive() if is_proactive_enabled(data.settings) else None
 
     async def warm(hass: HomeAssistant) -> None:
         entry.async_create_background_task(hass, data.indexer.async_start(), "home_agent index")
@@ -173,7 +173,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 
 async def _async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Report names in the options that stop matching; where the options name nothing, nothing is loaded."""
-    if names_something(entry.runtime_data.settings):
+    if names_things(entry.runtime_data.settings):
         part = await async_part(hass, "unmatched")
         entry.async_on_unload(part.async_watch_names(hass, entry))
     else:
@@ -189,7 +189,7 @@ def _report_language(language: str) -> None:
 
 async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Show the panel as long as an agent wants it, also while that one is set up anew."""
-    if shows_panel(entry.runtime_data.settings):
+    if is_panel_enabled(entry.runtime_data.settings):
         await (await async_part(hass, "panel.setup")).async_show(hass, entry)
     else:
         await _async_hide_panel(hass)
@@ -198,7 +198,7 @@ async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
 async def _async_hide_panel(hass: HomeAssistant) -> None:
     """Take the panel away where no agent wants it any more."""
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
-    wanted = any(map(shows_panel, map(settings_of, entries)))
+    wanted = any(map(is_panel_enabled, map(settings_of, entries)))
     if hass.data[DATA_SHARED].panel_address is not None and not wanted:
         await (await async_part(hass, "panel.setup")).async_hide(hass)
 

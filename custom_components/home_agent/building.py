@@ -60,7 +60,7 @@ from .memory.extraction.extractor import Extractor
 from .memory.memories import Memories
 from .memory.profile import Profile
 from .memory.settings import MemorySettings, profile_collection
-from .parts import asks_external, async_part, learns, searches
+from .parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_signal
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
@@ -165,7 +165,7 @@ class _Parts:
     @cached_property
     def external(self) -> ExternalModel | None:
         """The second model where the options name one."""
-        if not asks_external(self.settings):
+        if not is_external_model_enabled(self.settings):
             return None
         at = external_endpoint(self._hass, self.settings)
         return external_model(async_get_clientsession(self._hass), at, self.data_policy, self.settings)
@@ -253,7 +253,7 @@ class _Parts:
         tools: list[HomeAgentTool] = []
         if self.external:
             tools += external_tools(self.external, self.outgoing, self.settings)
-        if searches(self.settings):
+        if is_search_enabled(self.settings):
             from .tools.search.providers import search_tools  # noqa: PLC0415 - loads where it is wanted
 
             tools += search_tools(self._hass, self.settings, self.outgoing)
@@ -371,7 +371,7 @@ class _Parts:
     @cached_property
     def learner(self) -> Learner | None:
         """What finds habits where the options want that."""
-        if not learns(self.settings):
+        if not is_learning_enabled(self.settings):
             return None
         from .memory.learner.setup import build_learner  # noqa: PLC0415 - loads where it is wanted
 

@@ -27,27 +27,27 @@ from .const import (
 type Settings = Mapping[str, Any]
 
 
-def asks_external(settings: Settings) -> bool:
+def is_external_model_enabled(settings: Settings) -> bool:
     """Return whether a second model is wanted."""
     return bool(settings[CONF_EXTERNAL])
 
 
-def learns(settings: Settings) -> bool:
+def is_learning_enabled(settings: Settings) -> bool:
     """Return whether habits are to be learned."""
     return bool(settings[CONF_MEMORY] and settings[CONF_LEARNING])
 
 
-def searches(settings: Settings) -> bool:
+def is_search_enabled(settings: Settings) -> bool:
     """Return whether a search service is chosen."""
     return bool(settings[CONF_SEARCH_PROVIDER] != SEARCH_NONE)
 
 
-def speaks_up(settings: Settings) -> bool:
+def is_proactive_enabled(settings: Settings) -> bool:
     """Return whether anything is to be said unasked."""
     return bool(settings[CONF_PROACTIVE])
 
 
-def shows_panel(settings: Settings) -> bool:
+def is_panel_enabled(settings: Settings) -> bool:
     """Return whether the agent is shown in the sidebar's panel."""
     return bool(settings[CONF_PANEL])
 
@@ -62,16 +62,16 @@ NAMING: Final = {
 """Options with entities, devices, persons or actions, by the repair issue that lists missing ones."""
 
 
-def names_something(settings: Settings) -> bool:
+def names_things(settings: Settings) -> bool:
     """Return whether the options name anything that may stop to exist."""
     return any(settings[option] for options in NAMING.values() for option in options)
 
 
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
-    "memory.learner.setup": learns,
-    "panel.setup": shows_panel,
-    "tools.search.providers": searches,
-    "unmatched": names_something,
+    "memory.learner.setup": is_learning_enabled,
+    "panel.setup": is_panel_enabled,
+    "tools.search.providers": is_search_enabled,
+    "unmatched": names_things,
 }
 """Modules, and which options want them. What they alone import loads with them."""
 

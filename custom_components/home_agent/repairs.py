@@ -19,7 +19,7 @@ from homeassistant.helpers.storage import STORAGE_DIR
 from .config.options import SOURCE_REPAIR
 from .const import CONF_COLLECTIONS, CONF_MEMORY_EXTRACTION_LLM, DOMAIN, EXTRACTION_LOCAL
 from .pipelines import async_end_bypass
-from .proactive.suggestion import Answer, Suggestion
+from .proactive.suggestion import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
 from .runtime import HomeAgentConfigEntry
 from .services.reload import async_reload_custom_tools
@@ -28,14 +28,14 @@ from .unmatched import renamed_of, with_renamed
 
 type Data = Mapping[str, str | int | float | None]
 type Fix = Callable[[HomeAssistant, Data], Awaitable[tuple[FlowType, str] | None]]
-"""Mends what an issue is about, or returns the flow in which a person does. Raises NotMendedError."""
+"""Mends what an issue is about, or returns the flow in which a person does. Raises FixFailedError."""
 
 
-class NotMendedError(Exception):
+class FixFailedError(Exception):
     """It stays as it is; the message is the key of an error of the issue's form."""
 
 
-class MendingFlow(RepairsFlow):
+class FixFlow(RepairsFlow):
     """Says what is wrong, and mends it when that is confirmed."""
 
     def __init__(self, fix: Fix) -> None:
@@ -52,7 +52,7 @@ class MendingFlow(RepairsFlow):
         if user_input is not None:
             try:
                 further = await self._fix(self.hass, self.data or {})
-            except NotMendedError as err:
+            except FixFailedError as err:
                 errors["base"] = str(err)
             else:
                 if further is None:
@@ -80,7 +80,10 @@ class SuggestionFlow(RepairsFlow):
             return self.async_abort(reason="answered")
         return self.async_show_menu(
             step_id="init",
-            menu_options=[answer.value for answer in (Answer.ACCEPT, Answer.LATER, Answer.REJECT)],
+            menu_options=[
+                answer.value
+                for answer in (SuggestionAnswer.ACCEPT, SuggestionAnswer.LATER, SuggestionAnswer.REJECT)
+            ],
             description_placeholders={
                 "text": suggestion.text,
                 "words": suggestion.words,
@@ -90,17 +93,17 @@ class SuggestionFlow(RepairsFlow):
 
     async def async_step_accept(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Have the automation made."""
-        return await self._async_answer(Answer.ACCEPT)
+        return await self._async_answer(SuggestionAnswer.ACCEPT)
 
     async def async_step_later(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Have it suggested again after a while."""
-        return await self._async_answer(Answer.LATER)
+        return await self._async_answer(SuggestionAnswer.LATER)
 
     async def async_step_reject(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
         """Never suggest it again."""
-        return await self._async_answer(Answer.REJECT)
+        return await self._async_answer(SuggestionAnswer.REJECT)
 
-    async def _async_answer(self, answer: Answer) -> RepairsFlowResult:
+    async def _async_answer(self, answer: SuggestionAnswer) -> RepairsFlowResult:
         """Give an answer; one that has no effect leaves the question."""
         if (entry := self._entry()) is None:
             return self.async_abort(reason="answered")
@@ -187,9 +190,9 @@ async def _async_delete(hass: HomeAssistant, data: Data) -> None:
     try:
         deleted = await hass.async_add_executor_job(delete)
     except OSError as err:
-        raise NotMendedError("undeletable") from err
+        raise FixFailedError("undeletable") from err
     if not deleted:
-        raise NotMendedError("in_place")
+        raise FixFailedError("in_place")
 
 
 async def _async_reload_tools(hass: HomeAssistant, data: Data) -> None:
@@ -197,9 +200,9 @@ async def _async_reload_tools(hass: HomeAssistant, data: Data) -> None:
     try:
         tools = await async_reload_custom_tools(hass)
     except HomeAssistantError as err:
-        raise NotMendedError("unreadable") from err
+        raise FixFailedError("unreadable") from err
     if data["issue_id"] in tools.wrong:
-        raise NotMendedError("still_wrong")
+        raise FixFailedError("still_wrong")
 
 
 async def _async_rename(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
@@ -245,4 +248,4 @@ async def async_create_fix_flow(hass: HomeAssistant, issue_id: str, _data: Data 
     """Return what can be done about an issue."""
     issue = ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
     key = issue.translation_key if issue and issue.translation_key else ""
-    return SuggestionFlow() if key == SUGGESTION else MendingFlow(FIXES[key])
+    return SuggestionFlow() if key == SUGGESTION else FixFlow(FIXES[key])

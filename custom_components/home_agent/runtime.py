@@ -40,7 +40,7 @@ from .memory.learner.observation_store import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.memories import Memories
 from .memory.profile import Profile, ProfileManager
-from .proactive.book import Book, ProactiveStore
+from .proactive.book import ProactiveState, ProactiveStore
 from .safety.confirmation import Confirmations
 from .safety.confirmation_store import ConfirmationStore
 from .safety.disclosure import DataPolicy
@@ -134,7 +134,7 @@ class HomeAgentData:
     extractor: Extractor
     learner: Learner | None
     """Where the options want one."""
-    suggested: Book
+    suggested: ProactiveState
     """What was suggested, and what rules have told."""
     make_proactive: Callable[[], Awaitable[Proactive]]
     proactive: Proactive | None = None

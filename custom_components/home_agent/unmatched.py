@@ -77,7 +77,7 @@ SWITCHES: Final = {CONF_TELEGRAM_CHATS: CONF_TELEGRAM, CONF_PROACTIVE_RULES: CON
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class NamedThing:
     """One name in the options."""
 
     option: str
@@ -86,7 +86,7 @@ class Named:
     name: str
 
 
-def named_in(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[Named]:
+def named_in(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[NamedThing]:
     """Yield the names in some of the options."""
     for option in keys:
         if option in SWITCHES and not options.get(SWITCHES[option], DEFAULTS[SWITCHES[option]]):
@@ -94,10 +94,10 @@ def named_in(options: Mapping[str, Any], keys: Iterable[str]) -> Iterator[Named]
         value = options.get(option) or []
         for item in [value] if isinstance(value, Mapping | str) else value:
             if not isinstance(item, Mapping):
-                yield Named(option, "", str(item))
+                yield NamedThing(option, "", str(item))
                 continue
             for field in FIELDS.get(option, ()):
-                yield from (Named(option, field, text) for text in as_texts(item.get(field)))
+                yield from (NamedThing(option, field, text) for text in as_texts(item.get(field)))
 
 
 def with_renamed(options: Mapping[str, Any], renamed: Mapping[str, str]) -> dict[str, Any]:
@@ -257,11 +257,11 @@ class _Watch:
                 if gone:
                     await self._async_report(key, gone, now)
 
-    def _is_certain(self, names: RuleNames, one: Named) -> bool:
+    def _is_certain(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether something that is unknown cannot come any more either."""
         return one.field in (PERSONS, *PLACES) or not names.has(one.name)
 
-    async def _async_matches(self, names: RuleNames, one: Named) -> bool:
+    async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether a name still means something."""
         if one.option == CONF_POLICY_PROFILES and one.field in (PERSONS, DEVICES, AREAS):
             return await async_applies(self._hass, one.field, one.name)
@@ -269,7 +269,7 @@ class _Watch:
             return await async_applies(self._hass, DEVICES, one.name)
         return names.has(one.name)
 
-    async def _async_report(self, key: str, gone: list[Named], names: RuleNames) -> None:
+    async def _async_report(self, key: str, gone: list[NamedThing], names: RuleNames) -> None:
         """Tell what no longer matches, and what it is called now."""
         missing = {one.name for one in gone}
         renamed = {old: new for old, new in self._renamed.items() if old in missing and names.has(new)}

@@ -21,7 +21,7 @@ from ..const import (
     SOURCE_INFLUXDB,
 )
 from ..errors import InvalidInput
-from ..memory.learner.influxdb import InfluxError, Trouble
+from ..memory.learner.influxdb import InfluxError, InfluxTrouble
 from ..memory.learner.setup import influx_source
 from .fields import Checked
 
@@ -63,10 +63,10 @@ async def async_check_learning(hass: HomeAssistant, checked: Checked, stored: Ma
 
 def _failure(err: InfluxError, chosen: Mapping[str, Any]) -> tuple[str, InvalidInput]:
     """Return which field is wrong, and how."""
-    if err.trouble is Trouble.UNREACHABLE:
+    if err.trouble is InfluxTrouble.UNREACHABLE:
         return CONF_INFLUX_URL, InvalidInput("cannot_connect", url=chosen[CONF_INFLUX_URL])
-    if err.trouble is Trouble.REFUSED:
+    if err.trouble is InfluxTrouble.REFUSED:
         return KEY_FIELD[chosen[CONF_INFLUX_VERSION]], InvalidInput("influxdb_refused", detail=err.detail)
-    if err.trouble is Trouble.MISSING:
+    if err.trouble is InfluxTrouble.MISSING:
         return CONF_INFLUX_DATABASE, InvalidInput("influxdb_missing", detail=err.detail)
     return CONF_INFLUX_URL, InvalidInput("influxdb_failed", detail=err.detail)

@@ -13,7 +13,7 @@ from ..const import (
     SEARCH_NONE,
 )
 from ..errors import AuthenticationError, InvalidInput
-from ..tools.search.base import SearchError, Trouble
+from ..tools.search.base import SearchError, SearchTrouble
 from ..tools.search.providers import PROVIDERS, search_provider
 from .fields import Checked, Values
 
@@ -56,12 +56,12 @@ async def _async_try(hass: HomeAssistant, checked: Checked, chosen: Values) -> N
 def _explained(err: SearchError, address: str) -> tuple[str, InvalidInput]:
     """Return the field and the sentence for what went wrong."""
     match err.trouble:
-        case Trouble.REFUSED:
+        case SearchTrouble.REFUSED:
             return CONF_SEARCH_KEY, InvalidInput("invalid_auth")
-        case Trouble.RATE_LIMIT:
+        case SearchTrouble.RATE_LIMIT:
             return CONF_SEARCH_PROVIDER, InvalidInput("rate_limited")
-        case Trouble.BLOCKED:
+        case SearchTrouble.BLOCKED:
             return CONF_SEARCH_PROVIDER, InvalidInput("search_blocked")
-        case Trouble.UNREACHABLE:
+        case SearchTrouble.UNREACHABLE:
             return CONF_SEARCH_URL, InvalidInput("cannot_connect", url=address)
     return CONF_SEARCH_URL, InvalidInput("search_failed", detail=str(err))

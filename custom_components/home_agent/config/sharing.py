@@ -31,7 +31,7 @@ DATABASE_KEYS = (CONF_VECTOR_HOST, CONF_VECTOR_PORT, CONF_VECTOR_TENANT, CONF_VE
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class StoredOptions:
     """What an agent keeps in which Chroma database."""
 
     database: Sequence[Any]
@@ -75,7 +75,7 @@ def check_sharing(
 
     `page` are the fields that can be marked; what belongs to another page is said at the store.
     """
-    kept = Kept.of(options)
+    kept = StoredOptions.of(options)
     if kept is None or not {CONF_VECTOR_BACKEND, CONF_MEMORY_COLLECTION}.intersection(page):
         return
     for title, other in _others(hass, entry):
@@ -91,8 +91,8 @@ def check_sharing(
             checked.fail(field, error)
 
 
-def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, Kept]]:
+def _others(hass: HomeAssistant, entry: ConfigEntry) -> Iterator[tuple[str, StoredOptions]]:
     """Yield the other agents that keep something on a Chroma server, by their titles."""
     for other in hass.config_entries.async_entries(DOMAIN):
-        if other.entry_id != entry.entry_id and (kept := Kept.of(other.options)):
+        if other.entry_id != entry.entry_id and (kept := StoredOptions.of(other.options)):
             yield other.title, kept

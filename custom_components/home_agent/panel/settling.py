@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import probatio
 
-from ..proactive.suggestion import Answer
+from ..proactive.suggestion import SuggestionAnswer
 from .asking import Asking, Command
 
 MOST: Final = 50
@@ -68,7 +68,9 @@ async def _async_answer(asking: Asking) -> dict[str, Any]:
     """Take an answer to a suggestion. Raises AutomationRefusedError."""
     suggestions = (await asking.data.async_proactive()).suggestions
     fields = asking.fields
-    item = await suggestions.async_answer(fields["suggestion_id"], Answer(fields["answer"]), asking.user)
+    item = await suggestions.async_answer(
+        fields["suggestion_id"], SuggestionAnswer(fields["answer"]), asking.user
+    )
     return {"state": item.state.value}
 
 
@@ -83,7 +85,7 @@ COMMANDS: Final[Mapping[str, Command]] = {
         _async_answer,
         {
             probatio.Required("suggestion_id"): str,
-            probatio.Required("answer"): probatio.In([answer.value for answer in Answer]),
+            probatio.Required("answer"): probatio.In([answer.value for answer in SuggestionAnswer]),
         },
     ),
 }

@@ -26,7 +26,7 @@ class Watch:
     """When what is to end began, for rules about an end."""
 
 
-class Book:
+class ProactiveState:
     """What one entry has told and suggested. The store of all entries is told of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -95,12 +95,12 @@ class Book:
         self._count = int(stored["count"])
 
 
-class ProactiveStore(EntryStore[Book]):
+class ProactiveStore(EntryStore[ProactiveState]):
     """Keeps the books by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        super().__init__(hass, STORE_KEY, Book)
+        super().__init__(hass, STORE_KEY, ProactiveState)
 
 
 def _text(moment: datetime | None) -> str | None:

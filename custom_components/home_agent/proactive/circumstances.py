@@ -16,7 +16,7 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
 from ..knowledge.house import is_exposed
-from .hours import Hours
+from .messenger import Hours
 from .rules import NIGHT, NOBODY, RAIN, UNKNOWN
 
 WET: Final = frozenset(

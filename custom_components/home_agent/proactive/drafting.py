@@ -38,7 +38,7 @@ _MODE: Final = lazy(r"^[a-z0-9_]{1,40}$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class AutomationDraft:
     """An automation that could be suggested."""
 
     call: ServiceCall
@@ -46,7 +46,7 @@ class Draft:
 
 
 @callback
-def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Draft | None:
+def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> AutomationDraft | None:
     """Return the automation for a habit, None for a habit that none can take over.
 
     `name` is that of the entity, `text` the habit in words; both may be anything.
@@ -76,7 +76,7 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Draft | No
         "actions": [action],
         "mode": "single",
     }
-    return Draft(call=call, config=config)
+    return AutomationDraft(call=call, config=config)
 
 
 def _conditions(habit: Habit) -> list[dict[str, Any]]:

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
-from typing import Any, Final
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any, Final, Self
 
 from homeassistant.components import persistent_notification
 from homeassistant.core import Context, HomeAssistant, callback
@@ -15,6 +16,8 @@ from ..channels.notify_targets import Route, read_targets, route_to
 from ..const import (
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_MAX_PER_DAY,
+    CONF_PROACTIVE_QUIET_END,
+    CONF_PROACTIVE_QUIET_START,
     CONF_TELEGRAM,
     CONF_TELEGRAM_CHATS,
     DOMAIN,
@@ -26,8 +29,40 @@ from ..events import EventEmitter
 from ..knowledge.persons import PERSON
 from ..tools.own_calls import async_notify
 from ..tools.resolving.candidates import plain
-from .book import Book
-from .hours import Hours
+from .book import ProactiveState
+
+DEFAULT_NIGHT: Final = (time(22), time(7))
+
+
+@dataclass(frozen=True, slots=True)
+class Hours:
+    """A span of the day; one that begins when it ends is empty."""
+
+    start: time
+    end: time
+
+    @classmethod
+    def from_options(cls, settings: Mapping[str, Any]) -> Self:
+        """Return the quiet hours."""
+        return cls(_time(settings[CONF_PROACTIVE_QUIET_START]), _time(settings[CONF_PROACTIVE_QUIET_END]))
+
+    @property
+    def night(self) -> Hours:
+        """Return what counts as night: the quiet hours, or the usual ones where there are none."""
+        return self if self.start != self.end else Hours(*DEFAULT_NIGHT)
+
+    def holds(self, at: datetime) -> bool:
+        """Return whether a moment lies in the span."""
+        now = dt_util.as_local(at).time()
+        if self.start <= self.end:
+            return self.start <= now < self.end
+        return now >= self.start or now < self.end
+
+
+def _time(text: str) -> time:
+    """Return a stored time of the day; the first hour for what is none."""
+    return dt_util.parse_time(text) or time(0)
+
 
 URGENT_MORE: Final = 10
 """Urgent messages that a day takes beyond its limit."""
@@ -44,7 +79,7 @@ class Messenger:
         hass: HomeAssistant,
         entry_id: str,
         settings: Mapping[str, Any],
-        book: Book,
+        book: ProactiveState,
         emitter: EventEmitter,
     ) -> None:
         """Read the options once; an entry is set up anew when they change."""

@@ -57,11 +57,11 @@ ENDED: Final = frozenset(
 )
 """States in which a machine that tells them is not in use."""
 
-type Test = Callable[[State], bool | None]
+type StateTest = Callable[[State], bool | None]
 """Returns whether a state is the one that is waited for; None for one that says nothing either way."""
 
 
-def _shows(*states: str) -> Test:
+def _shows(*states: str) -> StateTest:
     """Return a test for states by their names."""
     return lambda state: state.state in states
 
@@ -95,12 +95,12 @@ def _number(text: str) -> float | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Template:
+class RuleTemplate:
     """A shipped rule."""
 
     kinds: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
     """Per domain the device classes that it is about where no entity is chosen; None for all."""
-    test: Test = field(default=lambda _state: False)
+    test: StateTest = field(default=lambda _state: False)
     duration: timedelta
     meanwhile: str | None = None
     """What has to be so too."""
@@ -113,8 +113,8 @@ class Template:
 _WAYS_IN: Final = frozenset({BinarySensorDeviceClass.DOOR, BinarySensorDeviceClass.GARAGE_DOOR})
 _WINDOWS: Final = frozenset({BinarySensorDeviceClass.WINDOW})
 
-TEMPLATES: Final[Mapping[str, Template]] = {
-    "garage_open": Template(
+TEMPLATES: Final[Mapping[str, RuleTemplate]] = {
+    "garage_open": RuleTemplate(
         kinds={
             "cover": frozenset({CoverDeviceClass.GARAGE, CoverDeviceClass.GATE}),
             "binary_sensor": frozenset({BinarySensorDeviceClass.GARAGE_DOOR}),
@@ -122,31 +122,31 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         test=_shows(STATE_OPEN, STATE_ON),
         duration=timedelta(minutes=30),
     ),
-    "door_open": Template(
+    "door_open": RuleTemplate(
         kinds={"cover": frozenset({CoverDeviceClass.DOOR}), "binary_sensor": _WAYS_IN},
         test=_shows(STATE_OPEN, STATE_ON),
         duration=timedelta(minutes=15),
     ),
-    "window_rain": Template(
+    "window_rain": RuleTemplate(
         kinds={"cover": frozenset({CoverDeviceClass.WINDOW}), "binary_sensor": _WINDOWS},
         test=_shows(STATE_OPEN, STATE_ON),
         duration=timedelta(minutes=2),
         meanwhile=RAIN,
     ),
-    "light_nobody_home": Template(
+    "light_nobody_home": RuleTemplate(
         kinds={"light": None},
         test=_shows(STATE_ON),
         duration=timedelta(minutes=10),
         meanwhile=NOBODY,
     ),
-    "unlocked_night": Template(
+    "unlocked_night": RuleTemplate(
         kinds={"lock": None, "binary_sensor": frozenset({BinarySensorDeviceClass.LOCK})},
         test=_shows(LockState.UNLOCKED, LockState.OPEN, STATE_ON),
         duration=timedelta(minutes=5),
         meanwhile=NIGHT,
         urgent=True,
     ),
-    "battery_low": Template(
+    "battery_low": RuleTemplate(
         kinds={
             "sensor": frozenset({SensorDeviceClass.BATTERY}),
             "binary_sensor": frozenset({BinarySensorDeviceClass.BATTERY}),
@@ -154,25 +154,25 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         test=_is_low,
         duration=timedelta(hours=1),
     ),
-    "leak": Template(
+    "leak": RuleTemplate(
         kinds={"binary_sensor": frozenset({BinarySensorDeviceClass.MOISTURE})},
         test=_shows(STATE_ON),
         duration=timedelta(0),
         urgent=True,
     ),
-    "appliance_finished": Template(test=_is_idle, duration=timedelta(minutes=5), ends=True),
-    OWN: Template(duration=timedelta(0)),
+    "appliance_finished": RuleTemplate(test=_is_idle, duration=timedelta(minutes=5), ends=True),
+    OWN: RuleTemplate(duration=timedelta(0)),
 }
 """The rules to choose from. One without kinds needs entities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class ProactiveRule:
     """One rule of the household's."""
 
     name: str
     """Of its template; also names its sentence in the translations."""
-    template: Template
+    template: RuleTemplate
     entities: frozenset[str]
     """The chosen ones; all of the template's kind where there are none."""
     duration: timedelta
@@ -203,18 +203,18 @@ class Rule:
         return state.state.casefold() == self.state if self.name == OWN else self.template.test(state)
 
 
-def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[Rule]:
+def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[ProactiveRule]:
     """Return the rules of the option; an item that is none is left out."""
     return [rule for item in stored if (rule := _read_rule(item)) is not None]
 
 
-def _read_rule(item: Mapping[str, Any]) -> Rule | None:
+def _read_rule(item: Mapping[str, Any]) -> ProactiveRule | None:
     """Return one rule."""
     name = str(item.get(RULE, ""))
     if (template := TEMPLATES.get(name)) is None:
         return None
     duration = read_span(item[DURATION]) if item.get(DURATION) else template.duration
-    return Rule(
+    return ProactiveRule(
         name=name,
         template=template,
         entities=frozenset(item.get(ENTITIES) or ()),

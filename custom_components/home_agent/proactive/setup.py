@@ -10,7 +10,7 @@ from ..events import EventEmitter
 from ..knowledge.house import House
 from ..memory.learner.habits import HouseHabit
 from ..tools.guard import Guard
-from .book import Book
+from .book import ProactiveState
 from .messenger import Messenger
 from .rules import read_rules
 from .suggestions import Suggestions
@@ -26,7 +26,7 @@ class Proactive:
         entry_id: str,
         settings: Mapping[str, Any],
         *,
-        book: Book,
+        book: ProactiveState,
         guard: Guard,
         emitter: EventEmitter,
         house: House,

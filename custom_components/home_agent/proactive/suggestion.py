@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from homeassistant.util.yaml import dump
 
-from ..memory.learner.habits import Kind, kind_as_dict, kind_from_dict
+from ..memory.learner.habits import HabitKind, kind_as_dict, kind_from_dict
 from ..store import read_moment
 
 LIFE: Final = timedelta(days=14)
@@ -17,7 +17,7 @@ PAUSE: Final = timedelta(days=90)
 """How long after an unanswered one the same may be suggested again."""
 
 
-class State(StrEnum):
+class SuggestionState(StrEnum):
     """What became of a suggestion."""
 
     OPEN = "open"
@@ -27,11 +27,11 @@ class State(StrEnum):
     POSTPONED = "postponed"
 
 
-RESTING: Final = frozenset({State.EXPIRED, State.POSTPONED})
+RESTING: Final = frozenset({SuggestionState.EXPIRED, SuggestionState.POSTPONED})
 """What is not settled for good."""
 
 
-class Answer(StrEnum):
+class SuggestionAnswer(StrEnum):
     """What can be said to a suggestion."""
 
     ACCEPT = "accept"
@@ -46,7 +46,7 @@ class Suggestion:
 
     id: str
     """Also that of the automation, once there is one."""
-    kind: Kind
+    kind: HabitKind
     """The habit that it comes from."""
     habit: str
     """The id of the habit, also that of its memory."""
@@ -57,7 +57,7 @@ class Suggestion:
     config: dict[str, Any]
     """The automation as Home Assistant stores it."""
     created_at: datetime
-    state: State = State.OPEN
+    state: SuggestionState = SuggestionState.OPEN
     settled_at: datetime | None = None
 
     @property
@@ -72,9 +72,9 @@ class Suggestion:
 
     def is_open(self, now: datetime) -> bool:
         """Return whether it still waits."""
-        return self.state is State.OPEN and now < self.expires_at
+        return self.state is SuggestionState.OPEN and now < self.expires_at
 
-    def silences(self, kind: Kind, now: datetime) -> bool:
+    def silences(self, kind: HabitKind, now: datetime) -> bool:
         """Return whether a habit is not to be suggested (again)."""
         rests = self.state not in RESTING or now < self.expires_at + PAUSE
         return rests and self.kind.is_same(kind)
@@ -105,6 +105,6 @@ def from_dict(stored: Mapping[str, Any]) -> Suggestion:
         words=str(stored["words"]),
         config=dict(stored["config"]),
         created_at=read_moment(stored["created_at"]),
-        state=State(stored["state"]),
+        state=SuggestionState(stored["state"]),
         settled_at=read_moment(settled) if settled else None,
     )

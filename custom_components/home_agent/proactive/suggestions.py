@@ -26,10 +26,10 @@ from ..memory.learner.wording import async_sentence, clock, days_key
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from .automations import AutomationRefusedError, async_add, async_check
-from .book import Book
-from .drafting import Draft, draft
+from .book import ProactiveState
+from .drafting import AutomationDraft, draft
 from .messenger import Messenger, speakable
-from .suggestion import Answer, State, Suggestion
+from .suggestion import Suggestion, SuggestionAnswer, SuggestionState
 
 SURE: Final = 0.7
 """How sure a habit has to be."""
@@ -38,13 +38,13 @@ MOST_OPEN: Final = 3
 SEVERAL: Final = 2
 """Persons of a household in which one has something to keep from another."""
 BUTTON: Final = "HOME_AGENT_SUGGESTION"
-BUTTONS: Final = (Answer.ACCEPT, Answer.PREVIEW, Answer.REJECT)
+BUTTONS: Final = (SuggestionAnswer.ACCEPT, SuggestionAnswer.PREVIEW, SuggestionAnswer.REJECT)
 ISSUE: Final = "suggestion"
 """The key of the repair issue in which administrators answer."""
-SETTLES: Final[Mapping[Answer, State]] = {
-    Answer.ACCEPT: State.ACCEPTED,
-    Answer.REJECT: State.REJECTED,
-    Answer.LATER: State.POSTPONED,
+SETTLES: Final[Mapping[SuggestionAnswer, SuggestionState]] = {
+    SuggestionAnswer.ACCEPT: SuggestionState.ACCEPTED,
+    SuggestionAnswer.REJECT: SuggestionState.REJECTED,
+    SuggestionAnswer.LATER: SuggestionState.POSTPONED,
 }
 """What an answer makes of a suggestion; a preview leaves it open."""
 
@@ -57,7 +57,7 @@ class Suggestions:
         hass: HomeAssistant,
         entry_id: str,
         *,
-        book: Book,
+        book: ProactiveState,
         messenger: Messenger,
         guard: Guard,
         emitter: EventEmitter,
@@ -163,7 +163,7 @@ class Suggestions:
             created_at=now,
         )
 
-    async def _async_words(self, known: HouseHabit, made: Draft) -> str:
+    async def _async_words(self, known: HouseHabit, made: AutomationDraft) -> str:
         """Return in words what an automation would do."""
         call, language = made.call, self._hass.config.language
         texts = await async_get_translations(self._hass, language, "services", {call.domain})
@@ -177,7 +177,9 @@ class Suggestions:
             name=speakable(known.name) + (f" ({details})" if details else ""),
         )
 
-    async def async_answer(self, suggestion_id: str, answer: Answer, user: User | None) -> Suggestion:
+    async def async_answer(
+        self, suggestion_id: str, answer: SuggestionAnswer, user: User | None
+    ) -> Suggestion:
         """Take an answer; a yes makes the automation.
 
         Raises AutomationRefusedError where it does not count or cannot be done.
@@ -188,7 +190,7 @@ class Suggestions:
             suggestion = self._book.suggestions.get(suggestion_id)
             if suggestion is None or not suggestion.is_open(now):
                 raise AutomationRefusedError("suggestion_unknown", suggestion_id=suggestion_id[:40])
-            if answer is Answer.ACCEPT:
+            if answer is SuggestionAnswer.ACCEPT:
                 await self._async_make(suggestion, user)
             if answer in SETTLES:
                 self._settle(suggestion, SETTLES[answer])
@@ -205,7 +207,7 @@ class Suggestions:
         await async_add(self._hass, suggestion.id, suggestion.config, speaker.context)
 
     @callback
-    def _settle(self, suggestion: Suggestion, state: State) -> None:
+    def _settle(self, suggestion: Suggestion, state: SuggestionState) -> None:
         """Note what became of a suggestion, and take the question away."""
         suggestion.state, suggestion.settled_at = state, dt_util.utcnow()
         self._book.changed()
@@ -228,8 +230,8 @@ class Suggestions:
     def _expire(self, now: datetime) -> None:
         """Drop what was not answered in time."""
         for suggestion in self._book.suggestions.values():
-            if suggestion.state is State.OPEN and not suggestion.is_open(now):
-                self._settle(suggestion, State.EXPIRED)
+            if suggestion.state is SuggestionState.OPEN and not suggestion.is_open(now):
+                self._settle(suggestion, SuggestionState.EXPIRED)
 
     @callback
     def forget(self, *, person: str | None = None, habits: Collection[str] = ()) -> int:
@@ -281,13 +283,15 @@ class Suggestions:
         """Return whether a question may stand where everybody reads it: not what one of several does."""
         return whose is None or sum(1 for _ in persons(self._hass)) < SEVERAL
 
-    async def _async_buttons(self, suggestion: Suggestion, answers: Iterable[Answer]) -> list[dict[str, Any]]:
+    async def _async_buttons(
+        self, suggestion: Suggestion, answers: Iterable[SuggestionAnswer]
+    ) -> list[dict[str, Any]]:
         """Return the buttons; the phone has to be unlocked for a yes."""
         return [
             {
                 "action": f"{BUTTON}_{answer.name}_{suggestion.id}",
                 "title": await self._phrase(f"suggest_{answer.value}"),
-                **({"authenticationRequired": True} if answer is Answer.ACCEPT else {}),
+                **({"authenticationRequired": True} if answer is SuggestionAnswer.ACCEPT else {}),
             }
             for answer in answers
         ]
@@ -304,16 +308,18 @@ class Suggestions:
             return
         whose = self._book.suggestions[rest].kind.person
         try:
-            suggestion = await self.async_answer(rest, Answer[kind], user)
+            suggestion = await self.async_answer(rest, SuggestionAnswer[kind], user)
         except HomeAssistantError as err:
             LOGGER.info("The answer of a phone has no effect: %s", err)
             await self._async_reply(whose, f"reply_{rest[-8:]}", str(err))
             return
-        if suggestion.state is State.OPEN:
+        if suggestion.state is SuggestionState.OPEN:
             message = f"{suggestion.words}\n\n{suggestion.yaml}"
-            buttons = await self._async_buttons(suggestion, (Answer.ACCEPT, Answer.REJECT))
+            buttons = await self._async_buttons(
+                suggestion, (SuggestionAnswer.ACCEPT, SuggestionAnswer.REJECT)
+            )
             await self._async_reply(whose, _tag(suggestion), message, buttons)
-        elif suggestion.state is State.ACCEPTED:
+        elif suggestion.state is SuggestionState.ACCEPTED:
             done = await self._phrase("suggest_accepted", name=suggestion.config["alias"])
             await self._async_reply(whose, f"reply_{rest[-8:]}", done)
 

@@ -29,10 +29,10 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
 from ..knowledge.house import House, is_exposed
-from .book import Book, Watch
+from .book import ProactiveState, Watch
 from .circumstances import Circumstances
 from .messenger import Messenger, speakable
-from .rules import LEAST_RUN, OWN, Rule
+from .rules import LEAST_RUN, OWN, ProactiveRule
 
 GATHER_SECONDS: Final = 3
 """How long is waited for more that belongs into the same message."""
@@ -51,7 +51,12 @@ class RuleWatcher:
     """Watches the rules of one entry."""
 
     def __init__(
-        self, hass: HomeAssistant, rules: Sequence[Rule], book: Book, messenger: Messenger, house: House
+        self,
+        hass: HomeAssistant,
+        rules: Sequence[ProactiveRule],
+        book: ProactiveState,
+        messenger: Messenger,
+        house: House,
     ) -> None:
         """Take the rules; nothing is watched before the start."""
         self._hass = hass
@@ -132,7 +137,7 @@ class RuleWatcher:
         self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
         await self._async_look_at_all()
 
-    async def _async_concerned(self, rule: Rule) -> frozenset[str]:
+    async def _async_concerned(self, rule: ProactiveRule) -> frozenset[str]:
         """Return the exposed entities that a rule is about."""
         named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
         states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
@@ -166,7 +171,7 @@ class RuleWatcher:
         for key, rule in self._rules.items():
             await self._async_look_at(rule, self._watched.get(key, frozenset()))
 
-    async def _async_look_at(self, rule: Rule, entity_ids: frozenset[str]) -> None:
+    async def _async_look_at(self, rule: ProactiveRule, entity_ids: frozenset[str]) -> None:
         """Look at many entities of one rule."""
         for some in batched(entity_ids, SLICE, strict=False):
             self._look_at(rule, some)
@@ -187,7 +192,7 @@ class RuleWatcher:
                 self._look_at(rule, (entity_id,))
 
     @callback
-    def _look_at(self, rule: Rule, entity_ids: Iterable[str]) -> None:
+    def _look_at(self, rule: ProactiveRule, entity_ids: Iterable[str]) -> None:
         """Look at entities of one rule."""
         now, meanwhile = dt_util.utcnow(), self._circumstances.holds(rule.template.meanwhile)
         for entity_id in entity_ids:
@@ -197,7 +202,7 @@ class RuleWatcher:
             self._book.changed()
 
     @callback
-    def _look(self, rule: Rule, entity_id: str, now: datetime, *, meanwhile: bool | None) -> None:
+    def _look(self, rule: ProactiveRule, entity_id: str, now: datetime, *, meanwhile: bool | None) -> None:
         """Bring the watch of an entity up to date, and have it told when it is time."""
         key = (rule.key, entity_id)
         if (timer := self._timers.pop(key, None)) is not None:
@@ -226,7 +231,7 @@ class RuleWatcher:
         else:
             self._note_due(key)
 
-    def _since(self, rule: Rule, entity_id: str, now: datetime) -> datetime:
+    def _since(self, rule: ProactiveRule, entity_id: str, now: datetime) -> datetime:
         """Return since when it has been so, as far as that is known."""
         state = self._hass.states.get(entity_id)
         if state is None or rule.template.meanwhile is not None or rule.template.ends:
@@ -234,7 +239,7 @@ class RuleWatcher:
         return min(state.last_changed, now)
 
     @callback
-    def _end(self, rule: Rule, key: Key, now: datetime, *, runs: bool) -> None:
+    def _end(self, rule: ProactiveRule, key: Key, now: datetime, *, runs: bool) -> None:
         """It is not so any more: it may be told anew, and what was told is taken back."""
         self._due.discard(key)
         watch = self._book.watches.get(key)
@@ -286,7 +291,7 @@ class RuleWatcher:
                 urgent=rule.urgent,
             )
 
-    def _is_due(self, rule: Rule, entity_id: str, now: datetime) -> bool:
+    def _is_due(self, rule: ProactiveRule, entity_id: str, now: datetime) -> bool:
         """Return whether something is still so and was not told."""
         watch = self._book.watches.get((rule.key, entity_id))
         if watch is None or watch.told or watch.since is None or watch.since + rule.duration > now:
@@ -300,17 +305,17 @@ class RuleWatcher:
             and self._circumstances.holds(rule.template.meanwhile) is True
         )
 
-    def _persons(self, rule: Rule) -> Iterable[str]:
+    def _persons(self, rule: ProactiveRule) -> Iterable[str]:
         """Return who is told."""
         return rule.persons or self._messenger.persons
 
-    async def _async_message(self, rule: Rule, entity_ids: Sequence[str]) -> str:
+    async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> str:
         """Return the sentences about entities, one line each."""
         lines = [await self._async_line(rule, entity_id) for entity_id in entity_ids[:MOST_NAMED]]
         more = len(entity_ids) - len(lines)
         return "\n".join([*lines, f"+ {more}"] if more else lines)
 
-    async def _async_line(self, rule: Rule, entity_id: str) -> str:
+    async def _async_line(self, rule: ProactiveRule, entity_id: str) -> str:
         """Return the sentence about one entity."""
         state = self._hass.states.get(entity_id)
         since = self._book.watches[rule.key, entity_id].since
@@ -338,7 +343,7 @@ class RuleWatcher:
         )
 
 
-def _tag(rule: Rule) -> str:
+def _tag(rule: ProactiveRule) -> str:
     """Return what marks the messages of a rule."""
     return f"rule_{sha256(rule.key.encode()).hexdigest()[:12]}"
 

@@ -24,7 +24,7 @@ from .cases import Case
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ModelAnswer:
     """What a model answered: its calls, and its words."""
 
     calls: Sequence[llm.ToolInput]
@@ -47,7 +47,7 @@ class Checker:
         self._tools = tools
         self._speaker = speaker
 
-    def problem(self, case: Case, answer: Answer) -> str | None:
+    def problem(self, case: Case, answer: ModelAnswer) -> str | None:
         """Return what is wrong with an answer; None if it is right."""
         try:
             done = self._done(case, answer.calls)
@@ -104,7 +104,7 @@ class Checker:
         return [record.entity_id for record in found]
 
 
-def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: Answer) -> str | None:
+def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: ModelAnswer) -> str | None:
     """Return how what was done differs from what was wanted."""
     if case.effects and not done:
         if claims_success(case, answer.words):

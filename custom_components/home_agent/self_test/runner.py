@@ -26,7 +26,7 @@ from ..inference.models import ChatRequest, Delta
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData
 from .cases import CASES, Case
-from .checking import Answer, Checker, claims_success
+from .checking import Checker, ModelAnswer, claims_success
 from .imaginary_house import house, lines, states
 
 MAX_TOKENS: Final = 160
@@ -44,7 +44,7 @@ class Result:
 
     case: Case
     problem: str | None
-    answer: Answer
+    answer: ModelAnswer
     seconds: float
     first_seconds: float | None
 
@@ -104,7 +104,7 @@ class SelfTest:
         except ModelServerError as err:
             if err.kind not in BROKEN:
                 raise as_agent_error(err) from err
-            answer, first, problem = Answer((), ""), None, f"the server: {err.detail}"
+            answer, first, problem = ModelAnswer((), ""), None, f"the server: {err.detail}"
         seconds = monotonic() - started
         return Result(
             case=case,
@@ -114,7 +114,7 @@ class SelfTest:
             first_seconds=None if first is None else first - started,
         )
 
-    async def _async_afterwards(self, case: Case, messages: list[Message], answer: Answer) -> str | None:
+    async def _async_afterwards(self, case: Case, messages: list[Message], answer: ModelAnswer) -> str | None:
         """Return the problem of the model's final answer, or None if it is right."""
         if case.refused and answer.calls:
             failed = {"success": False, "result": None, "error": case.refused}
@@ -129,7 +129,9 @@ class SelfTest:
             words = f"{words} {told.words}"
         return self._checker.unsaid(case, words)
 
-    async def _async_told(self, messages: list[Message], answer: Answer, result: Mapping[str, Any]) -> Answer:
+    async def _async_told(
+        self, messages: list[Message], answer: ModelAnswer, result: Mapping[str, Any]
+    ) -> ModelAnswer:
         """Return what the model says to the results of its calls."""
         results: list[Message] = []
         calls = []
@@ -140,7 +142,7 @@ class SelfTest:
         asked: Message = {"role": "assistant", "content": answer.words or None, "tool_calls": calls}
         return (await self._async_ask([*messages, asked, *results]))[0]
 
-    async def _async_ask(self, messages: Sequence[Message]) -> tuple[Answer, float | None]:
+    async def _async_ask(self, messages: Sequence[Message]) -> tuple[ModelAnswer, float | None]:
         """Return an answer, and when its first token came. Raises ModelServerError."""
         spoken, written = SpeechFilter(voice=False, tool_names=tuple(self._tools)), WrittenCalls(self._tools)
         words, raw, calls, first = "", [], [], None
@@ -155,7 +157,7 @@ class SelfTest:
                 calls += [as_tool_input(call) for call in delta.tool_calls]
         end = spoken.flush()
         written.add("", end.calls)
-        return Answer(tuple(calls or written.inputs()), (words + end.text).strip()), first
+        return ModelAnswer(tuple(calls or written.inputs()), (words + end.text).strip()), first
 
     def _request(self, messages: Sequence[Message]) -> ChatRequest:
         """Return the request that the agent would send in the imaginary house."""

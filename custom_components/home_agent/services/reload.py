@@ -16,12 +16,12 @@ from ..const import DOMAIN, LOGGER
 from ..issues import report, withdraw
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
-from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, Wrong
+from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
 from ..tools.native import NATIVE
 from .base import CommonService
 
 if TYPE_CHECKING:
-    from ..tools.custom.checks import Place
+    from ..tools.custom.checks import YamlPlace
 
 RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_PROGRESS})
 ISSUE: Final = "custom_tool_invalid"
@@ -57,7 +57,7 @@ def _offer(hass: HomeAssistant, tools: CustomTools) -> None:
             )
 
 
-async def _async_report(hass: HomeAssistant, issue_id: str, wrong: Wrong) -> None:
+async def _async_report(hass: HomeAssistant, issue_id: str, wrong: InvalidTool) -> None:
     """Tell what is wrong with a tool, where, and what to write."""
     lines = []
     for problem in wrong.problems:
@@ -67,7 +67,7 @@ async def _async_report(hass: HomeAssistant, issue_id: str, wrong: Wrong) -> Non
     LOGGER.warning("The custom tool %s is left out: %s", wrong.name, " ".join(lines))
 
 
-def _placed(hass: HomeAssistant, place: Place) -> str:
+def _placed(hass: HomeAssistant, place: YamlPlace) -> str:
     """Return file and line of a place, the file as the person knows it."""
     if not place.file:
         return ""

@@ -11,7 +11,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..proactive.suggestion import Answer, State, Suggestion
+from ..proactive.suggestion import Suggestion, SuggestionAnswer, SuggestionState
 from ..runtime import HomeAgentConfigEntry
 from .base import ANSWER_SUGGESTION, Service, async_caller
 
@@ -34,7 +34,7 @@ async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
     try:
         item = await suggestions.async_answer(
             call.data.get("suggestion_id") or _only(suggestions),
-            Answer(call.data["answer"]),
+            SuggestionAnswer(call.data["answer"]),
             await async_caller(call),
         )
     except HomeAssistantError as err:
@@ -73,7 +73,7 @@ def _shown(item: Suggestion) -> dict[str, JsonValueType]:
 SERVICES: Final[Mapping[str, Service]] = {
     "list_suggestions": Service(
         _async_list,
-        {probatio.Optional("state"): probatio.In([state.value for state in State])},
+        {probatio.Optional("state"): probatio.In([state.value for state in SuggestionState])},
         SupportsResponse.ONLY,
         admin=True,
     ),
@@ -81,7 +81,7 @@ SERVICES: Final[Mapping[str, Service]] = {
         _async_answer,
         {
             probatio.Optional("suggestion_id"): cv.string,
-            probatio.Required("answer"): probatio.In([answer.value for answer in Answer]),
+            probatio.Required("answer"): probatio.In([answer.value for answer in SuggestionAnswer]),
         },
         admin=True,
     ),

@@ -33,7 +33,7 @@ FIELDS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class TextPart:
     """One labelled part of a text."""
 
     label: str
@@ -125,7 +125,7 @@ class ConfiguredSource(KnowledgeSource, ABC):
         )
 
     @abstractmethod
-    def _parts(self, entity_id: str, words: Words) -> Iterator[Part]:
+    def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
         """Yield the parts of a text."""
 
     @abstractmethod
@@ -150,15 +150,15 @@ class AutomationSource(ConfiguredSource):
     reloaded = "automation_reloaded"
 
     @override
-    def _parts(self, entity_id: str, words: Words) -> Iterator[Part]:
+    def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
         """Yield what starts it, what has to hold, what it does."""
         config = getattr(self._entity(entity_id), "raw_config", None)
         if not isinstance(config, Mapping):
             return
-        yield Part("", _description(words, config), DESCRIPTION_CHARS)
+        yield TextPart("", _description(words, config), DESCRIPTION_CHARS)
         for key, label, limit in AUTOMATION_PARTS:
             part = redacted_yaml(words, config.get(f"{key}s", config.get(key)))
-            yield Part(label, part, limit)
+            yield TextPart(label, part, limit)
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
@@ -172,17 +172,17 @@ class ScriptSource(ConfiguredSource):
     source = Source.SCRIPT
 
     @override
-    def _parts(self, entity_id: str, words: Words) -> Iterator[Part]:
+    def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
         """Yield what it asks for and what it does."""
         config = getattr(self._entity(entity_id), "raw_config", None)
         if not isinstance(config, Mapping):
             return
-        yield Part("", _description(words, config), DESCRIPTION_CHARS)
+        yield TextPart("", _description(words, config), DESCRIPTION_CHARS)
         fields = config.get("fields")
         if isinstance(fields, Mapping):
             names = (_field_name(key, field) for key, field in fields.items())
-            yield Part("Asks for: ", together(names, limit=FIELDS), CONDITIONS_CHARS)
-        yield Part("Does: ", redacted_yaml(words, config.get("sequence")))
+            yield TextPart("Asks for: ", together(names, limit=FIELDS), CONDITIONS_CHARS)
+        yield TextPart("Does: ", redacted_yaml(words, config.get("sequence")))
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:
@@ -197,7 +197,7 @@ class SceneSource(ConfiguredSource):
     reloaded = "scene_reloaded"
 
     @override
-    def _parts(self, entity_id: str, words: Words) -> Iterator[Part]:
+    def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
         """Yield the state of each member."""
         members = [
             {
@@ -208,7 +208,7 @@ class SceneSource(ConfiguredSource):
             for member, state in self._states(entity_id).items()
             if words.record(member) is not None
         ]
-        yield Part("Sets: ", flow_yaml(members[:TOUCHED]))
+        yield TextPart("Sets: ", flow_yaml(members[:TOUCHED]))
 
     @override
     def _touched(self, entity_id: str) -> Iterable[str]:

@@ -57,7 +57,7 @@ ACTIVE: Final[Mapping[str, str]] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class StateFigures:
     """What one entity did: seconds and times in its active state, or numbers."""
 
     seconds: float = 0.0
@@ -78,7 +78,7 @@ class SummarySource(KnowledgeSource):
         """Start with nothing read."""
         self._hass = hass
         self._house = house
-        self._figures: Mapping[str, Figures] = {}
+        self._figures: Mapping[str, StateFigures] = {}
         self._until: datetime | None = None
         self._listeners: list[Callable[[], None]] = []
 
@@ -136,7 +136,7 @@ class SummarySource(KnowledgeSource):
         for entity_id in figures:
             if record := house.entities.get(entity_id):
                 rooms.setdefault(record.area_id, []).append(record)
-        told = Told(self._hass, house, figures, until)
+        told = ToldStates(self._hass, house, figures, until)
         found = [told.document(area_id, records) async for area_id, records in in_slices(rooms.items())]
         return [document for document in found if document is not None]
 
@@ -153,11 +153,13 @@ class SummarySource(KnowledgeSource):
 
         return stop
 
-    async def _async_read(self, instance: Recorder, start: datetime, end: datetime) -> dict[str, Figures]:
+    async def _async_read(
+        self, instance: Recorder, start: datetime, end: datetime
+    ) -> dict[str, StateFigures]:
         """Read all entities worth it, a batch at a time, in the recorder's own threads."""
         house = await self._house.async_snapshot()
         timed, measured = _worth_reading(self._hass, house)
-        found: dict[str, Figures] = {}
+        found: dict[str, StateFigures] = {}
         for batch in in_batches(timed, BATCH):
             found |= await instance.async_add_executor_job(_read_timed, self._hass, batch, start, end)
         if measured:
@@ -166,12 +168,12 @@ class SummarySource(KnowledgeSource):
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldStates:
     """Figures of one moment, told in the names of one moment."""
 
     hass: HomeAssistant
     house: HouseSnapshot
-    figures: Mapping[str, Figures]
+    figures: Mapping[str, StateFigures]
     until: datetime
 
     def document(self, area_id: str | None, records: Sequence[EntityRecord]) -> KnowledgeDocument | None:
@@ -205,7 +207,7 @@ class Told:
         )
 
 
-def in_words(record: EntityRecord, figures: Figures, state: State | None) -> str | None:
+def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -> str | None:
     """Return the figures of one entity; None where there is nothing to tell."""
     unit = str(state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) or "") if state else ""
     if figures.counted is not None:
@@ -243,11 +245,11 @@ def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str]
 
 def _read_timed(
     hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
-) -> dict[str, Figures]:
+) -> dict[str, StateFigures]:
     """Read how long and how often entities were in their active state."""
     from homeassistant.components.recorder.history import get_significant_states  # noqa: PLC0415
 
-    found: dict[str, Figures] = {}
+    found: dict[str, StateFigures] = {}
     while start < end:
         until = min(start + STEP, end)
         rows = get_significant_states(
@@ -262,8 +264,8 @@ def _read_timed(
         for entity_id, changes in rows.items():
             active = ACTIVE[entity_id.partition(".")[0]]
             seconds, times = _timed(changes, active, start.timestamp(), until.timestamp())
-            known = found.get(entity_id, Figures())
-            found[entity_id] = Figures(seconds=known.seconds + seconds, times=known.times + times)
+            known = found.get(entity_id, StateFigures())
+            found[entity_id] = StateFigures(seconds=known.seconds + seconds, times=known.times + times)
         start = until
     return found
 
@@ -288,7 +290,7 @@ def _timed(changes: Iterable[Any], active: str, start: float, end: float) -> tup
 
 def _read_measured(
     hass: HomeAssistant, entity_ids: Sequence[str], start: datetime, end: datetime
-) -> dict[str, Figures]:
+) -> dict[str, StateFigures]:
     """Read the hourly statistics of sensors."""
     from homeassistant.components.recorder.statistics import statistics_during_period  # noqa: PLC0415
 
@@ -299,16 +301,16 @@ def _read_measured(
     return {entity_id: figures for entity_id, hours in rows.items() if (figures := _measured(hours))}
 
 
-def _measured(hours: Sequence[Any]) -> Figures | None:
+def _measured(hours: Sequence[Any]) -> StateFigures | None:
     """Return the extremes and the mean of hours, or what they counted."""
     lows = [hour["min"] for hour in hours if hour.get("min") is not None]
     highs = [hour["max"] for hour in hours if hour.get("max") is not None]
     means = [hour["mean"] for hour in hours if hour.get("mean") is not None]
     if lows and highs:
         mean = sum(means) / len(means) if means else None
-        return Figures(low=min(lows), high=max(highs), mean=mean)
+        return StateFigures(low=min(lows), high=max(highs), mean=mean)
     changes = [hour["change"] for hour in hours if hour.get("change") is not None]
-    return Figures(counted=sum(changes)) if changes else None
+    return StateFigures(counted=sum(changes)) if changes else None
 
 
 def _number(value: float | None) -> str:

@@ -41,7 +41,7 @@ LOST: Final = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class ObservedChange:
     """A state as a source tells it; each source tells those of an entity in order."""
 
     at: datetime
@@ -67,7 +67,7 @@ class Act:
     user_id: str | None
 
 
-def acts(changes: Iterable[Change], last: MutableMapping[str, str]) -> Iterator[Act]:
+def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> Iterator[Act]:
     """Yield what people did; `last` holds the last value of each entity and is brought up to date."""
     for change in changes:
         for track, value in _values(change):
@@ -79,7 +79,7 @@ def acts(changes: Iterable[Change], last: MutableMapping[str, str]) -> Iterator[
                 yield Act(change.at, change.entity_id, value, change.user_id)
 
 
-def _values(change: Change) -> Iterator[tuple[str, str]]:
+def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
     """Yield what a change says, each under the name it is followed by."""
     if change.state is not None:
         yield change.entity_id, _value(change.entity_id.partition(".")[0], change.state)

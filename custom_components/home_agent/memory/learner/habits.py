@@ -12,7 +12,7 @@ NEAR: Final = 90
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class HabitKind:
     """What makes two habits the same: what is done, on which days, and about when."""
 
     subject: str
@@ -24,7 +24,7 @@ class Kind:
     others: frozenset[str] = field(default=frozenset(), compare=False)
     """What was done with it at the same moment."""
 
-    def is_same(self, other: Kind) -> bool:
+    def is_same(self, other: HabitKind) -> bool:
         """Return whether this is another state of the same habit."""
         apart = abs(self.minute - other.minute)
         return (
@@ -50,22 +50,24 @@ class HouseHabit:
     """One sentence in the language of the house."""
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> HabitKind:
         """Return what the habit is known by."""
         return kind_of(self.habit)
 
 
-def kind_of(habit: Habit) -> Kind:
+def kind_of(habit: Habit) -> HabitKind:
     """Return what a habit is known by."""
-    return Kind(habit.subject, habit.value, habit.days, habit.minute, habit.person, frozenset(habit.others))
+    return HabitKind(
+        habit.subject, habit.value, habit.days, habit.minute, habit.person, frozenset(habit.others)
+    )
 
 
-def find_same(kind: Kind, habits: Iterable[HouseHabit]) -> HouseHabit | None:
+def find_same(kind: HabitKind, habits: Iterable[HouseHabit]) -> HouseHabit | None:
     """Return the habit that is the same."""
     return next((known for known in habits if known.kind.is_same(kind)), None)
 
 
-def kind_as_dict(kind: Kind) -> dict[str, Any]:
+def kind_as_dict(kind: HabitKind) -> dict[str, Any]:
     """Return it as it is stored."""
     return {
         "subject": kind.subject,
@@ -77,13 +79,13 @@ def kind_as_dict(kind: Kind) -> dict[str, Any]:
     }
 
 
-def kind_from_dict(stored: Mapping[str, Any]) -> Kind:
+def kind_from_dict(stored: Mapping[str, Any]) -> HabitKind:
     """Return what is stored. Raises KeyError, TypeError or ValueError for what is none."""
     days = frozenset(int(day) for day in stored["days"])
     if not days <= frozenset(range(7)):
         raise ValueError("no weekdays")
     person = stored.get("person")
-    return Kind(
+    return HabitKind(
         str(stored["subject"]),
         str(stored["value"]),
         days,

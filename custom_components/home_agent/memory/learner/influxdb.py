@@ -23,7 +23,7 @@ from yarl import URL
 
 from ...inference.errors import server_message, shorten
 from ...inference.transport import failure
-from .acts import Change
+from .acts import ObservedChange
 from .sources import SourceError
 from .usage import Level
 
@@ -40,7 +40,7 @@ TARGET: Final = ("climate", "temperature")
 SENSOR: Final = "sensor"
 
 
-class Trouble(StrEnum):
+class InfluxTrouble(StrEnum):
     """What is wrong with a server, as far as a person can do something about it."""
 
     UNREACHABLE = "unreachable"
@@ -50,17 +50,17 @@ class Trouble(StrEnum):
     OTHER = "other"
 
 
-_STATUSES: Final[Mapping[int, Trouble]] = {
-    HTTPStatus.UNAUTHORIZED: Trouble.REFUSED,
-    HTTPStatus.FORBIDDEN: Trouble.REFUSED,
-    HTTPStatus.NOT_FOUND: Trouble.MISSING,
+_STATUSES: Final[Mapping[int, InfluxTrouble]] = {
+    HTTPStatus.UNAUTHORIZED: InfluxTrouble.REFUSED,
+    HTTPStatus.FORBIDDEN: InfluxTrouble.REFUSED,
+    HTTPStatus.NOT_FOUND: InfluxTrouble.MISSING,
 }
 
 
 class InfluxError(SourceError):
     """The server could not be asked. The text is short and holds no key."""
 
-    def __init__(self, trouble: Trouble, detail: str) -> None:
+    def __init__(self, trouble: InfluxTrouble, detail: str) -> None:
         """Store what is wrong."""
         super().__init__(f"InfluxDB: {detail}")
         self.trouble = trouble
@@ -106,7 +106,7 @@ class InfluxSource(ABC):
 
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
-    ) -> Sequence[Change]:
+    ) -> Sequence[ObservedChange]:
         """Return the changes of entities; who made them is not in the database."""
         domains = sorted({entity_id.partition(".")[0] for entity_id in entity_ids})
         states = await self._async_points(domains, STATE, start, end) if domains else []
@@ -165,7 +165,7 @@ class InfluxSource(ABC):
                 answer = await _read(response)
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
             # The cause may quote headers, and those hold the key.
-            raise InfluxError(Trouble.UNREACHABLE, failure(err, self._secrets).detail) from None
+            raise InfluxError(InfluxTrouble.UNREACHABLE, failure(err, self._secrets).detail) from None
         if response.status != HTTPStatus.OK:
             raise self._refusal(response, answer)
         return answer
@@ -177,9 +177,11 @@ class InfluxSource(ABC):
         except orjson.JSONDecodeError:
             body = {"message": response.reason}
         message = server_message(body.get("error") or body.get("message") if isinstance(body, dict) else body)
-        return self._error(_STATUSES.get(response.status, Trouble.OTHER), f"{response.status}: {message[0]}")
+        return self._error(
+            _STATUSES.get(response.status, InfluxTrouble.OTHER), f"{response.status}: {message[0]}"
+        )
 
-    def _error(self, trouble: Trouble, detail: str) -> InfluxError:
+    def _error(self, trouble: InfluxTrouble, detail: str) -> InfluxError:
         """Return an error without keys."""
         return InfluxError(trouble, shorten(detail, self._secrets))
 
@@ -227,9 +229,11 @@ class InfluxQLSource(InfluxSource):
             (result,) = orjson.loads(answer)["results"]
             series = result.get("series", [])
         except orjson.JSONDecodeError, LookupError, TypeError, ValueError, AttributeError:
-            raise self._error(Trouble.OTHER, "the answer is not that of a server of version 1") from None
+            raise self._error(
+                InfluxTrouble.OTHER, "the answer is not that of a server of version 1"
+            ) from None
         if problem := result.get("error"):
-            trouble = Trouble.MISSING if "not found" in str(problem) else Trouble.OTHER
+            trouble = InfluxTrouble.MISSING if "not found" in str(problem) else InfluxTrouble.OTHER
             raise self._error(trouble, str(problem))
         return list(series)
 
@@ -288,7 +292,7 @@ class FluxSource(InfluxSource):
         answer = await self._async_send("/api/v2/query", {"org": self._address.org}, body, headers)
         rows = _read_tables(answer.decode(errors="replace"))
         if problem := next((row["error"] for row in rows if row.get("error")), None):
-            raise self._error(Trouble.OTHER, problem)
+            raise self._error(InfluxTrouble.OTHER, problem)
         return rows
 
 
@@ -325,9 +329,9 @@ def _points(series: Mapping[str, Any], domain: str) -> list[Point]:
     ]
 
 
-def _change(point: Point, *, state: str | None = None, target: float | None = None) -> Change:
+def _change(point: Point, *, state: str | None = None, target: float | None = None) -> ObservedChange:
     """Return what a point tells; whether something came before is not in it."""
-    return Change(at=point.at, entity_id=point.entity_id, state=state, target=target, follows=False)
+    return ObservedChange(at=point.at, entity_id=point.entity_id, state=state, target=target, follows=False)
 
 
 def _numbers(points: Iterable[Point]) -> dict[tuple[str, datetime], float]:
@@ -373,5 +377,5 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
     async for chunk in response.content.iter_any():
         body += chunk
         if len(body) > MAX_ANSWER:
-            raise InfluxError(Trouble.OTHER, "the answer is too large")
+            raise InfluxError(InfluxTrouble.OTHER, "the answer is too large")
     return bytes(body)

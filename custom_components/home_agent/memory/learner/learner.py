@@ -25,13 +25,13 @@ from ...knowledge.house import is_exposed
 from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .acts import ACTS, Act, Change, acts
+from .acts import ACTS, Act, ObservedChange, acts
 from .doubles import Thing, Things, without_doubles
 from .forgetting import is_learned
 from .habits import HouseHabit, find_same, kind_of
 from .observations import DAYS, Observations
 from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
-from .sources import Source, SourceError
+from .sources import ObservationSource, SourceError
 from .usage import IN_USE, Power, read_power, starts
 from .wording import Phrase, async_sentence
 
@@ -61,7 +61,7 @@ class Learner:
         observations: Observations,
         memories: Memories,
         *,
-        source: Source,
+        source: ObservationSource,
         phrase: Phrase,
     ) -> None:
         """Take where to read, and where to note what was found."""
@@ -274,7 +274,7 @@ class Learner:
         self._trouble = trouble
 
 
-def _acts(changes: Iterable[Change], last: dict[str, str]) -> list[Act]:
+def _acts(changes: Iterable[ObservedChange], last: dict[str, str]) -> list[Act]:
     """Return what people did; runs in a worker thread."""
     return list(acts(changes, last))
 

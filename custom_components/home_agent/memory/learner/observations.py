@@ -9,7 +9,7 @@ from homeassistant.core import callback
 from homeassistant.util import dt as dt_util
 
 from ...store import read_moment
-from .habits import HouseHabit, Kind, as_dict, from_dict, kind_as_dict, kind_from_dict
+from .habits import HabitKind, HouseHabit, as_dict, from_dict, kind_as_dict, kind_from_dict
 from .patterns import Observation, habit_day
 
 DAYS: Final = 42
@@ -45,7 +45,7 @@ class Observations:
         self.last: dict[str, str] = {}
         """The last known value of each entity, for the reading that follows."""
         self.habits: list[HouseHabit] = []
-        self.silenced: list[Kind] = []
+        self.silenced: list[HabitKind] = []
         """Habits that somebody deleted: they do not come back."""
         self._seen: dict[Action, list[Moment]] = {}
 

@@ -10,7 +10,7 @@ from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_pro
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads_object
 
-from .acts import UNKNOWN, Change
+from .acts import UNKNOWN, ObservedChange
 from .sources import SourceError
 from .usage import Level
 
@@ -41,7 +41,7 @@ class RecorderSource:
 
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
-    ) -> Sequence[Change]:
+    ) -> Sequence[ObservedChange]:
         """Return who changed which of these entities. Raises SourceError."""
         return await self._async_run(_read_changes, sorted(entity_ids), start, end)
 
@@ -77,11 +77,11 @@ def _safely[T](hass: HomeAssistant, instance: Recorder, read: Callable[..., T], 
 
 def _read_changes(
     hass: HomeAssistant, instance: Recorder, entity_ids: Sequence[str], start: datetime, end: datetime
-) -> list[Change]:
+) -> list[ObservedChange]:
     """Return the changes of some entities; runs in the recorder's executor."""
     from homeassistant.helpers.recorder import session_scope  # noqa: PLC0415
 
-    changes: list[Change] = []
+    changes: list[ObservedChange] = []
     with session_scope(session=instance.get_session(), read_only=True) as session:
         machines = {row[0] for row in session.execute(_select_machines(start, end))}
         for with_target in (False, True):
@@ -146,14 +146,14 @@ def _select_states(
     return query.where(or_(changed.is_(None), changed == States.last_updated_ts))
 
 
-def _changes(row: Row[Any], machines: Collection[bytes | None]) -> Iterator[Change]:
+def _changes(row: Row[Any], machines: Collection[bytes | None]) -> Iterator[ObservedChange]:
     """Yield what a row tells; the first state after a start is what was found, nobody brought it about."""
     from homeassistant.components.recorder.models import bytes_to_uuid_hex_or_none  # noqa: PLC0415
 
     at = dt_util.utc_from_timestamp(row.last_updated_ts)
     if row.old_state_id is None:
-        yield Change(at=at, entity_id=row.entity_id, state="unavailable")
-    yield Change(
+        yield ObservedChange(at=at, entity_id=row.entity_id, state="unavailable")
+    yield ObservedChange(
         at=at,
         entity_id=row.entity_id,
         state=row.state or "",

@@ -23,7 +23,7 @@ from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
 from .learner import Learner
 from .observations import Observations
 from .recorder import RecorderSource
-from .sources import Source
+from .sources import ObservationSource
 from .wording import Phrase
 
 
@@ -36,7 +36,7 @@ def build_learner(
 ) -> Learner:
     """Return the learner with the source that the options name."""
     from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
-    source: Source = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
+    source: ObservationSource = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
     return Learner(hass, observations, memories, source=source, phrase=phrase)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from .acts import Change
+from .acts import ObservedChange
 from .usage import Level
 
 
@@ -12,7 +12,7 @@ class SourceError(Exception):
     """A source cannot be read. The text says why in one line, without keys."""
 
 
-class Source(Protocol):
+class ObservationSource(Protocol):
     """Tells what happened. Every method raises SourceError."""
 
     knows_who: bool
@@ -20,7 +20,7 @@ class Source(Protocol):
 
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
-    ) -> Sequence[Change]:
+    ) -> Sequence[ObservedChange]:
         """Return the changes of entities from `start` to before `end`, in order."""
         ...
 

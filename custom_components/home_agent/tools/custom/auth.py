@@ -14,10 +14,9 @@ from aiohttp import ClientSession
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
-from .checks import Section
-from .http import Request, async_send
+from .checks import YamlSection
+from .http import Request, UrlTemplate, async_send, read_url
 from .templates import Text, Variables, Writer
-from .url import UrlTemplate, read_url
 
 EXPIRES_SECONDS: Final = 3600
 EARLY_SECONDS: Final = 30
@@ -149,7 +148,7 @@ class OAuth2(Auth):
         self._expires = monotonic() + max(valid - EARLY_SECONDS, valid / 2)
 
 
-def read_auth(section: Section, writer: Writer) -> Auth | None:
+def read_auth(section: YamlSection, writer: Writer) -> Auth | None:
     """Return the credentials that a tool writes; None without, or with problems reported."""
     if (part := section.section("auth")) is None:
         return None
@@ -160,25 +159,25 @@ def read_auth(section: Section, writer: Writer) -> Auth | None:
     return found
 
 
-def _text(part: Section, writer: Writer, key: str) -> Text | None:
+def _text(part: YamlSection, writer: Writer, key: str) -> Text | None:
     """Return a text that may be a template."""
     source = part.text(key, required=f"{key}: !secret my_{key}", secret=True)
     return None if source is None else writer.text(part, key, source)
 
 
-def _bearer(part: Section, writer: Writer) -> Auth | None:
+def _bearer(part: YamlSection, writer: Writer) -> Auth | None:
     """Return a token."""
     token = _text(part, writer, "token")
     return None if token is None else Bearer(token)
 
 
-def _basic(part: Section, writer: Writer) -> Auth | None:
+def _basic(part: YamlSection, writer: Writer) -> Auth | None:
     """Return user and password."""
     username, password = _text(part, writer, "username"), _text(part, writer, "password")
     return None if username is None or password is None else Basic(username, password)
 
 
-def _oauth2(part: Section, writer: Writer) -> Auth | None:
+def _oauth2(part: YamlSection, writer: Writer) -> Auth | None:
     """Return client credentials."""
     url = read_url(part, writer, "token_url")
     names = ("client_id", "client_secret")

@@ -13,7 +13,7 @@ from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.json_schema import JsonSchema
 from ..outgoing import Leaving, Outgoing, declared_by
-from .checks import Section
+from .checks import YamlSection
 from .templates import Writer, variables_of
 
 
@@ -64,7 +64,7 @@ class CustomTool(HomeAgentTool):
 
     @classmethod
     @abstractmethod
-    def read(cls, section: Section, writer: Writer) -> Any:
+    def read(cls, section: YamlSection, writer: Writer) -> Any:
         """Return what the handler's part of the YAML says; None with problems reported."""
 
     @abstractmethod

@@ -13,21 +13,21 @@ _MISSING: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class YamlPlace:
     """Where something stands; empty where the configuration does not come from a file."""
 
     file: str = ""
     line: int | str = ""
 
     @classmethod
-    def of(cls, node: Any) -> Place | None:
+    def of(cls, node: Any) -> YamlPlace | None:
         """Return where a node of a YAML file stands."""
         file, line = getattr(node, "__config_file__", None), getattr(node, "__line__", None)
         return None if file is None or line is None else cls(str(file), line)
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ToolProblem:
     """One thing that is wrong. Values are never quoted: they may be secrets."""
 
     path: str
@@ -35,37 +35,37 @@ class Problem:
     """Key of its sentence in the translations, under `tool_problem`."""
     details: Mapping[str, str]
     """What fills the sentence."""
-    place: Place
+    place: YamlPlace
 
 
 @dataclass(slots=True)
-class Report:
+class ProblemReport:
     """The problems of one tool."""
 
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ToolProblem] = field(default_factory=list)
 
-    def add(self, path: str, kind: str, place: Place, /, **details: str) -> None:
+    def add(self, path: str, kind: str, place: YamlPlace, /, **details: str) -> None:
         """Keep a problem."""
         if len(self.problems) < MAX_PROBLEMS:
-            self.problems.append(Problem(path, kind, details, place))
+            self.problems.append(ToolProblem(path, kind, details, place))
 
 
-class Section:
+class YamlSection:
     """A mapping as it is read. What nobody asked for is a problem too, see `finish`."""
 
-    def __init__(self, node: Mapping[Any, Any], path: str, report: Report, place: Place) -> None:
+    def __init__(self, node: Mapping[Any, Any], path: str, report: ProblemReport, place: YamlPlace) -> None:
         """Take a mapping; `place` is where its parent stands."""
         self._node = node
         self._known: list[str] = []
         self.path = path
         self.report = report
-        self.place = Place.of(node) or place
+        self.place = YamlPlace.of(node) or place
 
-    def where(self, key: str) -> Place:
+    def where(self, key: str) -> YamlPlace:
         """Return where a key stands, else where the mapping does."""
         for written, value in self._node.items():
             if written == key:
-                return Place.of(written) or Place.of(value) or self.place
+                return YamlPlace.of(written) or YamlPlace.of(value) or self.place
         return self.place
 
     def at(self, key: str) -> str:
@@ -129,7 +129,7 @@ class Section:
         self.problem(key, "no_seconds", low=f"{low:g}", high=f"{high:g}")
         return None
 
-    def section(self, key: str, *older: str, required: str = "") -> Section | None:
+    def section(self, key: str, *older: str, required: str = "") -> YamlSection | None:
         """Return a mapping within this one."""
         value = self.raw(key, *older, required=required)
         written = self._written(key, older)
@@ -138,7 +138,7 @@ class Section:
         if not isinstance(value, Mapping):
             self.problem(written, "no_mapping", name=written)
             return None
-        return Section(value, self.at(written), self.report, self.where(written))
+        return YamlSection(value, self.at(written), self.report, self.where(written))
 
     def names(self) -> list[str]:
         """Return the keys of a mapping whose keys are free; one that is no text is a problem."""
@@ -167,9 +167,9 @@ class Section:
                 kind, hint = ("unknown_near", near[0]) if near else ("unknown", known)
                 self.report.add(self.at(str(key)[:MAX_SHOWN]), kind, self._key_place(key), known=hint)
 
-    def _key_place(self, key: Any) -> Place:
+    def _key_place(self, key: Any) -> YamlPlace:
         """Return where a key of any kind stands."""
-        return Place.of(key) or self.place
+        return YamlPlace.of(key) or self.place
 
     def _written(self, key: str, older: Iterable[str]) -> str:
         """Return the spelling that was used."""

@@ -12,13 +12,12 @@ from ...const import DOMAIN, LOGGER
 from ...regex import lazy
 from ..calls.json_schema import JsonSchema
 from .base import CustomTool, Definition, Recipe
-from .checks import MAX_SHOWN, Place, Problem, Report, Section
+from .checks import MAX_SHOWN, ProblemReport, ToolProblem, YamlPlace, YamlSection
 from .mcp import McpTool, McpTools
 from .mcp_import import McpImport
-from .recipes import DATA_CUSTOM_TOOLS, CustomTools, Written, Wrong
+from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool
-from .service import ServiceTool
-from .template import TemplateTool
+from .service import ServiceTool, TemplateTool
 from .templates import MAX_REASON, Writer
 
 CONF_CUSTOM_TOOLS: Final = "custom_tools"
@@ -41,23 +40,23 @@ _EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }
 @callback
 def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> CustomTools:
     """Read what stands under `home_agent:`: the tools that are right, and what is wrong with the others."""
-    if isinstance(config, Written):
+    if isinstance(config, RawConfig):
         config = config.node
     tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())
-    general = Report()
+    general = ProblemReport()
     found: dict[str, Recipe | McpImport] = {}
-    wrong: dict[str, Wrong] = {}
+    wrong: dict[str, InvalidTool] = {}
     environment = TemplateEnvironment(hass)
     for number, node in enumerate(_nodes(config, general), 1):
-        report = Report()
+        report = ProblemReport()
         name = _shown_name(node, number)
         recipe = _read_safely(hass, environment, node, report, {*reserved, *found})
         if recipe is None or report.problems:
-            wrong[f"custom_tool_{number}"] = Wrong(name, report.problems)
+            wrong[f"custom_tool_{number}"] = InvalidTool(name, report.problems)
         else:
             found[recipe.name] = recipe
     if general.problems:
-        wrong["custom_tools"] = Wrong(CONF_CUSTOM_TOOLS, general.problems)
+        wrong["custom_tools"] = InvalidTool(CONF_CUSTOM_TOOLS, general.problems)
     for one in tools.imports:
         one.async_forget()
     tools.recipes = tuple(one for one in found.values() if isinstance(one, Recipe))
@@ -67,21 +66,21 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
 
 
 @callback
-def async_problems(hass: HomeAssistant, node: Any, taken: Collection[str]) -> list[Problem]:
+def async_problems(hass: HomeAssistant, node: Any, taken: Collection[str]) -> list[ToolProblem]:
     """Return what is wrong with a tool that nobody uses yet."""
-    report = Report()
+    report = ProblemReport()
     _read_safely(hass, TemplateEnvironment(hass), node, report, taken)
     return report.problems
 
 
-def _nodes(config: Any, report: Report) -> list[Any]:
+def _nodes(config: Any, report: ProblemReport) -> list[Any]:
     """Return the tools as they are written, under the name of today or the older one."""
     if config is None:
         return []
     if not isinstance(config, Mapping):
-        report.add(DOMAIN, "no_tools", Place.of(config) or Place(), name=CONF_CUSTOM_TOOLS)
+        report.add(DOMAIN, "no_tools", YamlPlace.of(config) or YamlPlace(), name=CONF_CUSTOM_TOOLS)
         return []
-    section = Section(config, "", report, Place())
+    section = YamlSection(config, "", report, YamlPlace())
     nodes: list[Any] = []
     for key in (CONF_CUSTOM_TOOLS, CONF_OLDER):
         written = section.raw(key)
@@ -96,25 +95,33 @@ def _nodes(config: Any, report: Report) -> list[Any]:
 
 
 def _read_safely(
-    hass: HomeAssistant, environment: TemplateEnvironment, node: Any, report: Report, taken: Collection[str]
+    hass: HomeAssistant,
+    environment: TemplateEnvironment,
+    node: Any,
+    report: ProblemReport,
+    taken: Collection[str],
 ) -> Recipe | McpImport | None:
     """Return one tool; None with problems reported, whatever was written."""
     try:
         return _read(hass, environment, node, report, taken)
     except Exception as err:  # noqa: BLE001 - one tool must not stop the others
         LOGGER.exception("A custom tool could not be read")
-        report.add("", "unreadable", Place.of(node) or Place(), error=type(err).__name__)
+        report.add("", "unreadable", YamlPlace.of(node) or YamlPlace(), error=type(err).__name__)
         return None
 
 
 def _read(
-    hass: HomeAssistant, environment: TemplateEnvironment, node: Any, report: Report, taken: Collection[str]
+    hass: HomeAssistant,
+    environment: TemplateEnvironment,
+    node: Any,
+    report: ProblemReport,
+    taken: Collection[str],
 ) -> Recipe | McpImport | None:
     """Return one tool, or the tools of a server; None if it cannot be made."""
     if not isinstance(node, Mapping):
-        report.add("", "no_tool", Place.of(node) or Place())
+        report.add("", "no_tool", YamlPlace.of(node) or YamlPlace())
         return None
-    section = Section(node, "", report, Place())
+    section = YamlSection(node, "", report, YamlPlace())
     name = section.text("name", required="name: bus_times")
     if name is not None and not _NAME.fullmatch(name):
         section.problem("name", "bad_name")
@@ -140,7 +147,7 @@ def _read(
     return Recipe(definition, kind, read)
 
 
-def _handler(section: Section | None, writer: Writer) -> tuple[type[CustomTool] | None, Any]:
+def _handler(section: YamlSection | None, writer: Writer) -> tuple[type[CustomTool] | None, Any]:
     """Return the type of a handler and what it read."""
     if section is None:
         return None, None
@@ -153,7 +160,7 @@ def _handler(section: Section | None, writer: Writer) -> tuple[type[CustomTool] 
     return kind, read
 
 
-def _schema(section: Section) -> JsonSchema | None:
+def _schema(section: YamlSection) -> JsonSchema | None:
     """Return the parameters; none are a tool without arguments."""
     if not section.has("parameters"):
         section.raw("parameters")

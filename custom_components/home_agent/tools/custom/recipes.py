@@ -14,28 +14,28 @@ from ...const import CONF_MCP_WRITES, CONF_TOOLS_DISABLED, DOMAIN
 if TYPE_CHECKING:
     from ..outgoing import Outgoing
     from .base import CustomTool, Recipe
-    from .checks import Problem
+    from .checks import ToolProblem
     from .mcp_import import McpImport
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class RawConfig:
     """What stands in a YAML file, kept from Home Assistant, which drops the lines after it has validated."""
 
     node: Any
 
     @classmethod
-    def of(cls, node: Any) -> Written:
+    def of(cls, node: Any) -> RawConfig:
         """Keep a node; used as a validator."""
         return node if isinstance(node, cls) else cls(node)
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class InvalidTool:
     """A tool that cannot be used."""
 
     name: str
-    problems: Sequence[Problem]
+    problems: Sequence[ToolProblem]
 
 
 @dataclass(slots=True)
@@ -44,7 +44,7 @@ class CustomTools:
 
     recipes: Sequence[Recipe] = ()
     imports: Sequence[McpImport] = ()
-    wrong: Mapping[str, Wrong] = field(default_factory=dict)
+    wrong: Mapping[str, InvalidTool] = field(default_factory=dict)
     """The tools that are left out, by the id of their repair issue."""
     following: list[CALLBACK_TYPE] = field(default_factory=list)
 
@@ -72,7 +72,7 @@ class CustomTools:
         return list(found.values())
 
 
-CONFIG_SCHEMA: Final = probatio.Schema({DOMAIN: Written.of}, extra=probatio.ALLOW_EXTRA)
+CONFIG_SCHEMA: Final = probatio.Schema({DOMAIN: RawConfig.of}, extra=probatio.ALLOW_EXTRA)
 """Tools are checked one by one when they are read, so that a wrong one stops nothing."""
 
 DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")

@@ -8,8 +8,8 @@ from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
 from ...regex import lazy
-from .checks import Section
-from .http import Answer
+from .checks import YamlSection
+from .http import HttpAnswer
 from .templates import Text, Variables, Writer
 
 FORMATS: Final = ("auto", "json", "text")
@@ -38,7 +38,7 @@ class ResponseReader:
     written: str = ""
     template: Text | None = None
 
-    def read(self, answer: Answer, variables: Variables) -> Any:
+    def read(self, answer: HttpAnswer, variables: Variables) -> Any:
         """Return what the model gets. Raises ToolExecutionError for what cannot be read."""
         needs_json = self.kind == "json" or bool(self.path)
         if self.kind != "text":
@@ -60,7 +60,7 @@ class ResponseReader:
 _NOT_JSON: Final = object()
 
 
-def read_response(section: Section, writer: Writer) -> ResponseReader:
+def read_response(section: YamlSection, writer: Writer) -> ResponseReader:
     """Return how a tool wants its answers read."""
     part = section.section("response")
     if part is None:
@@ -93,7 +93,7 @@ def parse_path(written: str) -> list[Step] | None:
     return steps or None
 
 
-def _check_type(answer: Answer, *, needs_json: bool) -> None:
+def _check_type(answer: HttpAnswer, *, needs_json: bool) -> None:
     """Raise ToolExecutionError for a kind of content that no model reads."""
     kind = answer.content_type
     if kind in ("text/html", "application/xhtml+xml"):
@@ -104,7 +104,7 @@ def _check_type(answer: Answer, *, needs_json: bool) -> None:
         raise ToolExecutionError("The server answered with content that is neither JSON nor text")
 
 
-def _parsed(answer: Answer) -> Any:
+def _parsed(answer: HttpAnswer) -> Any:
     """Return an answer's JSON; a marker where it is none."""
     if answer.cut:
         return _NOT_JSON

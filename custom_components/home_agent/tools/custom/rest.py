@@ -19,19 +19,21 @@ from ..base import ToolRun
 from ..hosts import async_session, is_allowed, is_local_name
 from .auth import Auth, OAuth2, read_auth
 from .base import CustomTool
-from .checks import Section
+from .checks import YamlSection
 from .http import (
     CONTROL,
     FORBIDDEN_HEADERS,
     HEADER,
-    Answer,
+    HttpAnswer,
     Request,
+    UrlTemplate,
     async_send,
+    read_url,
+    with_query,
     without_keys,
 )
 from .response import ResponseReader, read_response
 from .templates import Text, Variables, Writer, rendered
-from .url import UrlTemplate, read_url, with_query
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 READING: Final = frozenset({"GET", "HEAD"})
@@ -77,7 +79,7 @@ class RestTool(CustomTool):
 
     @override
     @classmethod
-    def read(cls, section: Section, writer: Writer) -> RestHandler | None:
+    def read(cls, section: YamlSection, writer: Writer) -> RestHandler | None:
         """Return the request."""
         url = read_url(section, writer)
         method = section.choice("method", METHODS) or "GET"
@@ -140,7 +142,7 @@ class RestTool(CustomTool):
         result: JsonValueType = without_keys(handler.response.read(answer, variables), secrets)
         return result
 
-    async def _async_answer(self, hass: HomeAssistant, variables: Variables, secrets: set[str]) -> Answer:
+    async def _async_answer(self, hass: HomeAssistant, variables: Variables, secrets: set[str]) -> HttpAnswer:
         """Return the answer; credentials that can be renewed get a second try."""
         handler = self._handler
         request = self._request(variables)
@@ -188,14 +190,14 @@ class RestTool(CustomTool):
         return Request(method=handler.method, url=url, headers=headers, body=body)
 
 
-def _fields(section: Section, writer: Writer, key: str, *older: str) -> dict[str, Any]:
+def _fields(section: YamlSection, writer: Writer, key: str, *older: str) -> dict[str, Any]:
     """Return headers, parameters or fields with their templates."""
     if (part := section.section(key, *older)) is None:
         return {}
     return {name: writer.value(part, name, part.plain(name)) for name in part.names()}
 
 
-def _body(section: Section, writer: Writer, method: str) -> dict[str, Any]:
+def _body(section: YamlSection, writer: Writer, method: str) -> dict[str, Any]:
     """Return what is sent: JSON, a form, or a text. `body` with fields means JSON."""
     written = [key for key in ("json", "form", "body", "payload") if section.has(key)]
     form = _fields(section, writer, "form")

@@ -13,12 +13,12 @@ from homeassistant.util.json import JsonObjectType, JsonValueType
 from ...errors import ToolExecutionError
 from ...regex import lazy
 from ...safety.defaults import BLOCKED
-from ...safety.firewall.own_values import texts_in
+from ...safety.firewall.own_values import texts_in, texts_repeated
 from ...safety.rules import Effect, RuleSet
 from ..base import ServiceCall, ToolRun
 from .base import CustomTool
-from .checks import MAX_SHOWN, Section
-from .templates import Writer, rendered
+from .checks import MAX_SHOWN, YamlSection
+from .templates import Text, Writer, rendered
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
 MAX_TARGETS: Final = 200
@@ -53,7 +53,7 @@ class ServiceTool(CustomTool):
 
     @override
     @classmethod
-    def read(cls, section: Section, writer: Writer) -> ServiceHandler | None:
+    def read(cls, section: YamlSection, writer: Writer) -> ServiceHandler | None:
         """Return the action, its targets and data."""
         name = section.text("action", "service", required=_EXAMPLE)
         target = _mapping(section, "target", writer)
@@ -106,7 +106,7 @@ class ServiceTool(CustomTool):
         return {"called": called, "states": states} if states else {"called": called}
 
 
-def _mapping(section: Section, key: str, writer: Writer, *older: str) -> dict[str, Any]:
+def _mapping(section: YamlSection, key: str, writer: Writer, *older: str) -> dict[str, Any]:
     """Return targets or data with their templates."""
     if (part := section.section(key, *older)) is None:
         return {}
@@ -164,3 +164,37 @@ def _listed(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(item).strip() for item in value]
     return [part.strip() for part in str(value).split(",")]
+
+
+EXAMPLE = "value_template: \"{{ states('sensor.power') }} W\""
+
+
+class TemplateTool(CustomTool):
+    """Renders a template; it changes nothing."""
+
+    annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
+    _template: Text
+
+    @override
+    @classmethod
+    def read(cls, section: YamlSection, writer: Writer) -> Text | None:
+        """Return the template."""
+        source = section.text("value_template", "template", required=EXAMPLE)
+        key = "template" if section.has("template") else "value_template"
+        return None if source is None else writer.text(section, key, source)
+
+    @override
+    def configure(self, handler: Text) -> None:
+        """Take the template."""
+        self._template = handler
+
+    @override
+    def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
+        """Return what the template repeats of texts that somebody outside wrote."""
+        return texts_repeated(hass, str(result))
+
+    @override
+    async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
+        """Return what the template gives."""
+        result: JsonValueType = self._template.value(variables)
+        return result

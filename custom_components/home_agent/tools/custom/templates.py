@@ -16,7 +16,7 @@ from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
 from ...regex import lazy
-from .checks import Section
+from .checks import YamlSection
 
 MAX_REASON: Final = 120
 SINGLE: Final = lazy(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
@@ -77,7 +77,7 @@ class Writer:
     names: Collection[str]
     """The tool's arguments."""
 
-    def text(self, section: Section, key: str, source: str, extra: Iterable[str] = ()) -> Text:
+    def text(self, section: YamlSection, key: str, source: str, extra: Iterable[str] = ()) -> Text:
         """Return a text; what is wrong with its templates goes to the report."""
         known = {*self.names, *extra}
         try:
@@ -92,7 +92,7 @@ class Writer:
             section.problem(key, kind, name=name, near="".join(near))
         return Text(self.hass, source, section.at(key))
 
-    def value(self, section: Section, key: str, node: Any) -> Any:
+    def value(self, section: YamlSection, key: str, node: Any) -> Any:
         """Return a value of any shape whose texts may be templates."""
         if isinstance(node, str):
             return self.text(section, key, node)

@@ -46,7 +46,7 @@ SURE: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class MediaMatch:
     """Something that a player can play."""
 
     title: str
@@ -55,7 +55,7 @@ class Found:
     content_type: str
 
 
-async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[Found]:
+async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
     """Return what a player finds, what fits best first.
 
     Raises PermissionDenied for what the speaker may not read, ToolExecutionError if the player fails.
@@ -70,7 +70,7 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
     return found
 
 
-async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[Found]:
+async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
     """Return what a player's own search finds; what has the very name goes first."""
     data: dict[str, Any] = {"search_query": query}
     if kind:
@@ -81,9 +81,9 @@ async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | No
     return sorted(found, key=lambda item: squash(item.title) != squash(query))
 
 
-async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[Found]:
+async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
     """Return what stands in a player's folders under a name, as far as a short look goes."""
-    fits: dict[Found, float] = {}
+    fits: dict[MediaMatch, float] = {}
     folders: list[tuple[int, int, dict[str, str]]] = [(0, 0, {})]
     with suppress(TimeoutError):
         async with asyncio.timeout(BROWSE_SECONDS):
@@ -132,11 +132,11 @@ def _folders(
         )
 
 
-def _playable(items: Iterable[Any]) -> Iterator[Found]:
+def _playable(items: Iterable[Any]) -> Iterator[MediaMatch]:
     """Yield what can be played and is music or film, not what a camera sees."""
     for item in items:
         if item.can_play and is_harmless(str(item.media_content_id)):
-            yield Found(
+            yield MediaMatch(
                 str(item.title),
                 str(item.media_class),
                 str(item.media_content_id),

@@ -17,7 +17,7 @@ from ..base import HomeAgentTool, ServiceCall, ToolRun
 from ..control.readback import Expectation, Settling
 from ..wording import check_asked
 from .choosing import choose_one, records_of
-from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, Found, async_find
+from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, MediaMatch, async_find
 
 PLAY: Final = 512
 ENQUEUE: Final = 2097152
@@ -124,7 +124,7 @@ def _player(run: ToolRun, said: str | None, *, needed: int) -> EntityRecord:
     return choose_one(run, able, said, "player", better=searches)
 
 
-async def _async_play(run: ToolRun, entity_id: str, found: Found, *, queue: bool) -> str:
+async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue: bool) -> str:
     """Play or queue what was found and return how the player stands, a second later at most."""
     data = {"media_content_id": found.content_id, "media_content_type": found.content_type}
     if queue:
@@ -142,7 +142,7 @@ async def _async_play(run: ToolRun, entity_id: str, found: Found, *, queue: bool
     return one_line(state.state, MAX_TITLE) if state else "unknown"
 
 
-def _told(found: Found) -> dict[str, JsonValueType]:
+def _told(found: MediaMatch) -> dict[str, JsonValueType]:
     """Return what was found as the model reads it."""
     return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
 

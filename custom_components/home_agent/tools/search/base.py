@@ -14,7 +14,7 @@ import yarl
 from ...errors import ToolExecutionError
 from ...inference.errors import shorten
 from ...texts import clean
-from .web import Answer, Web, WebProblem, WebTrouble
+from .web import Web, WebAnswer, WebProblem, WebTrouble
 
 MAX_RESULTS: Final = 5
 MAX_TITLE: Final = 150
@@ -33,7 +33,7 @@ class SearchResult:
     url: str
 
 
-class Trouble(StrEnum):
+class SearchTrouble(StrEnum):
     """Why a search gave nothing."""
 
     REFUSED = "refused"
@@ -45,20 +45,26 @@ class Trouble(StrEnum):
     FAILED = "failed"
 
 
-SENTENCES: Final[Mapping[Trouble, str]] = {
-    Trouble.REFUSED: "The search service refused the key: it has to be checked in the options, page Tools",
-    Trouble.RATE_LIMIT: "The search service asks for patience, or the account is used up. Try again later",
-    Trouble.BLOCKED: "The search service takes this house for a robot and answers nothing. Try again later",
-    Trouble.UNREACHABLE: "The search service cannot be reached",
-    Trouble.TIMEOUT: "The search service did not answer in time",
-    Trouble.FAILED: "The search failed",
+SENTENCES: Final[Mapping[SearchTrouble, str]] = {
+    SearchTrouble.REFUSED: (
+        "The search service refused the key: it has to be checked in the options, page Tools"
+    ),
+    SearchTrouble.RATE_LIMIT: (
+        "The search service asks for patience, or the account is used up. Try again later"
+    ),
+    SearchTrouble.BLOCKED: (
+        "The search service takes this house for a robot and answers nothing. Try again later"
+    ),
+    SearchTrouble.UNREACHABLE: "The search service cannot be reached",
+    SearchTrouble.TIMEOUT: "The search service did not answer in time",
+    SearchTrouble.FAILED: "The search failed",
 }
 
 
 class SearchError(ToolExecutionError):
     """A search gave nothing. `reason` is short, in English, and holds no key."""
 
-    def __init__(self, trouble: Trouble, reason: str = "") -> None:
+    def __init__(self, trouble: SearchTrouble, reason: str = "") -> None:
         """Store what is wrong."""
         super().__init__(f"{SENTENCES[trouble]}{f' ({reason})' if reason else ''}.")
         self.trouble = trouble
@@ -99,7 +105,7 @@ class SearchProvider(ABC):
         headers: Mapping[str, str] | None = None,
         form: Mapping[str, str] | None = None,
         body: Mapping[str, Any] | None = None,
-    ) -> Answer:
+    ) -> WebAnswer:
         """Return the answer of the service, once more where it names a short pause. Raises SearchError."""
         answer = await self._async_ask_once(url, headers, form, body)
         pause = answer.retry_after
@@ -108,7 +114,7 @@ class SearchProvider(ABC):
             and pause is not None
         ):
             if pause > MAX_PAUSE:
-                raise SearchError(Trouble.RATE_LIMIT, f"in {pause:g} seconds")
+                raise SearchError(SearchTrouble.RATE_LIMIT, f"in {pause:g} seconds")
             await asyncio.sleep(pause)
             answer = await self._async_ask_once(url, headers, form, body)
         return answer
@@ -119,14 +125,16 @@ class SearchProvider(ABC):
         headers: Mapping[str, str] | None,
         form: Mapping[str, str] | None,
         body: Mapping[str, Any] | None,
-    ) -> Answer:
+    ) -> WebAnswer:
         """Ask, and turn what went wrong on the way into SearchError."""
         data = orjson.dumps(body) if body is not None else form
         sent = {**({"Content-Type": "application/json"} if body is not None else {}), **(headers or {})}
         try:
             return await self._web.async_ask(url, headers=sent, data=data, may_be_private=self._typed)
         except WebProblem as err:
-            raise SearchError(_TROUBLES.get(err.trouble, Trouble.FAILED), self._shown(err.detail)) from None
+            raise SearchError(
+                _TROUBLES.get(err.trouble, SearchTrouble.FAILED), self._shown(err.detail)
+            ) from None
 
     def _shown(self, detail: str) -> str:
         """Return a detail without the key."""
@@ -137,21 +145,21 @@ class SearchProvider(ABC):
         return {"Authorization": f"Bearer {self._key}"} if self._key else {}
 
 
-_TROUBLES: Final[Mapping[WebTrouble, Trouble]] = {
-    WebTrouble.UNREACHABLE: Trouble.UNREACHABLE,
-    WebTrouble.TIMEOUT: Trouble.TIMEOUT,
+_TROUBLES: Final[Mapping[WebTrouble, SearchTrouble]] = {
+    WebTrouble.UNREACHABLE: SearchTrouble.UNREACHABLE,
+    WebTrouble.TIMEOUT: SearchTrouble.TIMEOUT,
 }
 
 
-def check_status(answer: Answer, detail: str = "") -> None:
+def check_status(answer: WebAnswer, detail: str = "") -> None:
     """Raise SearchError for an answer that is a refusal."""
     status = answer.status
     if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-        raise SearchError(Trouble.REFUSED, detail)
+        raise SearchError(SearchTrouble.REFUSED, detail)
     if status == HTTPStatus.TOO_MANY_REQUESTS:
-        raise SearchError(Trouble.RATE_LIMIT, detail)
+        raise SearchError(SearchTrouble.RATE_LIMIT, detail)
     if status >= HTTPStatus.BAD_REQUEST:
-        raise SearchError(Trouble.FAILED, detail or f"answer {status}")
+        raise SearchError(SearchTrouble.FAILED, detail or f"answer {status}")
 
 
 async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
@@ -160,7 +168,7 @@ async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
         return await asyncio.get_running_loop().run_in_executor(None, parse, content)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:
         raise SearchError(
-            Trouble.FAILED, "the answer cannot be read; is it the address of this service?"
+            SearchTrouble.FAILED, "the answer cannot be read; is it the address of this service?"
         ) from err
 
 

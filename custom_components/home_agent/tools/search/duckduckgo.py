@@ -6,8 +6,8 @@ from typing import Final, override
 
 import yarl
 
-from .base import SearchError, SearchProvider, SearchResult, Trouble, async_parsed, check_status
-from .pages import Found, Layout, read_page, results_of
+from .base import SearchError, SearchProvider, SearchResult, SearchTrouble, async_parsed, check_status
+from .pages import Layout, PageResult, read_page, results_of
 
 PAGES: Final = ("https://html.duckduckgo.com/html", "https://lite.duckduckgo.com/lite")
 """The second one is asked where the first one takes us for a robot."""
@@ -33,7 +33,7 @@ class DuckDuckGo(SearchProvider):
             try:
                 return await self._async_page(page, query, language)
             except SearchError as err:
-                if err.trouble is not Trouble.BLOCKED or not last:
+                if err.trouble is not SearchTrouble.BLOCKED or not last:
                     raise
         raise AssertionError  # the last page returns or raises
 
@@ -43,7 +43,7 @@ class DuckDuckGo(SearchProvider):
         headers = {"Accept-Language": f"{language},en;q=0.5"}
         answer = await self._async_ask(url, headers=headers, form={"q": query})
         if answer.status in (HTTPStatus.ACCEPTED, HTTPStatus.FORBIDDEN):
-            raise SearchError(Trouble.BLOCKED)
+            raise SearchError(SearchTrouble.BLOCKED)
         check_status(answer)
         return await async_parsed(_results, answer.content)
 
@@ -55,13 +55,13 @@ def _results(content: bytes) -> list[SearchResult]:
     if found:
         return found
     if any(name.startswith(RIDDLES) for name in page.classes):
-        raise SearchError(Trouble.BLOCKED)
+        raise SearchError(SearchTrouble.BLOCKED)
     if page.found or page.classes & (NOTHING | EXPECTED):
         return []
     raise ValueError("no page of results")
 
 
-def _target(item: Found) -> str:
+def _target(item: PageResult) -> str:
     """Return where a result leads; nothing for an advertisement."""
     try:
         url = yarl.URL(f"https:{item.url}" if item.url.startswith("//") else item.url)

@@ -31,7 +31,7 @@ class Layout:
 
 
 @dataclass(slots=True)
-class Found:
+class PageResult:
     """A result as it stands on the page."""
 
     url: str
@@ -46,7 +46,7 @@ class ResultPage(HTMLParser):
         """Start with nothing found."""
         super().__init__()
         self._layout = layout
-        self.found: list[Found] = []
+        self.found: list[PageResult] = []
         self.classes: set[str] = set()
         """All classes and ids on the page."""
         self._into: list[str] | None = None
@@ -71,7 +71,7 @@ class ResultPage(HTMLParser):
         self._stack.append(tag)
         self._hidden += tag in HIDDEN
         if tag == "a" and (classes & self._layout.titles or self._layout.headings.intersection(self._stack)):
-            self.found.append(Found(given.get("href", "")))
+            self.found.append(PageResult(given.get("href", "")))
             self._begin(self.found[-1].title)
         elif classes & self._layout.snippets and self.found:
             self._begin(self.found[-1].snippet)
@@ -106,6 +106,6 @@ def read_page(content: bytes, layout: Layout) -> ResultPage:
     return page
 
 
-def results_of(found: Iterable[tuple[Found, str]]) -> list[SearchResult]:
+def results_of(found: Iterable[tuple[PageResult, str]]) -> list[SearchResult]:
     """Return what was found, with the addresses that the links lead to."""
     return best([make_result("".join(item.title), "".join(item.snippet), url) for item, url in found])

@@ -11,7 +11,7 @@ from .base import (
     SearchError,
     SearchProvider,
     SearchResult,
-    Trouble,
+    SearchTrouble,
     async_parsed,
     best,
     check_status,
@@ -63,7 +63,7 @@ def _results(content: bytes) -> list[SearchResult]:
     failed = answer.get("unresponsive_engines") or []
     if failed and not found:
         reasons = ", ".join(sorted({str(item[1])[:60] for item in failed if len(item) > 1}))
-        raise SearchError(Trouble.BLOCKED, f"its engines: {reasons}"[:200])
+        raise SearchError(SearchTrouble.BLOCKED, f"its engines: {reasons}"[:200])
     return found
 
 

@@ -11,7 +11,7 @@ from .base import (
     SearchError,
     SearchProvider,
     SearchResult,
-    Trouble,
+    SearchTrouble,
     async_parsed,
     best,
     check_status,
@@ -35,7 +35,7 @@ class Tavily(SearchProvider):
         body = {"query": query, "max_results": MAX_RESULTS, "search_depth": "basic"}
         answer = await self._async_ask(base, headers=self._bearer(), body=body)
         if answer.status in USED_UP:
-            raise SearchError(Trouble.RATE_LIMIT, "the account is used up")
+            raise SearchError(SearchTrouble.RATE_LIMIT, "the account is used up")
         if answer.status >= HTTPStatus.BAD_REQUEST:
             check_status(answer, self._shown(_detail(answer.content)))
         return await async_parsed(_results, answer.content)

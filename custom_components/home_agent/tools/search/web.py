@@ -44,7 +44,7 @@ class WebProblem(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class WebAnswer:
     """What a server answered."""
 
     status: int
@@ -67,7 +67,7 @@ class Web:
         headers: Mapping[str, str],
         data: bytes | Mapping[str, str] | None = None,
         may_be_private: bool,
-    ) -> Answer:
+    ) -> WebAnswer:
         """Return the answer, a POST where there is something to send.
 
         An address within the house is asked only if a person typed it. Raises WebProblem.
@@ -91,7 +91,7 @@ class Web:
         url: yarl.URL,
         headers: Mapping[str, str],
         data: bytes | Mapping[str, str] | None,
-    ) -> Answer:
+    ) -> WebAnswer:
         """Return the answer of an address, or of another one of the same server that it names."""
         for _ in range(MAX_REDIRECTS + 1):
             response = await session.request(
@@ -106,7 +106,9 @@ class Web:
                 if location and HTTPStatus.MULTIPLE_CHOICES <= response.status < HTTPStatus.BAD_REQUEST:
                     url = _same_host(url, location)
                     continue
-                return Answer(response.status, await _async_read(response), retry_seconds(response.headers))
+                return WebAnswer(
+                    response.status, await _async_read(response), retry_seconds(response.headers)
+                )
         raise WebProblem(WebTrouble.REDIRECT, "it redirects in circles")
 
 
