@@ -1,11 +1,13 @@
 """The fallback answers when the main model is down, and only then."""
 
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 import pytest
 
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.router import Router
+from custom_components.home_agent.inference.models import Delta
+from custom_components.home_agent.inference.router import MODELS, Router
 from homeassistant.core import HomeAssistant
 
 from .inference_kit import ask, client_of, collect, spoken
@@ -13,6 +15,29 @@ from .servers.model_server import ModelServer
 from .servers.replies import Reply, cut, hang, reset, status, text
 
 DOWN = status(503, "down")
+
+
+BOTH = dict.fromkeys(MODELS, ask())
+
+
+async def streamed(router: Router) -> AsyncGenerator[Delta]:
+    """Yield the answer of the first candidate that gives one, as a turn does."""
+    failure = None
+    for model in router.candidates():
+        begun = False
+        try:
+            async with aclosing(model.answer(ask(), stream=True)) as deltas:
+                async for delta in deltas:
+                    begun = True
+                    yield delta
+        except ModelServerError as err:
+            if begun or not err.is_down:
+                raise
+            failure = err
+        else:
+            return
+    assert failure is not None
+    raise failure
 
 
 class Clock:
@@ -45,16 +70,16 @@ async def test_fallback_when_the_primary_is_down(
     router: Router, model_server: ModelServer, reply: Reply
 ) -> None:
     model_server.default = reply
-    assert spoken(await collect(router.stream(lambda _model: ask()))) == "from the fallback"
+    assert spoken(await collect(streamed(router))) == "from the fallback"
     assert router.last_used == "fallback"
     asked = len(model_server.requests)
-    assert (await router.complete(lambda _model: ask())).content == "from the fallback"
+    assert (await router.complete(BOTH)).content == "from the fallback"
     assert len(model_server.requests) == asked
 
 
 async def test_fallback_for_whole_answers(router: Router, model_server: ModelServer) -> None:
     model_server.default = DOWN
-    assert (await router.complete(lambda _model: ask())).content == "from the fallback"
+    assert (await router.complete(BOTH)).content == "from the fallback"
     assert router.last_used == "fallback"
 
 
@@ -64,9 +89,9 @@ async def test_no_fallback_for_what_a_person_must_mend(
 ) -> None:
     model_server.default = reply
     with pytest.raises(ModelServerError):
-        await collect(router.stream(lambda _model: ask()))
+        await collect(streamed(router))
     with pytest.raises(ModelServerError):
-        await router.complete(lambda _model: ask())
+        await router.complete(BOTH)
     assert other_model_server.requests == []
     assert not router.primary_rests
 
@@ -75,7 +100,7 @@ async def test_no_fallback_after_the_first_word(
     router: Router, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
     model_server.default = cut(2, chunks=["One ", "two"])
-    deltas = router.stream(lambda _model: ask())
+    deltas = streamed(router)
     assert (await anext(deltas)).content == "One "
     with pytest.raises(ModelServerError):
         await anext(deltas)
@@ -86,10 +111,10 @@ async def test_the_primary_is_asked_again_after_its_rest(
     router: Router, model_server: ModelServer, clock: Clock
 ) -> None:
     model_server.script([DOWN, DOWN])
-    await router.complete(lambda _model: ask())
+    await router.complete(BOTH)
     assert router.primary_rests
     clock.now += 31
-    assert (await router.complete(lambda _model: ask())).content == "Done."
+    assert (await router.complete(BOTH)).content == "Done."
     assert router.last_used == "primary"
     assert not router.primary_rests
 
@@ -98,7 +123,7 @@ async def test_the_rest_is_as_long_as_asked_for(
     router: Router, model_server: ModelServer, clock: Clock
 ) -> None:
     model_server.script([status(429, "slow down", headers={"Retry-After": "100"})])
-    await router.complete(lambda _model: ask())
+    await router.complete(BOTH)
     clock.now += 99
     assert router.primary_rests
     clock.now += 2
@@ -109,31 +134,31 @@ async def test_a_resting_primary_is_better_than_nothing(
     router: Router, model_server: ModelServer, other_model_server: ModelServer
 ) -> None:
     model_server.script([DOWN, DOWN])
-    await router.complete(lambda _model: ask())
+    await router.complete(BOTH)
     other_model_server.default = DOWN
-    assert spoken(await collect(router.stream(lambda _model: ask()))) == "Done."
+    assert spoken(await collect(streamed(router))) == "Done."
     assert router.last_used == "primary"
 
 
 async def test_both_down(router: Router, model_server: ModelServer, other_model_server: ModelServer) -> None:
     model_server.default = other_model_server.default = DOWN
     with pytest.raises(ModelServerError) as caught:
-        await router.complete(lambda _model: ask())
+        await router.complete(BOTH)
     assert caught.value.kind is ErrorKind.UNAVAILABLE
     with pytest.raises(ModelServerError):
-        await collect(router.stream(lambda _model: ask()))
+        await collect(streamed(router))
 
 
 async def test_without_a_fallback(hass: HomeAssistant, model_server: ModelServer) -> None:
     router = Router(client_of(hass, model_server.url))
     model_server.script([DOWN, DOWN])
     with pytest.raises(ModelServerError):
-        await router.complete(lambda _model: ask())
-    assert (await router.complete(lambda _model: ask())).content == "Done."
+        await router.complete(BOTH)
+    assert (await router.complete(BOTH)).content == "Done."
 
 
 async def test_closing_reaches_the_connection(router: Router, model_server: ModelServer) -> None:
     model_server.default = hang(2)
-    async with aclosing(router.stream(lambda _model: ask())) as deltas:
+    async with aclosing(streamed(router)) as deltas:
         await anext(deltas)
     await model_server.requests[0].gone.wait()

@@ -13,7 +13,7 @@ from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest
-from ..inference.router import Router
+from ..inference.router import MODELS, Router
 from ..memory.extraction.extractor import Ask, Exchange
 from ..memory.extraction.reply import INSTRUCTION, SCHEMA
 from ..regex import lazy
@@ -86,18 +86,17 @@ def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> A
     """Return what asks the agent's own model about an exchange."""
 
     async def ask(exchange: Exchange) -> str:
-        def build(model: str) -> ChatRequest | None:
+        requests = {}
+        for model in MODELS:
             disclosure = policy.of(model)
-            if exchange.at_home and not disclosure.home:
-                return None
-            name = exchange.speaker.person if disclosure.people else None
-            instruction = INSTRUCTION.format(name=name or NOBODY)
-            return afterthought(
-                settings, exchange.messages, exchange.tools, instruction, MAX_TOKENS, schema=SCHEMA
-            )
-
+            if disclosure.home or not exchange.at_home:
+                name = exchange.speaker.person if disclosure.people else None
+                instruction = INSTRUCTION.format(name=name or NOBODY)
+                requests[model] = afterthought(
+                    settings, exchange.messages, exchange.tools, instruction, MAX_TOKENS, schema=SCHEMA
+                )
         try:
-            return (await router.complete(build)).content
+            return (await router.complete(requests)).content
         except ModelServerError as err:
             raise as_agent_error(err) from err
 
@@ -143,7 +142,7 @@ class Summarizer:
         )
         try:
             answer = await self._router.complete(
-                lambda model: request if self._policy.of(model).home or not spoken.at_home else None
+                {model: request for model in MODELS if self._policy.of(model).home or not spoken.at_home}
             )
         except ModelServerError as err:
             LOGGER.info("A conversation could not be summed up (%s)", err.kind)

@@ -1,6 +1,6 @@
 """LLMMixin: the request, the rounds, the budgets."""
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 from functools import partial
 from time import monotonic
@@ -14,8 +14,7 @@ from ..const import (
     TURN_SECONDS,
 )
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import Delta
-from ..inference.router import Build
+from ..inference.models import ChatRequest, Delta
 from .claims.gate import ClaimGate
 from .claims.script_gate import claim_gate
 from .claims.sentence_kind import Kind
@@ -25,6 +24,9 @@ from .phrases import async_phrase
 from .request import build, note_refusal
 from .streaming import StreamingMixin
 from .turn import Turn
+
+type MakeRequest = Callable[[str], ChatRequest]
+"""Makes the next request of a turn for a model of the router."""
 
 MAX_SHORTENED = 4
 """How often a request is made shorter that the server finds too long."""
@@ -115,11 +117,11 @@ class LLMMixin(StreamingMixin):
 
         What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
         """
+        make = partial(build, turn, allow_tools=allow_tools, claim=claim)
         for attempt in range(MAX_SHORTENED + 1):
             begun = False
-            asking = partial(build, turn, allow_tools=allow_tools, claim=claim)
             try:
-                async with aclosing(self._async_deltas(turn, asking)) as deltas:
+                async with aclosing(self._async_deltas(turn, make)) as deltas:
                     async for delta in deltas:
                         begun = True
                         yield delta
@@ -131,22 +133,20 @@ class LLMMixin(StreamingMixin):
             else:
                 return
 
-    async def _async_deltas(self, turn: Turn, asking: Build) -> AsyncGenerator[Delta]:
+    async def _async_deltas(self, turn: Turn, make: MakeRequest) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so.
 
         A stream that breaks after a call came is taken as complete: the call runs, and it must not run twice.
         One that breaks before is asked for again as a whole, less what has been said; so is one that cannot
-        be read. Who does not answer at all, or not in time, is not asked again.
+        be read. Timeouts and unreachable servers are not retried.
 
         Raises ModelServerError.
         """
-        if not self.settings[CONF_STREAMING]:
-            yield await self._async_whole(asking)
-            return
+        stream = self.settings[CONF_STREAMING]
         said = Delta()
         begun = False
         try:
-            async with aclosing(self.router.stream(asking)) as deltas:
+            async with aclosing(self._async_first_answer(make, stream=stream)) as deltas:
                 async for delta in deltas:
                     begun = True
                     said.content += delta.content
@@ -155,23 +155,33 @@ class LLMMixin(StreamingMixin):
                     yield delta
         except ModelServerError as err:
             again = err.kind is ErrorKind.MALFORMED or (begun and err.kind is ErrorKind.UNAVAILABLE)
-            if not again and not said.tool_calls:
+            if not stream or not (again or said.tool_calls):
                 raise
             self._report_broken_stream(turn, err, asking_again=not said.tool_calls)
             if said.tool_calls:
                 return
-            yield _less(await self._async_whole(asking), said)
+            async with aclosing(self._async_first_answer(make, stream=False)) as deltas:
+                async for delta in deltas:
+                    yield _less(delta, said)
 
-    async def _async_whole(self, asking: Build) -> Delta:
-        """Return a whole answer as one delta."""
-        answer = await self.router.complete(asking)
-        return Delta(
-            content=answer.content,
-            thinking=answer.thinking,
-            tool_calls=answer.tool_calls,
-            finish_reason=answer.finish_reason,
-            usage=answer.usage,
-        )
+    async def _async_first_answer(self, make: MakeRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer of the first model that gives one. Raises ModelServerError."""
+        failure: ModelServerError | None = None
+        for model in self.router.candidates():
+            request, begun = make(model.name), False
+            try:
+                async with aclosing(model.answer(request, stream=stream)) as deltas:
+                    async for delta in deltas:
+                        begun = True
+                        yield delta
+            except ModelServerError as err:
+                if begun or not err.is_down:
+                    raise
+                failure = err
+            else:
+                return
+        if failure is not None:
+            raise failure
 
     def _report_broken_stream(self, turn: Turn, err: ModelServerError, *, asking_again: bool) -> None:
         """Say that a stream broke, and what is done about it."""

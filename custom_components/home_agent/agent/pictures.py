@@ -9,7 +9,7 @@ from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..errors import ToolExecutionError
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest
-from ..inference.router import Router
+from ..inference.router import MODELS, Router
 from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error
 from .speech.filter import SpeechFilter
@@ -82,9 +82,8 @@ def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> S
             thinking=False,
         )
         try:
-            answer = (
-                await router.complete(lambda model: request if policy.of(model).states else None)
-            ).content
+            allowed = {model: request for model in MODELS if policy.of(model).states}
+            answer = (await router.complete(allowed)).content
         except ModelServerError as err:
             if err.kind is ErrorKind.BAD_REQUEST:
                 raise ToolExecutionError(

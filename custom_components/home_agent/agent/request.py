@@ -47,6 +47,7 @@ def build(turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> Chat
         response_schema=turn.response_schema,
         conversation_id=turn.chat_log.conversation_id,
         give_up_at=turn.give_up_at,
+        budget=turn.requests,
     )
 
 

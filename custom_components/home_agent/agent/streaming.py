@@ -1,13 +1,16 @@
-"""StreamingMixin: what a model server streams, as deltas of the chat log."""
+"""StreamingMixin: what a model server streams, filtered, as deltas of Home Assistant's chat log."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Protocol
 
 from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
+from ..embeds import EmbedFilter
 from ..entity import HomeAgentBaseEntity
 from ..inference.models import Delta, ToolCall
 from ..literals import parsed
@@ -16,9 +19,8 @@ from ..tools.calls.bounds import bounded
 from .claims.gate import ClaimGate
 from .log import LogDelta
 from .phrases import async_phrase
-from .reply import Reply
 from .request import note_usage
-from .speech import Spoken
+from .speech import SpeechFilter, Spoken
 from .turn import Turn
 from .written_calls import WrittenCalls
 
@@ -29,6 +31,50 @@ QUEUE_SIZE = 32
 """Deltas read ahead. What waits is handled in one go, so that many would hold up the event loop."""
 
 
+@dataclass(slots=True)
+class Piece:
+    """What one delta adds to the answer, on its way through the filters."""
+
+    delta: Delta
+    """What the model sent; empty at the end of the answer."""
+    text: str = ""
+    """What is said."""
+    thinking: str = ""
+    written_calls: list[str] = field(default_factory=list)
+    """Texts that were taken for calls."""
+    calls: list[llm.ToolInput] = field(default_factory=list)
+    """Calls to run."""
+    withheld: bool = False
+    """Whether words were held back, so that somebody who listens would wait."""
+
+
+class StreamFilter(Protocol):
+    """One step between the model and the chat log. It changes the pieces in place."""
+
+    def take(self, piece: Piece) -> None:
+        """Take what a delta adds."""
+
+    def end(self, piece: Piece) -> None:
+        """Add what was held back; the answer has ended."""
+
+
+def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list[StreamFilter]:
+    """Return the filters of one answer, in the order in which they see each piece.
+
+    First come the calls that the model made. Then its words are divided into what is said, thoughts, and
+    calls written as text. The latter become calls if the model made none. At last, claims without a call
+    behind them are held back. Outside of all stand the heartbeats of `with_heartbeats`.
+    """
+    filters: list[StreamFilter] = [
+        _MadeCalls(allow_tools=allow_tools),
+        _Words(turn),
+        _CallsInText(turn, allow_tools=allow_tools),
+    ]
+    if gate is not None:
+        filters.append(_Claims(gate))
+    return filters
+
+
 class StreamingMixin(HomeAgentBaseEntity):
     """Turns model deltas into chat-log deltas: filtered for speech, calls at once, never silent for long."""
 
@@ -36,9 +82,7 @@ class StreamingMixin(HomeAgentBaseEntity):
         self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: ClaimGate | None = None
     ) -> AsyncGenerator[LogDelta]:
         """Yield the chat-log deltas of one model answer; `gate` keeps back what is not true."""
-        reply: Reply | None = None
-        written = WrittenCalls(turn.calls.tools)
-        called = False
+        filters: list[StreamFilter] = []
         yield {"role": "assistant"}
         async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
             async for delta in deltas:
@@ -46,32 +90,18 @@ class StreamingMixin(HomeAgentBaseEntity):
                     yield HEARTBEAT
                     continue
                 # Which model answers is known once it has begun.
-                reply = reply or Reply(turn, self.data.thoughtful, self.router.last_used)
-                self._note(turn, delta)
-                spoken = reply.take(delta)
-                written.add(delta.content, spoken.calls)
-                words = spoken.text
-                if gate and words:
-                    spoken.text = gate.feed(words)
-                if out := _log_delta(turn, spoken):
+                filters = filters or filters_of(turn, gate, allow_tools=allow_tools)
+                _note(turn, delta)
+                piece = Piece(delta)
+                for each in filters:
+                    each.take(piece)
+                for out in _log_deltas(turn, piece):
                     yield out
-                elif words:
-                    yield HEARTBEAT
-                if delta.tool_calls and allow_tools:
-                    called = True
-                    turn.calls.announce(len(delta.tool_calls))
-                    yield {"tool_calls": [as_tool_input(call) for call in delta.tool_calls]}
-        spoken = reply.end() if reply is not None else Spoken()
-        written.add("", spoken.calls)
-        inputs = written.inputs() if allow_tools and not called else []
-        if gate:
-            gate.has_calls = called or bool(inputs)
-            spoken.text = gate.feed(spoken.text) + gate.finish()
-        if out := _log_delta(turn, spoken):
+        last = Piece(Delta())
+        for each in filters:
+            each.end(last)
+        for out in _log_deltas(turn, last):
             yield out
-        if inputs:
-            turn.calls.announce(len(inputs))
-            yield {"tool_calls": inputs}
         async for waiting in self._async_while_tools_run(turn):
             yield waiting
 
@@ -89,27 +119,139 @@ class StreamingMixin(HomeAgentBaseEntity):
                 told = True
                 yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
 
-    def _note(self, turn: Turn, delta: Delta) -> None:
-        """Keep the figures that a delta carries."""
-        turn.trace.hear(delta)
-        if delta.content or delta.thinking or delta.tool_calls:
-            turn.figures.note_first_token()
-        if delta.usage:
-            turn.figures.prompt_tokens += delta.usage.prompt
-            turn.figures.completion_tokens += delta.usage.completion
-            turn.figures.cached_tokens += delta.usage.cached
-            note_usage(turn, delta.usage)
+
+def _note(turn: Turn, delta: Delta) -> None:
+    """Keep the figures that a delta carries."""
+    turn.trace.hear(delta)
+    if delta.content or delta.thinking or delta.tool_calls:
+        turn.figures.note_first_token()
+    if delta.usage:
+        turn.figures.prompt_tokens += delta.usage.prompt
+        turn.figures.completion_tokens += delta.usage.completion
+        turn.figures.cached_tokens += delta.usage.cached
+        note_usage(turn, delta.usage)
 
 
-def _log_delta(turn: Turn, spoken: Spoken) -> LogDelta:
-    """Return what there is to say and to think, and nothing where there is neither."""
-    delta: LogDelta = {}
-    if spoken.text:
+def _log_deltas(turn: Turn, piece: Piece) -> list[LogDelta]:
+    """Return what a piece adds to the chat log: words and thoughts, then calls."""
+    words: LogDelta = {}
+    if piece.text:
         turn.said = True
-        delta["content"] = spoken.text
-    if spoken.thinking:
-        delta["thinking_content"] = spoken.thinking
-    return delta
+        words["content"] = piece.text
+    if piece.thinking:
+        words["thinking_content"] = piece.thinking
+    out = [words] if words else [HEARTBEAT] if piece.withheld else []
+    if piece.calls:
+        turn.calls.announce(len(piece.calls))
+        out.append({"tool_calls": piece.calls})
+    return out
+
+
+class _MadeCalls:
+    """The calls that the model made."""
+
+    def __init__(self, *, allow_tools: bool) -> None:
+        self._allow_tools = allow_tools
+
+    def take(self, piece: Piece) -> None:
+        if self._allow_tools:
+            piece.calls = [as_tool_input(call) for call in piece.delta.tool_calls]
+
+    def end(self, piece: Piece) -> None:
+        """Nothing was held back."""
+
+
+class _Words:
+    """What of an answer is said and what is a thought; learns whether its model begins inside a thought.
+
+    Some models have their thought opened by the prompt, so that only its end shows in the answer.
+    """
+
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._thoughtful = turn.data.thoughtful
+        self._model = model = turn.data.router.last_used
+        self._verbatim = turn.response_schema is not None
+        """Data is passed on as it is: an object with a name and parameters is no call."""
+        self._filter = self._new_filter(starts_thinking=model in self._thoughtful)
+        self._thought = EmbedFilter()
+        self._unsaid: list[str] | None = [] if model in self._thoughtful else None
+        """The answer so far, while it may be a thought as a whole."""
+        self._finish_reason: str | None = None
+
+    def take(self, piece: Piece) -> None:
+        delta = piece.delta
+        self._finish_reason = delta.finish_reason or self._finish_reason
+        if self._verbatim:
+            piece.text, piece.thinking = delta.content, delta.thinking
+            return
+        spoken = self._filter.feed(delta.content)
+        if spoken.text or delta.tool_calls or delta.thinking:
+            self._unsaid = None
+        elif self._unsaid is not None:
+            self._unsaid.append(delta.content)
+        piece.text, piece.written_calls = spoken.text, spoken.calls
+        if thinking := delta.thinking + spoken.thinking:
+            piece.thinking = self._thought.feed(thinking)
+
+    def end(self, piece: Piece) -> None:
+        spoken = self._filter.flush()
+        spoken.thinking = self._thought.feed(spoken.thinking, final=True)
+        if self._filter.unopened_thought:
+            self._thoughtful.add(self._model)
+        if self._unsaid is not None and not spoken.text and self._finish_reason != "length":
+            spoken = self._as_said("".join(self._unsaid))
+        piece.text, piece.thinking, piece.written_calls = spoken.text, spoken.thinking, spoken.calls
+
+    def _as_said(self, text: str) -> Spoken:
+        """Return an answer as words after all: what was taken for a thought never ended."""
+        self._thoughtful.discard(self._model)
+        plain = self._new_filter(starts_thinking=False)
+        begun, rest = plain.feed(text), plain.flush()
+        return Spoken(begun.text + rest.text, begun.thinking + rest.thinking)
+
+    def _new_filter(self, *, starts_thinking: bool) -> SpeechFilter:
+        return SpeechFilter(
+            voice=self._turn.calls.speaker.voice,
+            tool_names=self._turn.calls.tools.keys(),
+            starts_thinking=starts_thinking,
+        )
+
+
+class _CallsInText:
+    """Calls written as text, run at the end of an answer in which the model made none."""
+
+    def __init__(self, turn: Turn, *, allow_tools: bool) -> None:
+        self._written = WrittenCalls(turn.calls.tools)
+        self._runs = allow_tools
+
+    def take(self, piece: Piece) -> None:
+        self._written.add(piece.delta.content, piece.written_calls)
+        if piece.calls:
+            self._runs = False
+
+    def end(self, piece: Piece) -> None:
+        self._written.add("", piece.written_calls)
+        if self._runs:
+            piece.calls = self._written.inputs()
+
+
+class _Claims:
+    """Words that say that something was done, held back until a call is behind them."""
+
+    def __init__(self, gate: ClaimGate) -> None:
+        self._gate = gate
+        self._has_calls = False
+
+    def take(self, piece: Piece) -> None:
+        self._has_calls = self._has_calls or bool(piece.calls)
+        if words := piece.text:
+            piece.text = self._gate.feed(words)
+            piece.withheld = not piece.text
+
+    def end(self, piece: Piece) -> None:
+        self._gate.has_calls = self._has_calls or bool(piece.calls)
+        piece.text = self._gate.feed(piece.text) + self._gate.finish()
 
 
 def as_tool_input(call: ToolCall) -> llm.ToolInput:

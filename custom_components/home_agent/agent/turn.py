@@ -1,17 +1,32 @@
 """One turn: everything that belongs to one sentence and its answer."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
 
 from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
+from ..inference.errors import RequestBudget
 from ..inference.router import PRIMARY
 from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
 from .figures import Figures, Trace
+
+MAX_REQUESTS: Final = 40
+"""The most chat requests that one sentence can cost, whatever fails.
+
+Three layers ask again, and what any of them sends counts:
+
+- The turn: up to `MAX_ROUNDS` rounds with tools. Each asks once more where the answer claims what was not
+  done, up to `MAX_SHORTENED` times where the request is too long, once as a whole where a stream broke, and
+  the fallback where the primary is down.
+- The request, in `inference/client.py`: `ATTEMPTS` where the server fails before it says anything, and once
+  more for each parameter that it refuses; what it refuses is remembered.
+- The connection, in `inference/transport.py`: once more where a kept connection turns out to be closed. The
+  first one has not reached the server, so it does not count.
+"""
 
 
 def _empty_draft() -> RequestDraft:
@@ -56,6 +71,8 @@ class Turn:
     response_schema: dict[str, Any] | None = None
     give_up_at: float | None = None
     """When no more of an answer is awaited, by the clock of the event loop."""
+    requests: RequestBudget = field(default_factory=lambda: RequestBudget(MAX_REQUESTS))
+    """How many requests may still be sent to models."""
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""
     said: bool = False

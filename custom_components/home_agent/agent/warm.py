@@ -1,7 +1,6 @@
 """Warm start: the stable part of the prompt is prefilled before somebody has finished speaking."""
 
 from collections.abc import Mapping
-from functools import partial
 from hashlib import blake2b
 from time import monotonic
 from typing import Any
@@ -24,7 +23,7 @@ from ..context.fitting import FittedRequest, RequestDraft, fit
 from ..context.manager import ContextManager
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest
-from ..inference.router import Router
+from ..inference.router import MODELS, Router
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataPolicy
 from .prompt import PromptBuilder
@@ -102,7 +101,7 @@ class Warmer:
                 thinking=self._settings[CONF_THINKING],
             )
             answer = await self._router.complete(
-                partial(lambda ready, model: ready if self._policy.of(model).home else None, request)
+                {model: request for model in MODELS if self._policy.of(model).home}
             )
             self._warm = (mark, monotonic())
             if answer.usage is not None:

@@ -18,7 +18,7 @@ from .dialects import WIRES
 from .dialects.base import Answer, Call, Wire, malformed
 from .dialects.ollama import OllamaWire
 from .errors import ErrorKind, ModelServerError, shorten
-from .models import ChatRequest, Completion, Delta, Dialect, Endpoint
+from .models import ChatRequest, Delta, Dialect, Endpoint
 from .progress import Progress
 from .sse import DONE, JSONReader
 from .transport import Transport
@@ -67,9 +67,9 @@ class ModelClient:
         """
         return self._attempts(request, stream=True)
 
-    async def complete(self, request: ChatRequest) -> Completion:
+    async def complete(self, request: ChatRequest) -> Delta:
         """Return the whole answer, asked for without streaming."""
-        answer = Completion()
+        answer = Delta()
         words: list[str] = []
         thoughts: list[str] = []
         async with aclosing(self._attempts(request, stream=False)) as deltas:
@@ -171,6 +171,8 @@ class ModelClient:
         body = call.body or {}
         steps, lasting = dict(facts.steps), True
         while True:
+            if request.budget is not None:
+                request.budget.take()
             adapted = Call(call.url, adapt(body, steps))
             async with self.transport.open(adapted, wire.headers(self.endpoint)) as response:
                 if response.status < HTTPStatus.MULTIPLE_CHOICES:

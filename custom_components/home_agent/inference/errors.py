@@ -1,12 +1,13 @@
 """Failures of a model server, told apart by their status and their words."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from enum import StrEnum
 from http import HTTPStatus
 import re
-from typing import Any, Final
+from typing import Any, Final, override
 
 from ..regex import lazy
 from ..texts import cut
@@ -69,7 +70,40 @@ class ModelServerError(Exception):
         self.counted = counted
         self.retryable = kind in _RETRYABLE if retryable is None else retryable
 
+    @property
+    def is_down(self) -> bool:
+        """Tell whether another model may do better: this one cannot be reached, or not now."""
+        return self.kind in _DOWN
 
+
+class RequestLimitError(ModelServerError):
+    """A turn has sent as many requests as it may; no model is to blame."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__(ErrorKind.UNAVAILABLE, "too many requests for one answer", retryable=False)
+
+    @property
+    @override
+    def is_down(self) -> bool:
+        """Tell that asking another model does not help."""
+        return False
+
+
+@dataclass(slots=True)
+class RequestBudget:
+    """How many chat requests may still be sent, by all layers that ask again."""
+
+    left: int
+
+    def take(self) -> None:
+        """Count a request that goes out. Raises RequestLimitError where none is left."""
+        if not self.left:
+            raise RequestLimitError
+        self.left -= 1
+
+
+_DOWN: Final = (ErrorKind.RATE_LIMIT, ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE)
 _RETRYABLE: Final = (ErrorKind.UNAVAILABLE, ErrorKind.RATE_LIMIT)
 
 _STATUS_KINDS: Final = {

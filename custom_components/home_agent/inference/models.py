@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from .errors import RequestBudget
+
 
 class Dialect(StrEnum):
     """The protocols that are spoken."""
@@ -46,6 +48,8 @@ class ChatRequest:
     conversation_id: str | None = None
     give_up_at: float | None = None
     """When no more of an answer is awaited, by the clock of the event loop."""
+    budget: RequestBudget | None = None
+    """How many requests may still be sent, counted by all of a turn together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +77,7 @@ class Usage:
 
 @dataclass(slots=True)
 class Delta:
-    """A piece of an answer; tool calls are whole."""
-
-    content: str = ""
-    thinking: str = ""
-    tool_calls: list[ToolCall] = field(default_factory=list)
-    finish_reason: str | None = None
-    usage: Usage | None = None
-
-
-@dataclass(slots=True)
-class Completion:
-    """A whole answer."""
+    """A piece of an answer, or a whole one; tool calls are whole."""
 
     content: str = ""
     thinking: str = ""

@@ -1,30 +1,67 @@
 """The main model, and another when it is down."""
 
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
+from contextlib import aclosing, contextmanager
 from time import monotonic
 from typing import Final
 
 from .client import ModelClient
-from .errors import ErrorKind, ModelServerError
-from .models import ChatRequest, Completion, Delta
+from .errors import ErrorKind, ModelServerError, RequestLimitError
+from .models import ChatRequest, Delta
 
 PRIMARY: Final = "primary"
 FALLBACK: Final = "fallback"
+MODELS: Final = (PRIMARY, FALLBACK)
 REST_SECONDS: Final = 30.0
 LONGEST_REST: Final = 300.0
-_DOWN: Final = (ErrorKind.RATE_LIMIT, ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE)
-
-type Build = Callable[[str], ChatRequest | None]
-"""Makes the request for a model, "primary" or "fallback", the moment it is asked; None where this one must
-not be asked. What each may be told, and how much it takes, differs."""
 
 type Heard = Callable[[str, ModelServerError | None], None]
 """Called with the model that has answered, or with its failure."""
 
 
+class Candidate:
+    """A model that may be asked; the router learns how that went."""
+
+    def __init__(self, router: Router, name: str, client: ModelClient) -> None:
+        """Take "primary" or "fallback", and the way to it."""
+        self._router = router
+        self._client = client
+        self.name = name
+
+    async def answer(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
+        """Yield the answer as it comes, or as one delta. Raises ModelServerError."""
+        if not stream:
+            yield await self.complete(request)
+            return
+        begun = False
+        with self._noting_failure():
+            async with aclosing(self._client.stream(request)) as deltas:
+                async for delta in deltas:
+                    if not begun:
+                        begun = True
+                        self._router.note_answer(self.name)
+                    yield delta
+
+    async def complete(self, request: ChatRequest) -> Delta:
+        """Return the whole answer. Raises ModelServerError."""
+        with self._noting_failure():
+            answer = await self._client.complete(request)
+        self._router.note_answer(self.name)
+        return answer
+
+    @contextmanager
+    def _noting_failure(self) -> Iterator[None]:
+        try:
+            yield
+        except RequestLimitError:
+            raise
+        except ModelServerError as err:
+            self._router.note_failure(self.name, err)
+            raise
+
+
 class Router:
-    """Asks the primary model; when it is down before it says anything, the fallback.
+    """Knows which model is asked first: the primary, or while it is down the fallback.
 
     A primary that was down is left alone for a while, so that not every turn waits for it.
     `last_used` is "primary" or "fallback", whichever answered last.
@@ -53,7 +90,34 @@ class Router:
     @property
     def expected(self) -> str:
         """Return which model the next request goes to first."""
-        return self._order()[0][0]
+        return FALLBACK if self.fallback is not None and self.primary_rests else PRIMARY
+
+    def candidates(self) -> list[Candidate]:
+        """Return the models in the order they are asked: the next one where one `is_down`.
+
+        What each may be told and how much it takes differs, so the caller makes a request for each.
+        """
+        clients = [Candidate(self, PRIMARY, self.primary)]
+        if self.fallback is not None:
+            clients.append(Candidate(self, FALLBACK, self.fallback))
+        return clients[::-1] if self.primary_rests else clients
+
+    async def complete(self, requests: Mapping[str, ChatRequest]) -> Delta:
+        """Return the whole answer of the first model that gives one; one without a request is not asked.
+
+        Raises ModelServerError.
+        """
+        failure = ModelServerError(ErrorKind.UNAVAILABLE, "no model may be asked this")
+        for model in self.candidates():
+            if (request := requests.get(model.name)) is None:
+                continue
+            try:
+                return await model.complete(request)
+            except ModelServerError as err:
+                if not err.is_down:
+                    raise
+                failure = err
+        raise failure
 
     def note_down(self) -> None:
         """Ask the primary model last until its server answers."""
@@ -63,55 +127,7 @@ class Router:
         """Ask the primary model first again: its server answers."""
         self._resting_until = float("-inf")
 
-    async def stream(self, build: Build) -> AsyncGenerator[Delta]:
-        """Yield the answer of the first model that gives one. Raises ModelServerError."""
-        failure = _nobody()
-        for name, client in self._order():
-            if (request := build(name)) is None:
-                continue
-            begun = False
-            try:
-                async with aclosing(client.stream(request)) as deltas:
-                    async for delta in deltas:
-                        if not begun:
-                            begun = True
-                            self._answered(name)
-                        yield delta
-            except ModelServerError as err:
-                self._failed(name, err)
-                if begun or err.kind not in _DOWN:
-                    raise
-                failure = err
-            else:
-                return
-        raise failure
-
-    async def complete(self, build: Build) -> Completion:
-        """Return the whole answer of the first model that gives one. Raises ModelServerError."""
-        failure = _nobody()
-        for name, client in self._order():
-            if (request := build(name)) is None:
-                continue
-            try:
-                answer = await client.complete(request)
-            except ModelServerError as err:
-                self._failed(name, err)
-                if err.kind not in _DOWN:
-                    raise
-                failure = err
-            else:
-                self._answered(name)
-                return answer
-        raise failure
-
-    def _order(self) -> list[tuple[str, ModelClient]]:
-        """Return the models in the order they are asked."""
-        clients = [(PRIMARY, self.primary)]
-        if self.fallback is not None:
-            clients.append((FALLBACK, self.fallback))
-        return clients[::-1] if self.primary_rests else clients
-
-    def _answered(self, name: str) -> None:
+    def note_answer(self, name: str) -> None:
         """Note who answered; a primary that does is up."""
         self.last_used = name
         if name == PRIMARY:
@@ -119,15 +135,10 @@ class Router:
         if self.heard is not None:
             self.heard(name, None)
 
-    def _failed(self, name: str, err: ModelServerError) -> None:
+    def note_failure(self, name: str, err: ModelServerError) -> None:
         """Let a primary that is down rest, as long as it asks for."""
-        if name == PRIMARY and err.kind in _DOWN:
+        if name == PRIMARY and err.is_down:
             rest = REST_SECONDS if err.retry_after is None else err.retry_after
             self._resting_until = max(self._resting_until, self._clock() + min(rest, LONGEST_REST))
         if self.heard is not None:
             self.heard(name, err)
-
-
-def _nobody() -> ModelServerError:
-    """Return the failure of a request that no model may be asked."""
-    return ModelServerError(ErrorKind.UNAVAILABLE, "no model may be asked this")

@@ -24,7 +24,7 @@ from ..const import (
 from ..errors import ToolExecutionError, ValidationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Completion, Endpoint, Usage
+from ..inference.models import ChatRequest, Delta, Endpoint, Usage
 from ..regex import lazy
 from ..safety.disclosure import DataPolicy, Disclosure, Tells
 from .base import HomeAgentTool, ToolRun
@@ -59,7 +59,7 @@ class ExternalModel:
 
     async def complete(
         self, question: str, *, temperature: float | None = None, schema: Mapping[str, Any] | None = None
-    ) -> Completion:
+    ) -> Delta:
         """Return the answer to a question that stands alone. Raises ModelServerError."""
         return await self.client.complete(
             ChatRequest(
