@@ -64,7 +64,6 @@ CALL = tool_calls([("nothing", {})])
         [CALL, DOWN, CLAIM, DOWN, BROKEN, DOWN],
         [DOWN, CALL, too_long(), BROKEN, DOWN, CLAIM, error_in_stream()],
     ],
-    ids=str,
 )
 async def test_one_sentence(
     hass: HomeAssistant,

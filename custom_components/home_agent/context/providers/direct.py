@@ -157,11 +157,9 @@ class DirectContextProvider(ContextProvider):
                 continue
             bare = without_outside(self._hass, state)
             removed: Sequence[Found] = ()
-            about = self._chosen or record is best or _is_about(record, spoken, languages)
-            if about and bare is not state:
-                state, removed = cleaned(self._hass, state)
-            else:
-                state = bare
+            if bare is not state:
+                about = self._chosen or record is best or _is_about(record, spoken, languages)
+                state, removed = cleaned(self._hass, state) if about else (bare, removed)
             told.append(Told(record, state, bare, removed))
         return told
 
