@@ -3,61 +3,53 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Self
+from typing import Final
 
+from ..knowledge.names import Phrases
 from ..languages import find, table
 from ..texts import words
 
 
-@dataclass(frozen=True, slots=True)
-class Kinds:
+class Synonyms:
     """Kinds of rooms or things, each with the names people give it."""
 
-    names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    by_word: Mapping[str, Sequence[tuple[str, frozenset[str]]]] = field(default_factory=dict)
-    """First word of a name: the kind and all words of that name."""
-
-    @classmethod
-    def of(cls, names: Mapping[str, Sequence[str]]) -> Self:
+    def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
         """Prepare names for lookup."""
-        by_word: dict[str, list[tuple[str, frozenset[str]]]] = {}
-        for kind, texts in names.items():
-            for text in texts:
-                parts = words(text)
-                by_word.setdefault(parts[0], []).append((kind, frozenset(parts)))
-        return cls(names, by_word)
+        self.names = names
+        self._phrases = Phrases((words(text), kind) for kind, texts in names.items() for text in texts)
 
-    def find(self, named: frozenset[str]) -> dict[str, int]:
-        """Return the kinds whose name is among the words, with the length of that name."""
+    def find(self, text: str) -> dict[str, int]:
+        """Return the kinds whose name a text contains, with the number of words of that name."""
         found: dict[str, int] = {}
-        for word in named:
-            for kind, parts in self.by_word.get(word, ()):
-                if parts <= named:
-                    found[kind] = max(len(parts), found.get(kind, 0))
+        for mention in self._phrases.find([(word,) for word in words(text)]):
+            found[mention.value] = max(len(set(mention.phrase)), found.get(mention.value, 0))
         return found
 
 
+NO_SYNONYMS: Final = Synonyms({})
+
+
 @dataclass(frozen=True, slots=True)
-class Vocabulary:
+class EverydayWords:
     """Everyday words of one language."""
 
     classes: Mapping[str, str] = field(default_factory=dict)
     """Words for a domain or, as `domain.device_class`, for a class of it."""
-    wishes: Kinds = field(default_factory=Kinds)
+    wishes: Synonyms = NO_SYNONYMS
     """What people say who want something of a class without naming it, by the first word for that class."""
-    places: Kinds = field(default_factory=Kinds)
-    things: Kinds = field(default_factory=Kinds)
+    places: Synonyms = NO_SYNONYMS
+    things: Synonyms = NO_SYNONYMS
 
 
 @cache
-def vocabulary(language: str) -> Vocabulary:
+def vocabulary(language: str) -> EverydayWords:
     """Return the words of a language, or an empty result if there are none."""
     data = table(find(language) or "", "concepts")
     if data is None:
-        return Vocabulary()
+        return EverydayWords()
     classes = data["classes"]
     wishes = {classes[key].split()[0]: texts for key, texts in data["wishes"].items()}
-    return Vocabulary(classes, Kinds.of(wishes), Kinds.of(data["places"]), Kinds.of(data["things"]))
+    return EverydayWords(classes, Synonyms(wishes), Synonyms(data["places"]), Synonyms(data["things"]))
 
 
 def class_concepts(domain: str, device_class: str | None, languages: Iterable[str]) -> str:
@@ -71,8 +63,7 @@ def class_concepts(domain: str, device_class: str | None, languages: Iterable[st
 
 def wished(query: str, languages: Iterable[str]) -> list[str]:
     """Return the names of what a sentence asks for without naming it: "I can't see" is about a light."""
-    said = frozenset(words(query))
-    return [name for language in languages for name in sorted(vocabulary(language).wishes.find(said))]
+    return [name for language in languages for name in sorted(vocabulary(language).wishes.find(query))]
 
 
 def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:
@@ -87,17 +78,16 @@ def thing_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     return _synonyms(kinds, _found(kinds, name))
 
 
-def _found(languages: Iterable[Kinds], name: str) -> list[str]:
+def _found(languages: Iterable[Synonyms], name: str) -> list[str]:
     """Return the kinds that a name mentions, the longest mention first."""
-    named = frozenset(words(name))
     found: dict[str, int] = {}
     for kinds in languages:
-        for kind, length in kinds.find(named).items():
+        for kind, length in kinds.find(name).items():
             found[kind] = max(length, found.get(kind, 0))
     return sorted(found, key=lambda kind: (-found[kind], kind))
 
 
-def _synonyms(languages: Iterable[Kinds], found: Iterable[str]) -> list[str]:
+def _synonyms(languages: Iterable[Synonyms], found: Iterable[str]) -> list[str]:
     """Return all names of these kinds."""
     kinds = list(found)
     return [name for language in languages for kind in kinds for name in language.names.get(kind, ())]

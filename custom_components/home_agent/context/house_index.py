@@ -7,6 +7,7 @@ from typing import Final
 
 from ..knowledge.class_words import ClassWords
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.names import Phrases, longest
 from ..texts import words
 from ..vector.lexical import Document, LexicalIndex
 from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
@@ -46,16 +47,6 @@ type Kind = tuple[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class PlaceNames:
-    """The words of the names of a room or a floor."""
-
-    own: Sequence[frozenset[str]]
-    """Of its name and aliases."""
-    kind: Sequence[frozenset[str]]
-    """Of other names for what it is."""
-
-
-@dataclass(frozen=True, slots=True)
 class Meaning:
     """What the words of a sentence stand for in a house."""
 
@@ -79,12 +70,12 @@ class HouseIndex:
         """The languages whose everyday words are known."""
         places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
         self._synonyms = {place.name: place_synonyms(place.name, languages) for _, place in places}
-        self._places = {
-            place_id: PlaceNames(
-                _word_sets((place.name, *place.aliases)), _word_sets(self._synonyms[place.name])
-            )
-            for place_id, place in places
-        }
+        self._places = Phrases(
+            (words(name), place_id) for place_id, place in places for name in (place.name, *place.aliases)
+        )
+        self._kinds_of_places = Phrases(
+            (words(name), place_id) for place_id, place in places for name in self._synonyms[place.name]
+        )
         self._concepts: dict[Kind, str] = {}
         self.kinds: dict[str, set[Kind]] = {}
         """Per word: the kinds of entities that it is a name of."""
@@ -138,7 +129,7 @@ class HouseIndex:
         return Meaning(
             said,
             {word for word, similarity in meant if similarity > NAMED},
-            self._named_places({word for word, similarity in meant if similarity > PLACE_NAMED}),
+            self._named_places([_sure(said[word]) for word in words(query) if word in said]),
         )
 
     def rank(self, query: str, meaning: Meaning, limit: int, area_id: str | None) -> list[tuple[str, float]]:
@@ -170,21 +161,12 @@ class HouseIndex:
             said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names
         )
 
-    def _named_places(self, covered: AbstractSet[str]) -> dict[str, list[frozenset[str]]]:
-        """Return the places that a sentence names and by which words.
-
-        The longest name counts: who says "Kids Bedroom" does not mean the bedroom. Where no place is
-        named by its own name, those of the kind are meant.
-        """
-        said = {words for names in self._places.values() for words in names.own if words <= covered}
-        longest = {words for words in said if not any(words < other for other in said)}
+    def _named_places(self, meanings: Sequence[Collection[str]]) -> dict[str, list[frozenset[str]]]:
+        """Return the places that a sentence names and by which words, else those of a kind that it names."""
+        named = longest(self._places.find(meanings)) or self._kinds_of_places.find(meanings)
         found: dict[str, list[frozenset[str]]] = {}
-        for place, names in self._places.items():
-            spoken = [words for words in names.own if words in longest] if longest else []
-            if not longest:
-                spoken = [words for words in names.kind if words <= covered]
-            if spoken:
-                found[place] = spoken
+        for mention in named:
+            found.setdefault(mention.value, []).append(frozenset(mention.phrase))
         return found
 
     def _document(self, record: EntityRecord) -> Document:
@@ -225,9 +207,9 @@ class HouseIndex:
                 yield " ".join(self._synonyms[place.name]), SYNONYM_WEIGHT
 
 
-def _word_sets(names: Iterable[str]) -> list[frozenset[str]]:
-    """Return the words of each name that has any."""
-    return [frozenset(found) for name in names if (found := words(name))]
+def _sure(matches: Iterable[tuple[str, float]]) -> Collection[str]:
+    """Return the words that a word of a sentence may mean if they are the name of a place."""
+    return [word for word, similarity in matches if similarity > PLACE_NAMED]
 
 
 def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:

@@ -1,6 +1,6 @@
 """What a question names in full, by the words of whole names: things, rooms and floors."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -8,18 +8,14 @@ from homeassistant.core import HomeAssistant
 
 from ..texts import words
 from .documents import KnowledgeDocument
+from .names import Phrases, longest
 from .records import Area, EntityRecord, Floor, HouseSnapshot
 
 SURE: Final = 2
 """Words that the name of a thing needs: one alone may be said of many."""
-PLACES: Final = "place names"
-THINGS: Final = "thing names"
-
+NAMES: Final = "names in full"
 SHORTEST: Final = 3
 """Letters of a word that says what kind of thing is meant."""
-
-type Names = Mapping[frozenset[str], frozenset[str]]
-"""The entities that are meant, by the words of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +37,19 @@ class Named:
 NOTHING: Final = Named()
 
 
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The entities that a name means."""
+
+    entity_ids: frozenset[str]
+    is_place: bool = False
+    """Whether they are meant because they are in a room or on a floor of that name."""
+
+
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
     """Read the names of a house off the event loop, once."""
-    if not house.has_derived(THINGS):
-        places, things = await hass.async_add_executor_job(lambda: (_places(house), _things(house)))
-        house.derived(PLACES, lambda _: places)
-        house.derived(THINGS, lambda _: things)
+    if not house.has_derived(NAMES):
+        await hass.async_add_executor_job(house.derived, NAMES, _names)
 
 
 def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRecord]) -> Named:
@@ -55,17 +58,16 @@ def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRec
     Of names that contain each other the longer one counts: the kids' bedroom is not the bedroom. Where the
     text says what is meant in a place, as its lights, only that is; `mentioned` are the likely entities.
     """
-    said = set(words(text))
-    places = {name: ids for name, ids in house.derived(PLACES, _places).items() if name <= said}
-    things = {name: ids for name, ids in house.derived(THINGS, _things).items() if name <= said}
-    names = {*places, *things}
-    longest = frozenset(name for name in names if not any(name < other for other in names))
-    there = frozenset().union(*(places[name] for name in longest & places.keys()))
-    beside = said.difference(*longest)
+    said = words(text)
+    meanings = [(word,) for word in said]
+    found = longest(house.derived(NAMES, _names).find(meanings))
+    there = frozenset().union(*(one.value.entity_ids for one in found if one.value.is_place))
+    beside = set(said).difference(*(one.phrase for one in found))
     domains = {record.domain for record in mentioned if record.entity_id in there and _says(beside, record)}
     if domains:
         there = frozenset(key for key in there if key.partition(".")[0] in domains)
-    return Named(longest, there.union(*(things[name] for name in longest & things.keys())))
+    things = (one.value.entity_ids for one in found if not one.value.is_place)
+    return Named(frozenset(frozenset(one.phrase) for one in found), there.union(*things))
 
 
 def _says(said: Collection[str], record: EntityRecord) -> bool:
@@ -74,36 +76,22 @@ def _says(said: Collection[str], record: EntityRecord) -> bool:
     return any(word.startswith(part) for word in said for part in parts)
 
 
-def _places(house: HouseSnapshot) -> Names:
-    """Return what is in each room and on each floor."""
+def _names(house: HouseSnapshot) -> Phrases[Owners]:
+    """Return the names of rooms, floors and things, with the entities that are meant by each."""
     on_floor: dict[str, list[str]] = {}
     for record in house.entities.values():
         if record.floor_id is not None:
             on_floor.setdefault(record.floor_id, []).append(record.entity_id)
-    found: dict[frozenset[str], frozenset[str]] = {}
+    named: list[tuple[EntityRecord | Area | Floor, Owners]] = []
     for area_id, area in house.areas.items():
-        _add(found, area, (record.entity_id for record in house.in_area(area_id)))
+        inside = frozenset(record.entity_id for record in house.in_area(area_id))
+        named.append((area, Owners(inside, is_place=True)))
     for floor_id, floor in house.floors.items():
-        _add(found, floor, on_floor.get(floor_id, ()))
-    return found
-
-
-def _things(house: HouseSnapshot) -> Names:
-    """Return the entities by their own names."""
-    found: dict[frozenset[str], frozenset[str]] = {}
-    for record in house.entities.values():
-        _add(found, record, (record.entity_id,), least=SURE)
-    return found
-
-
-def _add(
-    found: dict[frozenset[str], frozenset[str]],
-    named: EntityRecord | Area | Floor,
-    entity_ids: Iterable[str],
-    least: int = 1,
-) -> None:
-    """Add what has a name under all of its names; names may be shared."""
-    added = frozenset(entity_ids)
-    for name in (named.name, *named.aliases):
-        if len(key := frozenset(words(name))) >= least:
-            found[key] = found.get(key, frozenset()) | added
+        named.append((floor, Owners(frozenset(on_floor.get(floor_id, ())), is_place=True)))
+    named += ((record, Owners(frozenset({record.entity_id}))) for record in house.entities.values())
+    return Phrases(
+        (spoken, owners)
+        for one, owners in named
+        for name in (one.name, *one.aliases)
+        if len(spoken := words(name)) >= (1 if owners.is_place else SURE)
+    )

@@ -34,6 +34,12 @@ def everything_words() -> frozenset[str]:
 
 
 @cache
+def stop_words() -> frozenset[str]:
+    """Return articles and the like, in all languages: they name nothing."""
+    return frozenset(fold(word) for each in languages() for word in words(each, "names.articles"))
+
+
+@cache
 def _idioms() -> tuple[str, ...]:
     """Return the phrases in which a word for "all" does not request anything, in all languages."""
     return tuple(fold(phrase) for each in languages() for phrase in words(each, "quantities.idioms"))

@@ -18,6 +18,7 @@ from ..const import DOMAIN
 from ..context.states import describe_state
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.name_index import NAMES, name_index
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .control.actions import domains_of
 from .control.arguments import ControlSchema, read_args
@@ -28,7 +29,6 @@ from .control.readback import Settling
 from .control.script_fields import SCRIPT, plan_script
 from .control.values import Units
 from .resolving.candidates import protected
-from .resolving.matching import NAMES, name_index
 from .resolving.resolver import resolve
 from .wording import OPPOSITE, check_asked
 

@@ -8,9 +8,9 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 from ...errors import ValidationError
+from ...knowledge.names import word_similarity
 from ...texts import fold
 from ..resolving.candidates import SINGULAR_CLASSES
-from ..resolving.matching import word_similarity
 from .actions import ACTIONS, ANY, GATED_OFF, Action
 from .parameter_table import PARAMETERS, STEP_SERVICES, STEPS, Parameter
 from .parameters import STEP, normalise

@@ -6,15 +6,11 @@ from homeassistant.core import State
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
+from ...knowledge.names import called, squash
 from ...knowledge.persons import persons
-from ...texts import fold
 from ..base import ToolRun
 from ..resolving.candidates import choose
-from ..resolving.matching import content_words, phrase_similarity, squash
 from ..resolving.places import find_place, places_in_sentence
-
-SURE = 0.8
-"""How like a name a word must be that is only near to it."""
 
 
 def records_of(
@@ -76,32 +72,12 @@ def _in_place(run: ToolRun, records: list[EntityRecord], said: str) -> list[Enti
 
 
 def named(records: Iterable[EntityRecord], said: str) -> list[EntityRecord]:
-    """Return the entities that a name means: by id or as written, by its words, else by what is near."""
+    """Return the entities that an id or a name means."""
     listed = list(records)
-    wanted = squash(said)
-    exact = [
-        item
-        for item in listed
-        if said.strip().casefold() == item.entity_id or any(squash(name) == wanted for name in _names(item))
-    ]
-    if exact:
-        return exact
-    words = set(content_words(said))
-    within = [item for item in listed if any(_shares(words, name) for name in _names(item))]
-    if within:
-        return within
-    asked = fold(said).split()
-    return [
-        item
-        for item in listed
-        if any(phrase_similarity(asked, fold(name).split()) >= SURE for name in _names(item))
-    ]
-
-
-def _shares(words: set[str], name: str) -> bool:
-    """Return whether one name holds all words of the other."""
-    other = set(content_words(name))
-    return bool(words) and bool(other) and (words <= other or other <= words)
+    entity_id = said.strip().casefold()
+    return [item for item in listed if item.entity_id == entity_id] or called(
+        listed, said, _names, in_parts=True
+    )
 
 
 def _names(record: EntityRecord) -> tuple[str, ...]:

@@ -9,9 +9,9 @@ from typing import Any, Final
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 
 from ...errors import ToolExecutionError
+from ...knowledge.names import phrase_similarity, squash
 from ...texts import fold
 from ..base import ServiceCall, ToolRun
-from ..resolving.matching import phrase_similarity, squash
 
 DOMAIN: Final = "media_player"
 BROWSE: Final = 131072

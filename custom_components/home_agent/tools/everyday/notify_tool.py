@@ -9,10 +9,10 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
+from ...knowledge.names import squash
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from ..resolving.candidates import plain
-from ..resolving.matching import squash
 from ..vetted import NOTIFY
 from .choosing import user_of
 

@@ -13,13 +13,13 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
+from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words
 from ...texts import fold, one_line
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolRun
-from ..resolving.matching import content_words, squash
 from .choosing import user_of
 from .moments import WEEKDAYS, at_clock, read_length, read_moment
 
@@ -174,10 +174,7 @@ def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
         raise ValidationError("No timer or reminder is set")
     found = own
     if said:
-        words = set(content_words(said))
-        found = [timer for timer in own if timer.id == said or squash(timer.name) == squash(said)] or [
-            timer for timer in own if words and words <= set(content_words(timer.name))
-        ]
+        found = [timer for timer in own if timer.id == said] or called(own, said, lambda timer: (timer.name,))
     elif when and len(own) > 1:
         moment = read_moment(when, "when")
         found = [timer for timer in own if isinstance(moment, datetime) and timer.due == moment]

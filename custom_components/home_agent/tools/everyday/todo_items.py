@@ -9,10 +9,10 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
-from ...texts import fold, one_line
+from ...knowledge.names import called, squash
+from ...texts import one_line
 from ...timespans import format_local
 from ..base import ServiceCall, ToolRun
-from ..resolving.matching import phrase_similarity, squash
 from .moments import read_moment, start_of
 
 DOMAIN: Final = "todo"
@@ -80,11 +80,9 @@ def meant(said: str, items: Sequence[Item]) -> Item:
 def fitting(said: str, items: Sequence[Item]) -> list[Item]:
     """Return the items that words may mean: as written, by its words, else those that are near."""
     wanted = squash(said)
-    asked = fold(said).split()
-    words = set(asked)
-    found = [item for item in items if wanted in (squash(text_of(item)), squash(str(item.get("uid") or "")))]
-    found = found[:1] or [item for item in items if words and words <= set(fold(text_of(item)).split())]
-    return found or [item for item in items if phrase_similarity(asked, fold(text_of(item)).split()) >= SURE]
+    by_id = [item for item in items if squash(str(item.get("uid") or "")) == wanted]
+    found = by_id or called(items, said, lambda item: (text_of(item),), sure=SURE)
+    return found[:1] if any(squash(text_of(item)) == wanted for item in found) else found
 
 
 def key_of(item: Item) -> str:

@@ -12,9 +12,9 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
+from ...knowledge.names import squash
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun, as_list
-from ..resolving.matching import squash
 from .choosing import choose_one, records_of
 from .todo_items import (
     DOMAIN,

@@ -6,9 +6,10 @@ from fnmatch import fnmatchcase
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.name_index import name_index
+from ...knowledge.names import MARGIN, squash, without_article
 from ..base import Speaker
 from ..resolving.kind_search import KindSearch
-from ..resolving.matching import MARGIN, name_index, squash, without_article
 from ..resolving.places import places_in_sentence
 from ..resolving.resolver import Target, resolve
 

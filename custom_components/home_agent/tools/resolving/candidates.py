@@ -4,8 +4,8 @@ from collections.abc import Callable, Collection, Iterable
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.name_index import NameIndex
 from ...texts import one_line
-from .matching import NameIndex
 
 MAX_ERROR = 300
 MAX_NAME = 40

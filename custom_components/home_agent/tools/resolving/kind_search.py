@@ -4,12 +4,13 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.name_index import NameIndex, name_index
+from ...knowledge.names import squash, without_article
 from ...knowledge.spoken_words import asks_for_all, domain_words
 from ...texts import fold
 from ..base import Speaker
 from .candidates import SINGULAR_CLASSES, choose, protected
 from .kinds import Kinds, read_kinds
-from .matching import NameIndex, name_index, squash, without_article
 from .places import Place, find_place, places_in_sentence, unknown_place
 from .targets import Target
 

@@ -6,9 +6,10 @@ from typing import override
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.name_index import NameIndex
+from ...knowledge.names import squash
 from ...knowledge.spoken_words import domain_words, words_of
 from ...texts import fold
-from .matching import NameIndex, squash
 from .targets import Target
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))

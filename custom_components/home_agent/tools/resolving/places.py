@@ -5,17 +5,22 @@ from dataclasses import dataclass
 
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from .matching import (
+from ...knowledge.names import (
     MARGIN,
+    Phrases,
     content_words,
     distance,
+    longest,
     phrase_similarity,
     squash,
     without_article,
     word_similarity,
 )
+from ...knowledge.spoken_words import stop_words
+from ...texts import words
 
 MAX_LISTED = 8
+SPOKEN_PLACES = "places in sentences"
 MIN_LIKENESS = 0.75
 INFLECTED = 0.88
 """How alike a word of a sentence and a word of a name must be."""
@@ -67,38 +72,28 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
 
 def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[Place]:
     """Return the rooms, else the floors, that a sentence names."""
-    words = content_words(sentence)
-    for group in (house.areas.values(), house.floors.values()):
-        spans: list[tuple[int, int, Area | Floor]] = []
-        for place in group:
-            for name in _names(place):
-                parts = content_words(name)
-                start = _find_run(words, parts)
-                if start is not None:
-                    spans.append((start, start + len(parts), place))
-        longest = [
-            span
-            for span in spans
-            if not any(
-                other[0] <= span[0] and span[1] <= other[1] and other[1] - other[0] > span[1] - span[0]
-                for other in spans
-            )
+    said = _spoken(sentence)
+    for index in house.derived(SPOKEN_PLACES, _place_names):
+        meanings = [
+            [known for known in index.words if word_similarity(word, known) >= INFLECTED] for word in said
         ]
-        if longest:
-            unique = {id(place): place for _, _, place in longest}
+        if found := longest(index.find(meanings, in_a_row=True)):
+            unique = {id(one.value): one.value for one in found}
             return [_place(place.name, [place], repaired=False) for place in unique.values()]
     return []
 
 
-def _find_run(words: Sequence[str], parts: Sequence[str]) -> int | None:
-    """Return where a name stands in a sentence, inflected or not."""
-    if not parts:
-        return None
-    for start in range(len(words) - len(parts) + 1):
-        run = words[start : start + len(parts)]
-        if all(word_similarity(word, part) >= INFLECTED for word, part in zip(run, parts, strict=True)):
-            return start
-    return None
+def _spoken(text: str) -> list[str]:
+    """Return the words of a text that name something."""
+    return [word for word in words(text) if word not in stop_words()] or words(text)
+
+
+def _place_names(house: HouseSnapshot) -> tuple[Phrases[Area | Floor], ...]:
+    """Return the names of the rooms and of the floors."""
+    groups: tuple[Iterable[Area | Floor], ...] = (house.areas.values(), house.floors.values())
+    return tuple(
+        Phrases((_spoken(name), place) for place in group for name in _names(place)) for group in groups
+    )
 
 
 def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> Place:

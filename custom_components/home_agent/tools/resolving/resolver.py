@@ -16,16 +16,15 @@ from fnmatch import fnmatchcase
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.spoken_words import all_words, domain_words
+from ...knowledge.names import MARGIN, squash, without_article
+from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
 from .kind_search import KindSearch, says_all
 from .kinds import DOMAINS, Kinds
-from .matching import MARGIN, squash, without_article
 from .places import Place, find_place
 from .targets import Target
-from .words import stop_words
 
 __all__ = ["Target", "resolve", "says_all"]
 

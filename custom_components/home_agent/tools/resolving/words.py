@@ -4,17 +4,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Final
 
-from ...languages import languages, table, words
+from ...languages import languages, table
 from ...texts import fold
 
 NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
 """What models write where they mean nothing."""
-
-
-@cache
-def stop_words() -> frozenset[str]:
-    """Return articles and the like: they name nothing."""
-    return frozenset(fold(word) for language in languages() for word in words(language, "names.articles"))
 
 
 @cache

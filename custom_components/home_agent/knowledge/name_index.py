@@ -1,137 +1,23 @@
-"""Names held against names: the same, nearly the same, or another."""
+"""The names of a home's entities, to be found by spelling: the same, or nearly the same."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from heapq import nsmallest
 from typing import Final
 
-from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.spoken_words import domain_words
-from ...texts import fold
-from .words import stop_words
+from ..vector.similar import SimilarWords
+from .names import MIN_STEM, content_words, phrase_similarity, squash, word_similarity
+from .records import EntityRecord, HouseSnapshot
+from .spoken_words import domain_words
 
-MIN_COVERAGE = 0.72
-"""Share of what was asked for that a near match must account for."""
-MARGIN = 0.04
-"""By how much the best near match must lead to be the only one."""
-MAX_NEAR = 40
-TABLES = ("exact", "qualified", "object_ids", "short", "devices")
-MIN_SHARE = 0.6
+MAX_NEAR: Final = 40
+TABLES: Final = ("exact", "qualified", "object_ids", "short", "devices")
+MIN_SHARE: Final = 0.6
 """How much of what the best hit has in common others need to be looked at."""
-SURROUNDINGS = 0.9
+SURROUNDINGS: Final = 0.9
 """Worth of a word that tells the room, the device or the kind instead of the name."""
-COMMON_STEM = 0.7
-"""Share of the longer word that two forms of it have in common at their start."""
-MIN_STEM = 4
-MAX_ENDING = 4
-LONG_WORD = 7
-MAX_TYPOS = 2
-MIN_COMPOUND_PART = 3
-
-
-@lru_cache(maxsize=16384)
-def squash(text: str) -> str:
-    """Return folded text without spaces: what makes two spellings the same name."""
-    return fold(text).replace(" ", "")
-
-
-@lru_cache(maxsize=16384)
-def content_words(text: str) -> tuple[str, ...]:
-    """Return the folded words of a text that name something."""
-    words = fold(text).split()
-    return tuple(word for word in words if word not in stop_words()) or tuple(words)
-
-
-def without_article(text: str) -> str:
-    """Return folded text without the articles at its head."""
-    words = fold(text).split()
-    first = next((at for at, word in enumerate(words[:-1]) if word not in stop_words()), len(words) - 1)
-    return " ".join(words[max(0, first) :])
-
-
-@lru_cache(maxsize=65536)
-def word_similarity(first: str, second: str) -> float:
-    """Return how surely two folded words are the same, misspelt or inflected: 0 or 0.75 to 1."""
-    if first == second:
-        return 1.0
-    if first.isdigit() or second.isdigit():
-        return 0.0
-    shorter, longer = sorted((first, second), key=len)
-    prefix = _common_prefix(shorter, longer)
-    if prefix == len(shorter) >= MIN_STEM and len(longer) - prefix <= MAX_ENDING:
-        return 0.92
-    if prefix >= max(MIN_STEM, COMMON_STEM * len(longer)):
-        return 0.88
-    return _spelling_similarity(shorter, longer)
-
-
-def _spelling_similarity(shorter: str, longer: str) -> float:
-    """Return how surely one word is the other misspelt: short words forgive less."""
-    same_start = shorter[:1] == longer[:1]
-    if len(shorter) >= MIN_STEM + (not same_start) and distance(shorter, longer, 1) <= 1:
-        return 0.86
-    if same_start and len(shorter) >= LONG_WORD - 1 and len(longer) >= LONG_WORD:
-        return 0.78 if distance(shorter, longer, MAX_TYPOS) <= MAX_TYPOS else 0.0
-    return 0.0
-
-
-def _common_prefix(first: str, second: str) -> int:
-    """Return how many characters two words have in common at their start."""
-    count = 0
-    for left, right in zip(first, second, strict=False):
-        if left != right:
-            break
-        count += 1
-    return count
-
-
-def distance(first: str, second: str, limit: int) -> int:
-    """Return the edits (insert, delete, replace, swap neighbours) between two words, at most limit + 1."""
-    if abs(len(first) - len(second)) > limit:
-        return limit + 1
-    before: list[int] = []
-    row = list(range(len(second) + 1))
-    for i, left in enumerate(first, 1):
-        previous, row = row, [i]
-        for j, right in enumerate(second, 1):
-            cost = min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (left != right))
-            if i > 1 and j > 1 and left == second[j - 2] and right == first[i - 2]:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        if min(row) > limit:
-            return limit + 1
-        before = previous
-    return min(row[-1], limit + 1)
-
-
-def numbers(words: Iterable[str]) -> frozenset[str]:
-    """Return the words that are numbers: they are never near another."""
-    return frozenset(word for word in words if not word.isalpha() and any(char.isdigit() for char in word))
-
-
-def phrase_similarity(asked: Sequence[str], name: Sequence[str]) -> float:
-    """Return how well a name accounts for all words asked for, 0 if it does not."""
-    if not asked or not name or not numbers(asked) <= numbers(name):
-        return 0.0
-    total = sum(map(len, asked))
-    used: set[str] = set()
-    score = 0.0
-    for word in asked:
-        best = max(name, key=lambda other: word_similarity(word, other))
-        if similarity := word_similarity(word, best):
-            score += similarity * len(word)
-            used.add(best)
-    coverage = score / total
-    if coverage < MIN_COVERAGE:
-        return 0.0
-    return 0.75 * coverage + 0.25 * sum(map(len, used)) / sum(map(len, name))
-
-
-def grams(word: str) -> set[str]:
-    """Return the pairs of characters of a word, its ends marked."""
-    padded = f"^{word}$"
-    return {padded[i : i + 2] for i in range(len(padded) - 1)}
+MIN_COMPOUND_PART: Final = 3
+NAMES: Final = "names"
 
 
 @dataclass(slots=True)
@@ -153,7 +39,9 @@ class NameIndex:
     places: dict[str, frozenset[str]] = field(default_factory=dict)
     """Entity id: words of its room and its device, which may stand beside a name."""
     by_word: dict[str, set[str]] = field(default_factory=dict)
-    by_gram: dict[str, list[str]] = field(default_factory=dict)
+    words: list[str] = field(default_factory=list)
+    similar: SimilarWords = field(default_factory=SimilarWords)
+    """Finds numbers of words that resemble a word."""
     by_domain: dict[str, list[str]] = field(default_factory=dict)
     classes: dict[str, set[str]] = field(default_factory=dict)
     """Domain: the device classes in use."""
@@ -191,25 +79,16 @@ class NameIndex:
         promising = [key for key, weight in hits.items() if weight >= floor]
         return nsmallest(limit, promising, key=lambda key: (-hits[key], key))
 
-    def similar_words(self, word: str) -> list[tuple[str, float]]:
-        """Return the known words that a word may be meant for."""
+    def similar_words(self, word: str) -> Iterator[tuple[str, float]]:
+        """Yield the known words that a word may be meant for, with their similarity."""
         if word in self.by_word:
-            return [(word, 1.0), *self._neighbours(word)] if len(word) >= MIN_STEM else [(word, 1.0)]
-        return self._neighbours(word)
-
-    def _neighbours(self, word: str) -> list[tuple[str, float]]:
-        """Return known words that are spelt nearly the same."""
-        counts: dict[str, int] = {}
-        own = grams(word)
-        for gram in own:
-            for known in self.by_gram.get(gram, ()):
-                counts[known] = counts.get(known, 0) + 1
-        found = []
-        for known, shared in counts.items():
-            is_alike = known != word and 2 * shared >= min(len(own), len(known) + 1) - 1
-            if is_alike and (similarity := word_similarity(word, known)):
-                found.append((known, similarity))
-        return found
+            yield word, 1.0
+            if len(word) < MIN_STEM:
+                return
+        for number in self.similar.find(word):
+            known = self.words[number]
+            if known != word and (similarity := word_similarity(word, known)):
+                yield known, similarity
 
     def _parts(self, word: str) -> Iterator[str]:
         """Yield the known words that a compound is made of, or the word itself."""
@@ -267,9 +146,8 @@ def build_name_index(house: HouseSnapshot) -> NameIndex:
             index.by_word.setdefault(word, set()).add(entity_id)
     for table, spellings in tables.items():
         getattr(index, table).update((form, tuple(ids)) for form, ids in spellings.items() if form)
-    for word in index.by_word:
-        for gram in grams(word):
-            index.by_gram.setdefault(gram, []).append(word)
+    index.words += index.by_word
+    index.similar.add(index.words)
     return index
 
 
@@ -290,9 +168,6 @@ def _spellings(
                     yield "short", own[len(prefix) :]
             else:
                 yield "qualified", prefix + own
-
-
-NAMES: Final = "names"
 
 
 def name_index(house: HouseSnapshot) -> NameIndex:
