@@ -10,7 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
 
 from custom_components.home_agent.const import DOMAIN, EVENT_ERROR
-from custom_components.home_agent.services.reload import async_load_custom_tools
+from custom_components.home_agent.services.tools import async_load_custom_tools
 from custom_components.home_agent.tools.custom import loader
 from custom_components.home_agent.tools.custom.recipes import DATA_CUSTOM_TOOLS
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

@@ -57,7 +57,7 @@ from .safety.journal import JournalStore
 from .safety.spoken_numbers import prepare as prepare_numbers
 from .server_watch import ServerWatch
 from .services import async_setup_services
-from .services.reload import async_load_custom_tools
+from .services.tools import async_load_custom_tools
 from .sessions import ConversationSessionManager
 from .store import EntryStore
 from .timers.timers import TimerStore

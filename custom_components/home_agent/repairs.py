@@ -22,7 +22,7 @@ from .pipelines import async_end_bypass
 from .proactive.suggestion import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
 from .runtime import HomeAgentConfigEntry
-from .services.reload import async_reload_custom_tools
+from .services.tools import async_reload_custom_tools
 from .store import ASIDE
 from .unmatched import renamed_of, with_renamed
 

@@ -19,7 +19,7 @@ from ..memory.quality import Reason
 from ..memory.records import MemoryType, Origin, Provenance
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import shown
-from .asking import Asking, Command
+from .commands import Asking, Command
 
 MOST: Final = 200
 """Memories in one answer, and profile entries."""

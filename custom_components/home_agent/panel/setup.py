@@ -4,8 +4,7 @@ from homeassistant.core import HomeAssistant
 
 from ..parts import async_part
 from ..runtime import DATA_SHARED, HomeAgentConfigEntry
-from .channel import PanelChannel
-from .websocket import async_register_commands
+from .websocket import PanelChannel, async_register_commands
 
 FRONTEND = "frontend"
 

@@ -4,7 +4,7 @@ Each row of a table is one command; what it raises reaches the page as a sentenc
 """
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from typing import Any, Final, override
 
 import probatio
 
@@ -16,15 +16,39 @@ from homeassistant.components.websocket_api.messages import BASE_COMMAND_MESSAGE
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
-from homeassistant.helpers.dispatcher import async_dispatcher_connect
+from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 
 from ..const import CONF_PANEL, DOMAIN
 from ..runtime import HomeAgentData, turn_signal
-from .asking import Asking
-from .channel import confirmation_signal
-from .looking import COMMANDS as LOOKING
+from ..safety.confirmation import ConfirmationChannel
+from ..safety.pending import Outcome, PendingAction
+from .commands import COMMANDS, Asking
 from .remembering import COMMANDS as REMEMBERING
-from .settling import COMMANDS as SETTLING
+
+
+class PanelChannel(ConfirmationChannel):
+    """Tells panels to look again."""
+
+    def __init__(self, hass: HomeAssistant, entry_id: str) -> None:
+        """Remember whose actions these are."""
+        self._hass = hass
+        self._signal = confirmation_signal(entry_id)
+
+    @override
+    async def async_ask(self, action: PendingAction) -> None:
+        """Tell that there is one more."""
+        async_dispatcher_send(self._hass, self._signal)
+
+    @override
+    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+        """Tell that there is one less."""
+        async_dispatcher_send(self._hass, self._signal)
+
+
+def confirmation_signal(entry_id: str) -> str:
+    """Return the signal that what waits has changed."""
+    return f"{DOMAIN}_confirmation_{entry_id}"
+
 
 ENTRY: Final = {probatio.Required("entry_id"): str}
 UNKNOWN: Final = "There is no such agent"
@@ -36,7 +60,7 @@ type Handler = Callable[[Asking], Coroutine[Any, Any, dict[str, Any]]]
 @callback
 def async_register_commands(hass: HomeAssistant) -> None:
     """Register all commands, once for all agents."""
-    for name, (handler, fields) in {**LOOKING, **REMEMBERING, **SETTLING}.items():
+    for name, (handler, fields) in {**COMMANDS, **REMEMBERING}.items():
         _register(hass, name, {**ENTRY, **fields}, _answering(handler))
     _register(hass, "agents", {}, _agents)
     _register(hass, "subscribe", ENTRY, _subscribe)

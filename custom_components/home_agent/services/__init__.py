@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, call
 from homeassistant.helpers import config_validation as cv
 
 from ..const import DOMAIN
-from . import confirmations, conversations, index, memories, privacy, self_test, suggestions, tools
+from . import confirmations, conversations, index, memories, tools
 from .base import (
     ATTR_CONFIG_ENTRY_ID,
     ATTR_ENTRY_ID,
@@ -19,7 +19,7 @@ from .base import (
     async_require_admin,
     entry_of,
 )
-from .reload import COMMON
+from .tools import COMMON
 
 ENTRY_FIELDS: Final = {
     probatio.Optional(ATTR_CONFIG_ENTRY_ID): cv.string,
@@ -30,10 +30,7 @@ SERVICES: Final[Mapping[str, Service]] = {
     **tools.SERVICES,
     **index.SERVICES,
     **memories.SERVICES,
-    **privacy.SERVICES,
     **confirmations.SERVICES,
-    **suggestions.SERVICES,
-    **self_test.SERVICES,
 }
 
 

@@ -1,19 +1,24 @@
-"""Services that settle what waits for a person's word."""
+"""Services that settle what waits for a person's answer: confirmations and suggestions."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import probatio
 
-from homeassistant.core import ServiceCall, ServiceResponse
-from homeassistant.exceptions import ServiceValidationError
+from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv
+from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
+from ..proactive.suggestion import Suggestion, SuggestionAnswer, SuggestionState
 from ..runtime import HomeAgentConfigEntry
 from ..safety.confirmation import ConfirmationRefused
 from ..safety.pending import Outcome
-from .base import Service, async_caller
+from .base import ANSWER_SUGGESTION, Service, async_caller
+
+if TYPE_CHECKING:
+    from ..proactive.suggestions import Suggestions
 
 
 async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
@@ -42,10 +47,75 @@ def _refused(err: ConfirmationRefused) -> ServiceValidationError:
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=err.key)
 
 
+async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Return what is suggested, the newest first."""
+    wanted = call.data.get("state")
+    suggestions = (await entry.runtime_data.async_proactive()).suggestions
+    found = [item for item in suggestions.all() if wanted in (None, item.state)]
+    listed: list[JsonValueType] = [_shown(item) for item in found]
+    return {"suggestions": listed, "total": len(found)}
+
+
+async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+    """Take an answer: a preview, a no for now or for good, or a yes that makes the automation."""
+    suggestions = (await entry.runtime_data.async_proactive()).suggestions
+    try:
+        item = await suggestions.async_answer(
+            call.data.get("suggestion_id") or _only(suggestions),
+            SuggestionAnswer(call.data["answer"]),
+            await async_caller(call),
+        )
+    except HomeAssistantError as err:
+        raise ServiceValidationError(
+            translation_domain=DOMAIN,
+            translation_key=err.translation_key,
+            translation_placeholders=err.translation_placeholders,
+        ) from err
+    return {**_shown(item), "preview": item.words, "yaml": item.yaml}
+
+
+def _only(suggestions: Suggestions) -> str:
+    """Return the id of the one suggestion that waits. Raises ServiceValidationError unless it is one."""
+    waiting = [item.id for item in suggestions.waiting()]
+    if len(waiting) == 1:
+        return waiting[0]
+    raise ServiceValidationError(
+        translation_domain=DOMAIN,
+        translation_key="suggestion_not_one" if waiting else "suggestion_none",
+        translation_placeholders={"count": str(len(waiting)), "ids": ", ".join(waiting)},
+    )
+
+
+def _shown(item: Suggestion) -> dict[str, JsonValueType]:
+    """Return a suggestion as a response shows it."""
+    return {
+        "suggestion_id": item.id,
+        "state": item.state.value,
+        "summary": item.text,
+        "alias": item.config["alias"],
+        "created_at": item.created_at.isoformat(),
+        "expires_at": item.expires_at.isoformat(),
+    }
+
+
 SERVICES: Final[Mapping[str, Service]] = {
     "confirm_action": Service(
         _async_confirm_action,
         {probatio.Required("action_id"): cv.string, probatio.Optional("pin"): cv.string},
     ),
     "reject_action": Service(_async_reject_action, {probatio.Required("action_id"): cv.string}),
+    "list_suggestions": Service(
+        _async_list,
+        {probatio.Optional("state"): probatio.In([state.value for state in SuggestionState])},
+        SupportsResponse.ONLY,
+        admin=True,
+    ),
+    ANSWER_SUGGESTION: Service(
+        _async_answer,
+        {
+            probatio.Optional("suggestion_id"): cv.string,
+            probatio.Required("answer"): probatio.In([answer.value for answer in SuggestionAnswer]),
+        },
+        admin=True,
+    ),
 }

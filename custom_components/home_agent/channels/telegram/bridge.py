@@ -21,10 +21,9 @@ from ...runtime import HomeAgentConfigEntry
 from ...safety.pending import Owner
 from ..chats import async_register_chats
 from .bot import Bot
-from .chats import Chats
+from .chats import Chats, TelegramPersonalChats
 from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
-from .personal import TelegramPersonalChats
 
 MAX_WAITING: Final = 5
 """Messages of a chat that wait for their turn; more are told so."""

@@ -1,4 +1,4 @@
-"""`type: service`: one action of Home Assistant, with targets that the guard checks like any other."""
+"""`type: service` and `type: template`: one action of Home Assistant, or a template."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
