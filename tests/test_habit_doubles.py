@@ -7,14 +7,15 @@ from random import Random
 
 import pytest
 
-from custom_components.home_agent.memory.learner.doubles import Thing, without_doubles
 from custom_components.home_agent.memory.learner.habits import (
     HouseHabit,
+    Thing,
     as_dict,
     from_dict,
     kind_as_dict,
     kind_from_dict,
     kind_of,
+    without_doubles,
 )
 from custom_components.home_agent.memory.learner.patterns import (
     EVERY_DAY,

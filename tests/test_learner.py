@@ -12,8 +12,11 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 import custom_components
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.memory.learner.learner import EVERY, Learner
-from custom_components.home_agent.memory.learner.observation_store import STORE_KEY, ObservationStore
-from custom_components.home_agent.memory.learner.observations import DAYS as KEPT_DAYS
+from custom_components.home_agent.memory.learner.observations import (
+    DAYS as KEPT_DAYS,
+    STORE_KEY,
+    ObservationStore,
+)
 from custom_components.home_agent.memory.records import Memory, Origin
 from homeassistant.components.recorder import Recorder
 from homeassistant.core import Context, HomeAssistant

@@ -42,8 +42,7 @@ from .knowledge.stores import async_remove_files
 from .languages.tables import missing
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging
-from .memory.learner.forgetting import async_forget_learned
-from .memory.learner.observation_store import ObservationStore
+from .memory.learner.observations import ObservationStore, async_forget_learned
 from .memory.manager import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span

@@ -36,7 +36,7 @@ from .knowledge.indexer import Indexer, Report
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
 from .memory.extraction.extractor import Extractor
-from .memory.learner.observation_store import ObservationStore
+from .memory.learner.observations import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.memories import Memories
 from .memory.profile import Profile, ProfileManager

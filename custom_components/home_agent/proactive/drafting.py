@@ -14,8 +14,8 @@ from homeassistant.components.climate.const import (
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
 from homeassistant.core import HomeAssistant, State, callback
 
+from ..memory.learner.habits import clock
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
-from ..memory.learner.wording import clock
 from ..regex import lazy
 from ..tools.base import ServiceCall
 from .messenger import speakable

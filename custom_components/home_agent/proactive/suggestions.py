@@ -21,8 +21,7 @@ from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
-from ..memory.learner.habits import HouseHabit
-from ..memory.learner.wording import async_sentence, clock, days_key
+from ..memory.learner.habits import HouseHabit, async_sentence, clock, days_key
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from .automations import AutomationRefusedError, async_add, async_check

@@ -1,11 +1,13 @@
-"""What of all recorded changes is something that somebody did."""
+"""What sources of observations tell, and which of the recorded changes somebody made."""
 
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Final
+from datetime import datetime, timedelta
+from typing import Final, Protocol
 
 from homeassistant.const import STATE_HOME, STATE_NOT_HOME, STATE_UNAVAILABLE, STATE_UNKNOWN
+
+from .usage import Level
 
 ON_OFF: Final = {"on": "on", "off": "off"}
 OPEN_CLOSED: Final = {"opening": "open", "open": "open", "closing": "closed", "closed": "closed"}
@@ -95,3 +97,29 @@ def _value(domain: str, state: str) -> str:
         return LOST
     known = ACTS[domain].get(state)
     return known or OTHERS.get(domain, NOTHING).format(state=state)
+
+
+class SourceError(Exception):
+    """A source cannot be read. The text says why in one line, without keys."""
+
+
+class ObservationSource(Protocol):
+    """Tells what happened. Every method raises SourceError."""
+
+    knows_who: bool
+    """Whether it tells people from automations."""
+
+    async def async_changes(
+        self, entity_ids: Collection[str], start: datetime, end: datetime
+    ) -> Sequence[ObservedChange]:
+        """Return the changes of entities from `start` to before `end`, in order."""
+        ...
+
+    async def async_levels(
+        self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
+    ) -> Mapping[str, Sequence[Level]]:
+        """Return what sensors showed, in steps of this length or of an hour.
+
+        `sensors` has for each the number of watts that its unit stands for.
+        """
+        ...

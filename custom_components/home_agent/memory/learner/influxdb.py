@@ -23,8 +23,7 @@ from yarl import URL
 
 from ...inference.errors import server_message, shorten
 from ...inference.transport import failure
-from .acts import ObservedChange
-from .sources import SourceError
+from .acts import ObservedChange, SourceError
 from .usage import Level
 
 SECONDS: Final = 60

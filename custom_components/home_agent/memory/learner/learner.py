@@ -25,15 +25,11 @@ from ...knowledge.house import is_exposed
 from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .acts import ACTS, Act, ObservedChange, acts
-from .doubles import Thing, Things, without_doubles
-from .forgetting import is_learned
-from .habits import HouseHabit, find_same, kind_of
-from .observations import DAYS, Observations
+from .acts import ACTS, Act, ObservationSource, ObservedChange, SourceError, acts
+from .habits import HouseHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles
+from .observations import DAYS, Observations, is_learned
 from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
-from .sources import ObservationSource, SourceError
 from .usage import IN_USE, Power, read_power, starts
-from .wording import Phrase, async_sentence
 
 EVERY: Final = timedelta(hours=1)
 """How often is looked whether a day has to be read. A night that was missed is read that soon."""

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Final
 
-from homeassistant.core import callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
-from ...store import read_moment
+from ...const import DOMAIN
+from ...store import EntryStore, read_moment
+from ..memories import Memories
+from ..records import Memory, Origin
 from .habits import HabitKind, HouseHabit, as_dict, from_dict, kind_as_dict, kind_from_dict
 from .patterns import Observation, habit_day
 
@@ -179,3 +182,28 @@ def _by_time(moment: Moment) -> int:
 def _day(at: int) -> date:
     """Return the day of habits to which a moment belongs."""
     return habit_day(dt_util.as_local(dt_util.utc_from_timestamp(at)))
+
+
+STORE_KEY = f"{DOMAIN}.observations"
+
+
+class ObservationStore(EntryStore[Observations]):
+    """Keeps observations by entry."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        super().__init__(hass, STORE_KEY, Observations)
+
+
+async def async_forget_learned(observations: Observations, memories: Memories) -> None:
+    """Forget all that was observed, and the habits among the memories; what was deleted stays so."""
+    if observations.read_until is None:
+        return
+    observations.erase(keep_silenced=True)
+    observations.read_until = None
+    await memories.async_drop([memory.id for memory in memories.records() if is_learned(memory)])
+
+
+def is_learned(memory: Memory) -> bool:
+    """Return whether a memory was observed, and nobody has said it since."""
+    return memory.origin is Origin.OBSERVED

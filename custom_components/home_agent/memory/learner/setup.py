@@ -19,12 +19,12 @@ from ...const import (
     SOURCE_INFLUXDB,
 )
 from ..memories import Memories
+from .acts import ObservationSource
+from .habits import Phrase
 from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
 from .learner import Learner
 from .observations import Observations
 from .recorder import RecorderSource
-from .sources import ObservationSource
-from .wording import Phrase
 
 
 def build_learner(
