@@ -17,7 +17,7 @@ from .agent.speaker import async_speaker_of
 from .const import DOMAIN
 from .runtime import HomeAgentConfigEntry
 from .safety.disclosure import Disclosure
-from .tools.base import HomeAgentTool
+from .tools.base import useful_tools
 from .tools.calls.json_schema import JsonSchema, serialize
 from .tools.handler import ToolHandler
 from .tools.turn_calls import TurnCalls
@@ -94,8 +94,7 @@ class HomeAgentLLMAPI(llm.API):
             llm_context=llm_context,
             tools=[
                 SharedTool(tool, handler, policy.away)
-                for tool in handler.tools.values()
-                if not isinstance(tool, HomeAgentTool) or tool.is_useful(self.hass, house)
+                for tool in useful_tools(self.hass, house, handler.tools.values())
             ],
             custom_serializer=serialize,
         )

@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 
 from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
-from ..tools.base import HomeAgentTool
+from ..tools.base import HomeAgentTool, useful_tools
 from ..tools.calls.json_schema import serialize
 from ..tools.foreign import async_fair, async_report_refused
 from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
@@ -61,17 +61,16 @@ class OwnTools:
 
     def write(self, tools: Iterable[llm.Tool]) -> None:
         """Write the schemas once for as long as the tools stay the same."""
-        own = list(tools)
-        self.names = frozenset(tool.name for tool in own)
-        self._schemas = list(zip(own, function_tools(own), strict=True))
+        self._tools = list(tools)
+        self.names = frozenset(tool.name for tool in self._tools)
+        self._schemas = dict(zip(self._tools, function_tools(self._tools), strict=True))
 
     def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
         """Return the tools for this house and a prompt with this catalogue."""
         return [
-            schema
-            for tool, schema in self._schemas
-            if not isinstance(tool, HomeAgentTool)
-            or (tool.is_useful(self._hass, house) and not (tool.for_large_houses and catalogue.complete))
+            self._schemas[tool]
+            for tool in useful_tools(self._hass, house, self._tools)
+            if not (catalogue.complete and isinstance(tool, HomeAgentTool) and tool.for_large_houses)
         ]
 
 

@@ -162,8 +162,8 @@ class HomeAgentTool(llm.Tool):
         """Build what the first call would have to wait for."""
 
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:  # noqa: ARG002 - some look further
-        """Return whether this house has anything to use the tool on."""
-        return self.domain is None or self.domain in house.domains
+        """Return whether the tool can act on an entity of its domain, of which the house has some."""
+        return True
 
     def only_reads(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002 - some do both
         """Return whether a call with these arguments changes nothing."""
@@ -186,6 +186,18 @@ class HomeAgentTool(llm.Tool):
     ) -> llm.ToolResult:
         """Refuse a call that did not come through the guard."""
         raise ToolExecutionError(f"{self.name} runs only through Home Agent's tool handler")
+
+
+def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.Tool]) -> list[llm.Tool]:
+    """Return the tools that have anything to act on in this house."""
+    domains = house.domains
+    return [
+        tool
+        for tool in tools
+        if not isinstance(tool, HomeAgentTool)
+        or tool.domain is None
+        or (tool.domain in domains and tool.is_useful(hass, house))
+    ]
 
 
 class PartlyFailed(ToolExecutionError):
