@@ -23,7 +23,7 @@ from custom_components.home_agent.memory.profile_records import Sensitivity
 from custom_components.home_agent.memory.quality import Reason
 from custom_components.home_agent.memory.records import Origin
 from custom_components.home_agent.panel.sidebar import FILES
-from custom_components.home_agent.panel.websocket import LOOKING, REMEMBERING, SETTLING
+from custom_components.home_agent.panel.websocket import COMMANDS, REMEMBERING
 from custom_components.home_agent.safety.audit import AuditKind
 from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.tools.quality import Fit
@@ -44,7 +44,7 @@ from .suggested import async_suggested
 HOSTILE = "<img src=x onerror=alert(1)>"
 LAMP = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-EVERY = ("agents", "subscribe", *LOOKING, *REMEMBERING, *SETTLING)
+EVERY = ("agents", "subscribe", *COMMANDS, *REMEMBERING)
 
 
 class Panel:
