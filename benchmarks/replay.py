@@ -9,11 +9,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from custom_components.home_agent.agent.speech import SpeechFilter
-from custom_components.home_agent.agent.written_calls import WrittenCalls
+from custom_components.home_agent.agent.written_calls import filter_for, written_calls
 from custom_components.home_agent.const import CONF_POLICY_ALLOWED
 from custom_components.home_agent.knowledge.speaker import Speaker
-from custom_components.home_agent.tools.calls.dialect_calls import INTENTS, TEXT_NAMES, squashed
+from custom_components.home_agent.tools.calls.dialect_calls import INTENTS, squashed
 from custom_components.home_agent.tools.handler import ToolHandler
 from custom_components.home_agent.tools.resolving.candidates import PROTECTED_DOMAINS
 from custom_components.home_agent.tools.turn_calls import TurnCalls
@@ -183,10 +182,10 @@ class Replayer:
 def _calls(row: Row, turn: TurnCalls) -> list[llm.ToolInput]:
     """Return the calls of a sequence."""
     if row.get("leak"):
-        speech = SpeechFilter(voice=True, tool_names=(*turn.tools, *TEXT_NAMES))
-        written = WrittenCalls(turn.tools)
-        written.add(row["final_text"], [*speech.feed(row["final_text"]).calls, *speech.flush().calls])
-        return written.inputs()
+        speech = filter_for(turn.tools, voice=True)
+        speech.feed(row["final_text"])
+        speech.flush()
+        return written_calls(speech, turn.tools)
     return [
         llm.ToolInput(tool_name=call["name"] or "", tool_args=call["args"] or {})
         for call in row["tool_calls"]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
 
+from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.calls.dialect_calls import (
@@ -17,7 +18,6 @@ from custom_components.home_agent.tools.calls.dialect_calls import (
     is_known,
 )
 from custom_components.home_agent.tools.calls.repair import fit
-from custom_components.home_agent.tools.calls.text_calls import read_calls
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, Event, HomeAssistant, callback
@@ -140,7 +140,7 @@ def test_names(name: str, args: dict[str, Any]) -> None:
 )
 def test_texts(pieces: list[str]) -> None:
     """Any text is read without raising."""
-    for call in read_calls("".join(pieces), lambda name: is_known(name, TOOLS)):
+    for call in CallText("".join(pieces), alone=True).read(lambda name: is_known(name, TOOLS)):
         assert isinstance(call.name, str)
         assert call.args is None or isinstance(call.args, dict)
 

@@ -20,6 +20,7 @@ import pytest
 
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
+from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 
 LENGTH = 100_000
@@ -241,7 +242,7 @@ READERS = (
     *("memory.quality", "memory.secrets", "memory.sentences", "memory.words"),
     *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.taint"),
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
-    *("tools.calls.dialect_calls", "tools.calls.plain_values", "tools.calls.text_calls"),
+    *("tools.calls.dialect_calls", "tools.calls.plain_values"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
     *("tools.resolving.matching", "tools.resolving.targets", "texts", "vector.lexical"),
 )
@@ -290,3 +291,13 @@ def _simplest(hint: Any) -> Any:
 def test_every_reader_is_linear(name: str, read: Callable[[Any], object]) -> None:
     """Of whatever a model, a person or a service may hand over."""
     assert too_slow(read, STRINGS) == "", name
+
+
+def test_calls_in_text_are_read_in_linear_time() -> None:
+    """Whatever a model may write where a call is expected."""
+
+    def read(text: str) -> object:
+        return CallText(text, alone=True).read(bool)
+
+    calls = ['{"name": "a", ', "f(", 'f("', "f{", "[f(", "{'", 'f{a:<|"|>', "<function=f>", "f\na: 1\n"]
+    assert too_slow(read, [*STRINGS, *calls]) == ""

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 import random
+from typing import NamedTuple
 
 from hypothesis import given, settings, strategies as st
 import pytest
 
-from custom_components.home_agent.agent.speech import SpeechFilter, Spoken
+from custom_components.home_agent.agent.speech import SpeechFilter
 from custom_components.home_agent.agent.speech.blocks import BlockFilter
 from custom_components.home_agent.agent.speech.markdown import MarkdownReader
 from custom_components.home_agent.agent.speech.openers import MAX_BLOCK
@@ -21,21 +22,27 @@ def _custom_integrations() -> None:
     """Need no Home Assistant here."""
 
 
+class Reading(NamedTuple):
+    """What a reply comes to."""
+
+    text: str
+    thinking: str
+    calls: list[str]
+    alone: list[bool]
+
+
 def read(
     pieces: Iterable[str],
     *,
     voice: bool = True,
     starts_thinking: bool = False,
     tools: tuple[str, ...] = TOOLS,
-) -> Spoken:
+) -> Reading:
     """Return what a reply in these pieces comes to."""
     speech = SpeechFilter(voice=voice, tool_names=tools, starts_thinking=starts_thinking)
-    whole = Spoken()
-    for spoken in (*map(speech.feed, pieces), speech.flush()):
-        whole.text += spoken.text
-        whole.thinking += spoken.thinking
-        whole.calls += spoken.calls
-    return whole
+    spoken = [*map(speech.feed, pieces), speech.flush()]
+    text, thinking = ("".join(getattr(each, part) for each in spoken) for part in ("text", "thinking"))
+    return Reading(text, thinking, [call.raw for call in speech.calls], [call.alone for call in speech.calls])
 
 
 def voice(reply: str) -> str:

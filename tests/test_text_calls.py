@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.agent.speech import SpeechFilter
-from custom_components.home_agent.agent.written_calls import WrittenCalls
-from custom_components.home_agent.tools.calls.dialect_calls import TEXT_NAMES, UNPARSED
+from custom_components.home_agent.agent.written_calls import filter_for, written_calls
+from custom_components.home_agent.tools.calls.dialect_calls import UNPARSED
 from homeassistant.core import HomeAssistant
 
 from .agent import async_agent, speech
@@ -44,17 +43,18 @@ FORMS = [
     f'{{"action": "ha_control", "action_input": {JSON}}}',
     f"<|tool_calls_section_begin|><|tool_call_begin|>functions.ha_control:0{JSON}<|tool_calls_section_end|>",
     "ha_control\naction: turn_on\nentity_id: light.kitchen_ceiling",
+    'ha_control(action="turn_on", entity_id="light.kitchen_ceiling")<|im_end|>',
+    '<think>It is dark.</think>ha_control(action="turn_on", entity_id="light.kitchen_ceiling")',
 ]
 
 
 def read(reply: str) -> list[tuple[str, dict[str, Any]]]:
     """Return the calls in a reply, as the agent reads them."""
-    speech_filter = SpeechFilter(voice=True, tool_names=(*TOOLS, *TEXT_NAMES))
-    written = WrittenCalls(TOOLS)
+    speech_filter = filter_for(TOOLS, voice=True)
     for char in reply:
-        written.add(char, speech_filter.feed(char).calls)
-    written.add("", speech_filter.flush().calls)
-    return [(call.tool_name, call.tool_args) for call in written.inputs()]
+        speech_filter.feed(char)
+    speech_filter.flush()
+    return [(call.tool_name, call.tool_args) for call in written_calls(speech_filter, TOOLS)]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -109,6 +109,15 @@ async def test_a_written_call_runs(
     (call,) = [call for message in messages for call in message.get("tool_calls", [])]
     assert call["function"]["name"] == "ha_control"
     assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == [call["id"]]
+
+
+async def test_a_call_of_a_service_runs(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A tool that other agents have is known where its call is written as text, too."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text('light.turn_on(entity_id="light.kitchen_ceiling")'), text("The light is on.")])
+    result = await agent.say("Kitchen ceiling on")
+    assert hass.states.get(LIGHT).state == "on"
+    assert speech(result) == "The light is on."
 
 
 async def test_a_native_call_wins(hass: HomeAssistant, model_server: ModelServer) -> None:

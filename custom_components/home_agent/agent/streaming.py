@@ -22,7 +22,7 @@ from .phrases import async_phrase
 from .request import note_usage
 from .speech import SpeechFilter, Spoken
 from .turn import Turn
-from .written_calls import WrittenCalls
+from .written_calls import filter_for, written_calls
 
 HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
@@ -40,8 +40,6 @@ class Piece:
     text: str = ""
     """What is said."""
     thinking: str = ""
-    written_calls: list[str] = field(default_factory=list)
-    """Texts that were taken for calls."""
     calls: list[llm.ToolInput] = field(default_factory=list)
     """Calls to run."""
     withheld: bool = False
@@ -65,11 +63,10 @@ def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list
     calls written as text. The latter become calls if the model made none. At last, claims without a call
     behind them are held back. Outside of all stand the heartbeats of `with_heartbeats`.
     """
-    filters: list[StreamFilter] = [
-        _MadeCalls(allow_tools=allow_tools),
-        _Words(turn),
-        _CallsInText(turn, allow_tools=allow_tools),
-    ]
+    words = _Words(turn)
+    filters: list[StreamFilter] = [_MadeCalls(allow_tools=allow_tools), words]
+    if allow_tools:
+        filters.append(_CallsInText(words))
     if gate is not None:
         filters.append(_Claims(gate))
     return filters
@@ -190,7 +187,7 @@ class _Words:
             self._unsaid = None
         elif self._unsaid is not None:
             self._unsaid.append(delta.content)
-        piece.text, piece.written_calls = spoken.text, spoken.calls
+        piece.text = spoken.text
         if thinking := delta.thinking + spoken.thinking:
             piece.thinking = self._thought.feed(thinking)
 
@@ -201,7 +198,11 @@ class _Words:
             self._thoughtful.add(self._model)
         if self._unsaid is not None and not spoken.text and self._finish_reason != "length":
             spoken = self._as_said("".join(self._unsaid))
-        piece.text, piece.thinking, piece.written_calls = spoken.text, spoken.thinking, spoken.calls
+        piece.text, piece.thinking = spoken.text, spoken.thinking
+
+    def written_calls(self) -> list[llm.ToolInput]:
+        """Return the calls that were taken out of the answer."""
+        return written_calls(self._filter, self._turn.calls.tools)
 
     def _as_said(self, text: str) -> Spoken:
         """Return an answer as words after all: what was taken for a thought never ended."""
@@ -211,29 +212,23 @@ class _Words:
         return Spoken(begun.text + rest.text, begun.thinking + rest.thinking)
 
     def _new_filter(self, *, starts_thinking: bool) -> SpeechFilter:
-        return SpeechFilter(
-            voice=self._turn.calls.speaker.voice,
-            tool_names=self._turn.calls.tools.keys(),
-            starts_thinking=starts_thinking,
-        )
+        calls = self._turn.calls
+        return filter_for(calls.tools, voice=calls.speaker.voice, starts_thinking=starts_thinking)
 
 
 class _CallsInText:
     """Calls written as text, run at the end of an answer in which the model made none."""
 
-    def __init__(self, turn: Turn, *, allow_tools: bool) -> None:
-        self._written = WrittenCalls(turn.calls.tools)
-        self._runs = allow_tools
+    def __init__(self, words: _Words) -> None:
+        self._words = words
+        self._made = False
 
     def take(self, piece: Piece) -> None:
-        self._written.add(piece.delta.content, piece.written_calls)
-        if piece.calls:
-            self._runs = False
+        self._made = self._made or bool(piece.calls)
 
     def end(self, piece: Piece) -> None:
-        self._written.add("", piece.written_calls)
-        if self._runs:
-            piece.calls = self._written.inputs()
+        if not self._made:
+            piece.calls = self._words.written_calls()
 
 
 class _Claims:

@@ -14,9 +14,8 @@ from homeassistant.helpers import llm
 from ..agent.claims.script_gate import claim_gate
 from ..agent.model_errors import as_agent_error
 from ..agent.phrases import async_phrase
-from ..agent.speech import SpeechFilter
 from ..agent.streaming import as_tool_input
-from ..agent.written_calls import WrittenCalls
+from ..agent.written_calls import filter_for, written_calls
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, CONF_TEMPERATURE, CONF_THINKING, CONF_TOP_P
 from ..context.catalogue import build_catalogue
 from ..context.fitting import Message, RequestDraft, fit
@@ -267,20 +266,16 @@ class SelfTest:
 
     async def _async_ask(self, messages: Sequence[Message]) -> tuple[ModelAnswer, float | None]:
         """Return an answer, and when its first token came. Raises ModelServerError."""
-        spoken, written = SpeechFilter(voice=False, tool_names=tuple(self._tools)), WrittenCalls(self._tools)
-        words, raw, calls, first = "", [], [], None
+        speech = filter_for(self._tools, voice=False)
+        words, calls, first = "", [], None
         async with aclosing(self._data.router.primary.stream(self._request(messages))) as deltas:
             async for delta in deltas:
                 if first is None and _holds_something(delta):
                     first = monotonic()
-                out = spoken.feed(delta.content)
-                words += out.text
-                raw += out.calls
-                written.add(delta.content, out.calls)
+                words += speech.feed(delta.content).text
                 calls += [as_tool_input(call) for call in delta.tool_calls]
-        end = spoken.flush()
-        written.add("", end.calls)
-        return ModelAnswer(tuple(calls or written.inputs()), (words + end.text).strip()), first
+        words += speech.flush().text
+        return ModelAnswer(tuple(calls or written_calls(speech, self._tools)), words.strip()), first
 
     def _request(self, messages: Sequence[Message]) -> ChatRequest:
         """Return the request that the agent would send in the imaginary house."""

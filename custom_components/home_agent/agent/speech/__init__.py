@@ -3,6 +3,7 @@
 Knows nothing of Home Assistant.
 """
 
+from .calls import MAX_CALLS
 from .filter import SpeechFilter, Spoken
 
-__all__ = ["SpeechFilter", "Spoken"]
+__all__ = ["MAX_CALLS", "SpeechFilter", "Spoken"]

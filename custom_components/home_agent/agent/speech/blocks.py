@@ -5,6 +5,7 @@ from typing import Final
 
 from ...regex import lazy
 from . import dialects
+from .calls import MAX_CALLS, CallText, call_names, stands_alone
 from .openers import MAX_BLOCK, Block, Openers, Place, thought
 
 REMOVED: Final = ""
@@ -18,7 +19,7 @@ class BlockFilter:
 
     def __init__(self, *, voice: bool, tool_names: Collection[str], thinking: bool) -> None:
         """Start before the first character; `thinking` if the reply begins inside a thought."""
-        self._names = dialects.tool_names(frozenset(tool_names))
+        self._names = call_names(frozenset(tool_names))
         self._openers = Openers(self._names, voice=voice)
         self._block: Block | None = thought(dialects.THINK_CLOSE) if thinking else None
         self._buffer = ""
@@ -28,7 +29,11 @@ class BlockFilter:
         self._eat_tick = False
         self.text: list[str] = []
         self.thinking: list[str] = []
-        self.calls: list[str] = []
+        self.calls: list[CallText] = []
+        self._on_line: list[CallText] = []
+        """Calls that ended on this line."""
+        self._alone = True
+        """Nothing was said on this line that would make a sentence of a call."""
         self.unopened = False
         """A thought ended that never began: this model starts its replies inside a thought."""
 
@@ -108,8 +113,9 @@ class BlockFilter:
         self._eat_tick = block.ticked
         self._previous = " "
         self.text.append(REMOVED)
-        if block.is_call(raw):
-            self.calls.append(raw[block.ticked :].strip())
+        if block.is_call(raw) and len(self.calls) < MAX_CALLS:
+            self.calls.append(CallText(raw[block.ticked :].strip(), self._alone))
+            self._on_line.append(self.calls[-1])
 
     def _release(self, block: Block) -> None:
         """Give back as text what turned out to be no call."""
@@ -120,7 +126,12 @@ class BlockFilter:
         """Let text out."""
         self.text.append(text)
         self._previous = text[-1]
+        for call in self._on_line:
+            call.alone = call.alone and stands_alone(text.partition("\n")[0])
         head, newline, tail = text.rpartition("\n")
+        if newline:
+            self._on_line.clear()
+        self._alone = (bool(newline) or self._alone) and stands_alone(tail)
         blank = not tail.strip()
         self._line_start = blank if newline else blank and self._line_start
         self._fresh = self._fresh and blank and not head.strip()

@@ -1,12 +1,10 @@
-"""The marks that models put around what is not meant for people: tags, special tokens, names of tools."""
+"""The marks that models put around what is not meant for people: tags and special tokens."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from enum import Enum, auto
-from functools import lru_cache
 import re
 from typing import Final
 
-from ...literals import ARGUMENT_KEYS, NAME_KEYS
 from ...regex import lazy
 
 
@@ -96,7 +94,6 @@ SQUARE_TAGS: Final[dict[str, Mark]] = {
 OWN_ROLES: Final = frozenset(_words("assistant model ai bot answer"))
 OTHER_ROLES: Final = frozenset(_words("user human system tool developer ipython observation function"))
 THINK_CHANNELS: Final = frozenset(_words("analysis thought think thinking reasoning"))
-NAMESPACES: Final = ("functions.", "default_api.")
 CALL_FENCES: Final = frozenset(_words("tool_code tool_call tool_calls tool_use function_call"))
 
 TAG: Final = lazy(
@@ -158,57 +155,3 @@ def prefixes(names: Iterable[str]) -> frozenset[str]:
 
 PLAIN_PREFIXES: Final = prefixes(HALF_BARRED_TAGS)
 SQUARE_PREFIXES: Final = prefixes(SQUARE_TAGS)
-
-_HAS_NAME: Final = lazy(rf"""["']?(?:{"|".join((*NAME_KEYS, "action"))})["']?\s{{0,9}}:""")
-_HAS_ARGUMENTS: Final = lazy(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")
-_CALL_LIST: Final = lazy(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
-ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
-_INTENT_START: Final = lazy("Hass[A-Z]")
-_WORD_START: Final = lazy(r"\b\w")
-_NUMBER_PART: Final = lazy(r"(?::\d{0,4})?\Z")
-
-
-class ToolNames:
-    """The names by which a call written as text is known."""
-
-    def __init__(self, names: Collection[str]) -> None:
-        """Build the patterns of these names and of Home Assistant's intents."""
-        ordered = sorted({name for name in names if name}, key=len, reverse=True)
-        spaces = "|".join(re.escape(space) for space in NAMESPACES)
-        body = "|".join([r"Hass[A-Z]\w{1,60}", *(re.escape(name) for name in ordered)])
-        self.pattern = re.compile(rf"(?:(?:{spaces})(?:{body}|\w{{1,64}})|(?:{body}))(?!\w)(?::\d{{1,4}})?")
-        self.quoted = re.compile(rf"""["'](?:{body})["']""")
-        starts = "|".join(["Hass[A-Z]", spaces, *(re.escape(name) for name in ordered)])
-        self.trigger = re.compile(rf"[<\[{{\u25c1`]|\b(?:{starts})")
-        spaced = (space + name for space in NAMESPACES for name in ("", *ordered))
-        self._prefixes = prefixes([*ordered, *spaced, "Hass"])
-        self._longest = max(map(len, self._prefixes))
-
-    def pending(self, text: str, start: int) -> int:
-        """Return where a name begins that the end of the text may be cut out of, else the end."""
-        for word in _WORD_START.finditer(text, max(start, len(text) - self._longest)):
-            if text[word.start() :] in self._prefixes:
-                return word.start()
-        return len(text)
-
-    def cut(self, text: str, start: int) -> bool:
-        """Return whether the text ends within a name that begins at `start`."""
-        tail = text[start : start + self._longest + 1]
-        if tail in self._prefixes or _INTENT_START.fullmatch(tail):
-            return True
-        name = self.pattern.match(text, start)
-        return name is not None and _NUMBER_PART.match(text, name.end()) is not None
-
-    def is_call(self, raw: str) -> bool:
-        """Return whether JSON, or what was meant to be JSON, asks for a tool."""
-        return bool(
-            (_HAS_NAME.search(raw) and _HAS_ARGUMENTS.search(raw))
-            or _CALL_LIST.search(raw)
-            or self.quoted.search(raw)
-        )
-
-
-@lru_cache(maxsize=16)
-def tool_names(names: frozenset[str]) -> ToolNames:
-    """Return the patterns of these names, which are the same from turn to turn."""
-    return ToolNames(names)

@@ -1,10 +1,11 @@
 """What of a model's reply may be spoken, and what may be shown."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ...embeds import EmbedFilter
 from .blocks import REMOVED, BlockFilter
+from .calls import CallText
 from .flow import Flow
 from .markdown import MarkdownReader
 
@@ -16,8 +17,6 @@ class Spoken:
     text: str = ""
     """To be spoken, or shown in a chat."""
     thinking: str = ""
-    calls: list[str] = field(default_factory=list)
-    """Tool calls that were written as text, raw."""
 
 
 class SpeechFilter:
@@ -42,6 +41,11 @@ class SpeechFilter:
         """Return whether a thought ended that never began; such models need `starts_thinking`."""
         return self._blocks.unopened
 
+    @property
+    def calls(self) -> list[CallText]:
+        """Return what was taken for calls."""
+        return self._blocks.calls
+
     def feed(self, text: str) -> Spoken:
         """Take the next piece and return what is certain by now."""
         return self._read(text, final=False)
@@ -65,6 +69,6 @@ class SpeechFilter:
             self._markdown.write("", final=True)
         said = self._flow.take() if blocks.text or final else ""
         shown = self._shown.feed(said, final=final) if said or final else ""
-        spoken = Spoken(shown, "".join(blocks.thinking), blocks.calls)
-        blocks.text, blocks.thinking, blocks.calls = [], [], []
+        spoken = Spoken(shown, "".join(blocks.thinking))
+        blocks.text, blocks.thinking = [], []
         return spoken

@@ -8,7 +8,8 @@ from typing import ClassVar, Final, NamedTuple
 
 from ...regex import lazy
 from . import dialects
-from .dialects import Mark, ToolNames
+from .calls import CallNames
+from .dialects import Mark
 from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
 
 MAX_BLOCK: Final = 20_000
@@ -28,6 +29,7 @@ _KEY: Final = lazy(
     r"(?:[ \t]{0,4}\n[ \t]{0,4}(?:[-*][ \t]{0,2})?|[ \t]{1,4}(?:-[ \t]{1,4})?)\w{1,20}[ \t]?[:=]"
 )
 _KEY_PART: Final = lazy(r"[ \t]{0,4}\n?[ \t]{0,4}(?:[-*][ \t]{0,4})?(?:\w{1,20}[ \t]?)?\Z")
+_ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
 _BARE_ARGUMENTS: Final = lazy(r"(?:[ \t]+[^\s!?:;,]*[^\s.!?:;,]){1,8}[ \t]*")
 _LINE: Final = lazy(r"[^\n]{0,200}")
 _WORD: Final = lazy(r"\w+")
@@ -63,7 +65,7 @@ def _unless_huge(_: str) -> bool:
 
 def _has_arguments(raw: str) -> bool:
     """Return whether what stands in the brackets looks like arguments."""
-    return dialects.ARGUMENTS.match(raw, raw.index("(") + 1) is not None
+    return _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -120,7 +122,7 @@ def thought(close: re.Pattern[str]) -> Block:
 class Openers:
     """Knows what may begin, for one surface and one set of tools."""
 
-    def __init__(self, names: ToolNames, *, voice: bool) -> None:
+    def __init__(self, names: CallNames, *, voice: bool) -> None:
         """Remember the names and the surface."""
         self._names = names
         self._voice = voice
@@ -206,7 +208,7 @@ class Openers:
 
     def _json(self, bracket: str, is_noise: Callable[[str], bool]) -> Block:
         """Return a block of JSON that may be a call."""
-        return Block(scanner=Balanced(bracket), is_call=self._names.is_call, is_noise=is_noise)
+        return Block(scanner=Balanced(bracket), is_call=self._names.in_json, is_noise=is_noise)
 
     def _tick(self, text: str, at: int, place: Place) -> Opening | None:
         """Take a call in back-ticks or in a code fence."""
@@ -240,7 +242,7 @@ class Openers:
             return Opening(body, Block(scanner=until, is_call=always))
         if text.startswith(("{", "["), body):
             silent = always if self._voice and text[body] == "{" else never
-            return Opening(body, Block(scanner=until, is_call=self._names.is_call, is_noise=silent))
+            return Opening(body, Block(scanner=until, is_call=self._names.in_json, is_noise=silent))
         return Opening(ticks, text=True)
 
     def _called(self, text: str, at: int, name: re.Match[str], *, ticked: bool = False) -> Opening | None:
