@@ -244,7 +244,7 @@ READERS = (
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
     *("tools.calls.dialect_calls", "tools.calls.plain_values"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),
-    *("tools.resolving.matching", "tools.resolving.targets", "texts", "vector.lexical"),
+    *("knowledge.names", "tools.resolving.targets", "texts", "vector.lexical"),
 )
 """Modules whose public functions read text."""
 EXECUTOR = {"clean", "spans"}

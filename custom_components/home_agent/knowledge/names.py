@@ -1,6 +1,7 @@
 """Names held against names and found in sentences: the same, nearly the same, or another."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -182,32 +183,40 @@ class Phrases[T]:
         for index, words in enumerate(meanings):
             for word in words:
                 where.setdefault(word, []).append(index)
-        found = []
-        for first, starts in where.items():
-            for phrase, value in self._by_first.get(first, ()):
-                for start in starts:
-                    at = _row(phrase, start, where) if in_a_row else _spread(phrase, start, where)
-                    if at:
-                        found.append(Mention(phrase, value, at))
-        return sorted(found, key=lambda mention: sorted(mention.at))
+        spread = _in_a_row if in_a_row else _in_any_order
+        found = [
+            Mention(phrase, value, at)
+            for first, starts in where.items()
+            for phrase, value in self._by_first.get(first, ())
+            if all(word in where for word in phrase)
+            for start in starts
+            if (at := spread(phrase, start, where))
+        ]
+        return sorted(found, key=lambda mention: min(mention.at))
 
 
-def _row(phrase: Sequence[str], start: int, where: dict[str, list[int]]) -> frozenset[int]:
-    """Return the words of a text that are a phrase if it begins at one; nothing if it does not."""
+def _in_a_row(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
+    """Return the words of a text that are a phrase, if it begins at one of them."""
     places = range(start, start + len(phrase))
-    is_there = all(place in where.get(word, ()) for word, place in zip(phrase, places, strict=True))
+    is_there = all(_closest(where[word], place) == place for word, place in zip(phrase, places, strict=True))
     return frozenset(places if is_there else ())
 
 
-def _spread(phrase: Sequence[str], start: int, where: dict[str, list[int]]) -> frozenset[int]:
-    """Return the words of a text that say a phrase, those closest to its first; nothing if one is missing."""
-    if not all(word in where for word in phrase):
-        return frozenset()
-    return frozenset(
-        (start, *(min(where[word], key=lambda place: abs(place - start)) for word in phrase[1:]))
-    )
+def _in_any_order(phrase: Sequence[str], start: int, where: Mapping[str, Sequence[int]]) -> frozenset[int]:
+    """Return the words of a text that say a phrase, those closest to its first word."""
+    return frozenset((start, *(_closest(where[word], start) for word in phrase[1:])))
 
 
-def longest[T](mentions: Collection[Mention[T]]) -> list[Mention[T]]:
+def _closest(places: Sequence[int], wanted: int) -> int:
+    """Return which of some sorted numbers is closest to another one."""
+    after = bisect_left(places, wanted)
+    return min(places[max(0, after - 1) : after + 1], key=lambda place: abs(place - wanted))
+
+
+def longest[T](mentions: Iterable[Mention[T]]) -> list[Mention[T]]:
     """Return the mentions that are not a part of a longer one: "Kids Bedroom" does not mean the bedroom."""
-    return [one for one in mentions if not any(one.at < other.at for other in mentions)]
+    by_place: dict[int, list[Mention[T]]] = {}
+    for one in (found := list(mentions)):
+        for place in one.at:
+            by_place.setdefault(place, []).append(one)
+    return [one for one in found if not any(one.at < other.at for other in by_place[min(one.at)])]

@@ -1,6 +1,6 @@
 """Names of the house and of who lives in it, and where a text mentions one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 import json
@@ -8,6 +8,7 @@ from pathlib import Path
 import re
 from typing import Any, Final
 
+from ...knowledge.names import Phrases
 from ...regex import lazy
 from ...texts import UNSPACED, fold_letters
 from .private_patterns import Finding, Kind
@@ -51,11 +52,15 @@ class _Pattern:
     """A person's name that is an everyday word as well."""
 
 
+type _Patterns = dict[tuple[str, ...], _Pattern]
+"""By their words; what came first stays."""
+
+
 @dataclass(slots=True)
 class NameFinder:
     """Finds names in texts. Building one takes a few milliseconds for a thousand names."""
 
-    by_first: dict[str, list[_Pattern]] = field(default_factory=dict)
+    names: Phrases[_Pattern] = field(default_factory=lambda: Phrases(()))
     unspaced: list[tuple[Kind, str]] = field(default_factory=list)
     letters: list[tuple[Kind, str]] = field(default_factory=list)
     """Names without their gaps, for texts that hide them."""
@@ -70,15 +75,20 @@ class NameFinder:
         tokens = [(fold_letters(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
         spoken = {fold_letters(word) for word in _TOKEN.findall(said)}
         declines = language.partition("-")[0] in DECLINING
-        for index, (word, start, _) in enumerate(tokens):
-            for key in _stems(word, declines=declines):
-                for pattern in self.by_first.get(key, ()):
-                    end = _matches(pattern, tokens, index, declines=declines)
-                    if end is None or (pattern.ordinary and (not strict or spoken.issuperset(pattern.words))):
-                        continue
-                    if pattern.doubtful and not strict and not _written_as_name(text, start, end):
-                        continue
-                    yield Finding(start, end, pattern.kind)
+        stems = [_stems(word, declines=declines) for word, _, _ in tokens]
+        for mention in self.names.find(stems, in_a_row=True):
+            pattern, first, last = mention.value, min(mention.at), max(mention.at)
+            if not _is_form(pattern, [word for word, _, _ in tokens[first : last + 1]], declines=declines):
+                continue
+            start, end = tokens[first][1], tokens[last][2]
+            # "Anna's": the s belongs to the name.
+            if last + 1 < len(tokens) and tokens[last + 1][:2] == ("s", end + 1):
+                end = tokens[last + 1][2]
+            if pattern.ordinary and (not strict or spoken.issuperset(pattern.words)):
+                continue
+            if pattern.doubtful and not strict and not _written_as_name(text, start, end):
+                continue
+            yield Finding(start, end, pattern.kind)
         for says in self.remembered:
             told = [token for token in tokens if token[0] in says]
             if len({word for word, _, _ in told}) >= TELLING:
@@ -105,22 +115,27 @@ def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
     """
     finder = NameFinder()
     ordinary = ordinary_words() | names.public
-    seen: set[tuple[str, ...]] = set()
+    patterns: _Patterns = {}
     # Persons first: a name that a person has is no device's.
     for kind, name in sorted(names.named, key=lambda item: (item[0] is not Kind.PERSON, item)):
-        _add(finder, kind, name, ordinary, seen)
+        _add(finder, kind, name, ordinary, patterns)
     for text in sorted(remembered):
         told = [found[0] for found in _TOKEN.finditer(text)]
         says = {fold_letters(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
         for word in told[1:]:
             if fold_letters(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
-                _add_words(finder, _Pattern(Kind.MEMORY, (fold_letters(word),)), seen)
+                _add_words(finder, _Pattern(Kind.MEMORY, (fold_letters(word),)), patterns)
         finder.remembered.append(frozenset(says))
+    finder.names = Phrases((pattern.words, pattern) for pattern in patterns.values())
     return finder
 
 
 def _add(
-    finder: NameFinder, kind: Kind, name: str, ordinary: frozenset[str], seen: set[tuple[str, ...]]
+    finder: NameFinder,
+    kind: Kind,
+    name: str,
+    ordinary: frozenset[str],
+    patterns: _Patterns,
 ) -> None:
     """Add a name, and the parts of it that say as much as the whole."""
     words = tuple(fold_letters(word) for word in _TOKEN.findall(name))
@@ -138,17 +153,17 @@ def _add(
         for word in words:
             if len(word) >= MIN_LONE or len(words) == 1:
                 doubtful = word in doubtful_names or word in ordinary
-                _add_words(finder, _Pattern(kind, (word,), doubtful=doubtful), seen)
-        _add_words(finder, _Pattern(kind, words), seen)
+                _add_words(finder, _Pattern(kind, (word,), doubtful=doubtful), patterns)
+        _add_words(finder, _Pattern(kind, words), patterns)
         return
     plain = [word in ordinary or word in home or word.isdigit() or len(word) < MIN_LONE for word in words]
     if all(plain):
         if len(words) > 1:
-            _add_words(finder, _Pattern(kind, words, ordinary=True), seen)
+            _add_words(finder, _Pattern(kind, words, ordinary=True), patterns)
         return
-    _add_words(finder, _Pattern(kind, words), seen)
+    _add_words(finder, _Pattern(kind, words), patterns)
     for run in _runs(words, plain):
-        _add_words(finder, _Pattern(kind, run), seen)
+        _add_words(finder, _Pattern(kind, run), patterns)
 
 
 def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]]:
@@ -162,12 +177,11 @@ def _runs(words: tuple[str, ...], plain: list[bool]) -> Iterator[tuple[str, ...]
             run = []
 
 
-def _add_words(finder: NameFinder, pattern: _Pattern, seen: set[tuple[str, ...]]) -> None:
+def _add_words(finder: NameFinder, pattern: _Pattern, patterns: _Patterns) -> None:
     """Add words once; what came first stays."""
-    if pattern.words in seen:
+    if pattern.words in patterns:
         return
-    seen.add(pattern.words)
-    finder.by_first.setdefault(pattern.words[0], []).append(pattern)
+    patterns[pattern.words] = pattern
     squeezed = "".join(pattern.words)
     if (
         not pattern.ordinary
@@ -177,28 +191,15 @@ def _add_words(finder: NameFinder, pattern: _Pattern, seen: set[tuple[str, ...]]
         finder.letters.append((pattern.kind, squeezed))
 
 
-def _matches(
-    pattern: _Pattern, tokens: list[tuple[str, int, int]], index: int, *, declines: bool
-) -> int | None:
-    """Return where the words end in the text if they begin at a token."""
-    rest = pattern.words[1:]
-    if index + len(rest) >= len(tokens):
-        return None
-    *middle, last = [token[0] for token in tokens[index : index + len(pattern.words)]]
-    expected = [*pattern.words[:-1]]
-    loose = declines and pattern.kind is Kind.PERSON
-    if any(want not in _stems(word, declines=loose) for want, word in zip(expected, middle, strict=True)):
-        return None
-    may_end = pattern.kind is Kind.PERSON or len(pattern.words[-1]) > MIN_LONE
-    forms = _stems(last, declines=loose) if may_end else (last,)
-    if pattern.words[-1] not in forms:
-        return None
-    end = tokens[index + len(rest)][2]
-    following = tokens[index + len(pattern.words)] if index + len(pattern.words) < len(tokens) else None
-    # "Anna's": the s belongs to the name.
-    if following and following[0] == "s" and following[1] == end + 1:
-        return following[2]
-    return end
+def _is_form(pattern: _Pattern, words: Sequence[str], *, declines: bool) -> bool:
+    """Return whether words are a form of a name: only persons are declined, and short words do not end so."""
+    *begin, last = words
+    *wanted, end = pattern.words
+    is_person = pattern.kind is Kind.PERSON
+    declines = declines and is_person
+    if any(want not in _stems(word, declines=declines) for want, word in zip(wanted, begin, strict=True)):
+        return False
+    return last == end or ((is_person or len(end) > MIN_LONE) and end in _stems(last, declines=declines))
 
 
 def _stems(word: str, *, declines: bool) -> tuple[str, ...]:
