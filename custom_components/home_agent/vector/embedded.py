@@ -1,28 +1,31 @@
-"""The store that needs no server: vectors in memory, one file for each collection."""
+"""The store that needs no server: vectors in memory, one file for each collection.
 
-from __future__ import annotations
+This module loads numpy: import it off the event loop.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from datetime import UTC, datetime
 from enum import StrEnum
+from errno import EEXIST
+from glob import escape
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+import tempfile
+from typing import Final, NamedTuple, Protocol
 
-from .store import Entry, Hit, StoreProblem, Value, VectorStoreError
-
-if TYPE_CHECKING:
-    from .files import Disk, Stored
-    from .store import Vector
+from .store import Entry, Hit, StoreProblem, Value, Vector, VectorStoreError
+from .table import SUFFIX, Table, file_name, read_table
 
 SAVE_SECONDS: Final = 10
 """From a change to its write, so that an indexing run is one write and not hundreds."""
 RETRY_SECONDS: Final = 60
 MAX_RETRY_SECONDS: Final = 3600
 ON_LOOP_NUMBERS: Final = 2_000_000
-"""A matrix of so many numbers is multiplied on the event loop, which takes about a millisecond."""
+"""A table of so many numbers is searched on the event loop, which takes about a millisecond."""
 ON_LOOP_ROWS: Final = 2_000
-"""So many rows may have their metadata looked at on the event loop."""
+"""The metadata of so many rows may be compared on the event loop."""
 ON_LOOP_ENTRIES: Final = 200
 MAX_COLLECTIONS: Final = 100
 MAX_NAME: Final = 500
@@ -32,6 +35,9 @@ MAX_NUMBERS: Final = 100_000_000
 """Of one collection: 400 MB."""
 MAX_TEXT: Final = 100_000
 """Characters of one text."""
+
+UNFINISHED: Final = ".unfinished"
+ASIDE: Final = ".corrupt-"
 
 
 class Run(Protocol):
@@ -43,7 +49,7 @@ class Run(Protocol):
 
 
 class FileState(StrEnum):
-    """What is to be told about a file."""
+    """What is reported about a file."""
 
     UNREADABLE = "unreadable"
     """It could not be read and is kept under another name; its collection is not there."""
@@ -53,8 +59,7 @@ class FileState(StrEnum):
     """It could be written again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileReport:
+class FileReport(NamedTuple):
     """News about the file of a collection."""
 
     state: FileState
@@ -64,19 +69,11 @@ class FileReport:
     """What the disk or the file said, in a few words."""
 
 
-@dataclass(slots=True, eq=False)
-class _Kept:
-    """A collection in memory; who changes it holds the lock."""
-
-    stored: Stored
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-
 class EmbeddedStore:
     """Implements VectorStore with a folder of its own.
 
     Searches never wait for writers. Files are read at the start and written `SAVE_SECONDS` after a change, in
-    a worker thread, each replaced whole. `report` hears of files that could not be read or written.
+    a worker thread, each replaced whole. `report` gets the files that could not be read or written.
     """
 
     def __init__(self, folder: Path, run: Run, report: Callable[[FileReport], None]) -> None:
@@ -84,120 +81,152 @@ class EmbeddedStore:
         self._folder = folder
         self._run = run
         self._report = report
-        self._open: Disk | None = None
-        self._kept: dict[str, _Kept] = {}
+        self._started: dict[str, Table] | None = None
+        self._changing = asyncio.Lock()
         self._unsaved: set[str] = set()
         self._failing: set[str] = set()
+        self._in_the_way: set[Path] = set()
+        """Files that could neither be read nor moved: they are not overwritten."""
         self._saving = asyncio.Lock()
-        self._save_task: asyncio.Task[None] | None = None
-        self._timer: asyncio.TimerHandle | None = None
-        self._retry_seconds = RETRY_SECONDS
+        self._saver: asyncio.Task[None] | None = None
 
     @property
-    def _disk(self) -> Disk:
-        """Return the files. Raises VectorStoreError before the start."""
-        if self._open is None:
+    def _tables(self) -> dict[str, Table]:
+        """Return the collections. Raises VectorStoreError before the start."""
+        if self._started is None:
             raise VectorStoreError(StoreProblem.UNAVAILABLE, "the store is not started")
-        return self._open
+        return self._started
 
     async def async_start(self) -> None:
         """Read all files; those that cannot be read are kept aside and reported."""
-        if self._open is not None:
+        if self._started is not None:
             return
         try:
-            disk = await self._run(_open_disk, self._folder)
-            found, unreadable = await self._run(disk.read_all)
-        except ImportError as err:
-            raise VectorStoreError(StoreProblem.UNAVAILABLE, f"the package {err.name} is missing") from err
+            self._started, unreadable = await self._run(_read_folder, self._folder)
         except OSError as err:
             raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(err)) from err
-        self._open = disk
-        self._kept = {stored.collection: _Kept(stored) for stored in found}
         for file in unreadable:
-            self._report(FileReport(state=FileState.UNREADABLE, path=file.path, detail=file.reason))
+            if file.path.suffix == SUFFIX:
+                self._in_the_way.add(file.path)
+            self._report(file)
 
     async def async_collections(self) -> Mapping[str, str | None]:
         """Return the collections with their fingerprints."""
-        _ = self._disk
-        return {name: kept.stored.fingerprint for name, kept in self._kept.items()}
+        return {name: table.fingerprint for name, table in self._tables.items()}
 
     async def async_create(self, collection: str, fingerprint: str) -> None:
         """Make an empty collection; one that is there is emptied."""
-        disk = self._disk
-        if len(collection) > MAX_NAME:
-            raise VectorStoreError(StoreProblem.INVALID, "the name of the collection is too long")
-        if collection not in self._kept and len(self._kept) >= MAX_COLLECTIONS:
-            raise VectorStoreError(StoreProblem.INVALID, f"there are {MAX_COLLECTIONS} collections already")
-        self._kept[collection] = _Kept(disk.empty(collection, fingerprint))
-        self._save_soon(collection)
+        async with self._changing:
+            if len(collection) > MAX_NAME:
+                raise VectorStoreError(StoreProblem.INVALID, "the name of the collection is too long")
+            if len(self._tables.keys() | {collection}) > max(MAX_COLLECTIONS, len(self._tables)):
+                detail = f"there are {MAX_COLLECTIONS} collections already"
+                raise VectorStoreError(StoreProblem.INVALID, detail)
+            self._replace(collection, Table(fingerprint))
 
     async def async_drop(self, collection: str) -> None:
-        """Remove a collection and its file now."""
-        async with self._saving:
+        """Remove a collection and its file now, and what was once set aside of it."""
+        path = self._folder / file_name(collection)
+        async with self._changing, self._saving:
+            _ = self._tables
             try:
-                await self._finish(self._disk.delete, collection)
+                await self._finish(_delete, path)
             except OSError as err:
                 raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(err)) from err
-            self._kept.pop(collection, None)
+            self._in_the_way.discard(path)
+            self._tables.pop(collection, None)
 
     async def async_hashes(self, collection: str) -> Mapping[str, str]:
         """Return the content hash of each id."""
-        kept = self._find(collection)
-        async with kept.lock:
-            return kept.stored.matrix.hashes()
+        return self._find(collection).hashes
 
     async def async_upsert(self, collection: str, entries: Sequence[Entry]) -> None:
         """Add or replace entries, all or none."""
-        kept = self._find(collection)
-        async with kept.lock:
-            matrix = kept.stored.matrix
-            _check_room(entries, len(matrix) + matrix.new(entries))
-            aside = matrix.size > ON_LOOP_NUMBERS or len(entries) > ON_LOOP_ENTRIES
-            await self._finish(matrix.upsert, entries) if aside else matrix.upsert(entries)
-        self._save_soon(collection)
+        async with self._changing:
+            table = self._find(collection)
+            _check_limits(table, entries)
+            if len(entries) > ON_LOOP_ENTRIES or _is_large(table):
+                changed = await self._run(table.with_entries, entries)
+            else:
+                changed = table.with_entries(entries)
+            self._replace(collection, changed)
 
     async def async_delete(self, collection: str, ids: Collection[str]) -> None:
         """Remove entries."""
-        kept = self._find(collection)
-        async with kept.lock:
-            matrix = kept.stored.matrix
-            aside = matrix.size > ON_LOOP_NUMBERS
-            changed = await self._finish(matrix.delete, ids) if aside else matrix.delete(ids)
-        if changed:
-            self._save_soon(collection)
+        async with self._changing:
+            table = self._find(collection)
+            changed = await self._run(table.without, ids) if _is_large(table) else table.without(ids)
+            if changed is not table:
+                self._replace(collection, changed)
 
     async def async_search(
         self, collection: str, vector: Vector, limit: int, *, where: Mapping[str, Value] | None = None
     ) -> list[Hit]:
         """Return the closest entries, best first."""
-        matrix = self._find(collection).stored.matrix
-        if matrix.size > ON_LOOP_NUMBERS or (where and len(matrix) > ON_LOOP_ROWS):
-            return await self._run(matrix.search, vector, limit, where)
-        return matrix.search(vector, limit, where)
+        table = self._find(collection)
+        if _is_large(table) or (where and len(table) > ON_LOOP_ROWS):
+            return await self._run(table.search, vector, limit, where)
+        return table.search(vector, limit, where)
 
     async def async_close(self) -> None:
         """Write what is not written yet and let go of the memory. Raises VectorStoreError if that fails."""
-        self._cancel_timer()
-        if self._save_task is not None:
-            await asyncio.wait([self._save_task])
-        if self._open is None:
+        if self._saver is not None:
+            self._saver.cancel()
+            await asyncio.wait([self._saver])
+        if self._started is None:
             return
         failure = await self._async_save()
-        self._cancel_timer()
-        self._open = None
-        self._kept.clear()
+        self._started = None
         if failure is not None:
             raise VectorStoreError(StoreProblem.UNAVAILABLE, _reason(failure))
 
-    def _find(self, collection: str) -> _Kept:
-        """Return a collection. Raises VectorStoreError where there is none."""
-        if (kept := self._kept.get(collection)) is None:
-            _ = self._disk
+    def _find(self, collection: str) -> Table:
+        """Return a collection. Raises VectorStoreError if there is none."""
+        if (table := self._tables.get(collection)) is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
-        return kept
+        return table
+
+    def _replace(self, collection: str, table: Table) -> None:
+        """Keep a changed collection, and write it after a while with whatever else changes until then."""
+        self._tables[collection] = table
+        self._unsaved.add(collection)
+        if self._saver is None or self._saver.done():
+            name = "home_agent save vectors"
+            self._saver = asyncio.create_task(self._async_save_later(), name=name, eager_start=True)
+
+    async def _async_save_later(self) -> None:
+        """Save until everything is written; after a failure, with growing pauses."""
+        pause, retry = SAVE_SECONDS, RETRY_SECONDS
+        while self._unsaved:
+            await asyncio.sleep(pause)
+            if await self._async_save() is None:
+                pause, retry = SAVE_SECONDS, RETRY_SECONDS
+            else:
+                pause, retry = retry, min(2 * retry, MAX_RETRY_SECONDS)
+
+    async def _async_save(self) -> OSError | None:
+        """Write what is not written yet; return what went wrong last."""
+        failure: OSError | None = None
+        async with self._saving:
+            for collection in sorted(self._unsaved):
+                table, path = self._tables.get(collection), self._folder / file_name(collection)
+                try:
+                    if table is not None:
+                        await self._finish(self._write, path, collection, table)
+                except OSError as err:
+                    failure = err
+                    self._failing.add(collection)
+                    self._report(FileReport(FileState.UNWRITABLE, path, _reason(err)))
+                    continue
+                if self._tables.get(collection) is table:  # else it was changed meanwhile
+                    self._unsaved.discard(collection)
+                if collection in self._failing:
+                    self._failing.discard(collection)
+                    self._report(FileReport(FileState.WRITTEN, path, ""))
+        return failure
 
     async def _finish[*Ts, T](self, function: Callable[[*Ts], T], *args: *Ts) -> T:
-        """Run a change in a worker thread; whoever is cancelled meanwhile waits for its end."""
+        """Change files in a worker thread; a caller that is cancelled meanwhile waits for the end."""
         work = asyncio.ensure_future(self._run(function, *args))
         try:
             return await asyncio.shield(work)
@@ -205,77 +234,72 @@ class EmbeddedStore:
             await asyncio.wait([work])
             raise
 
-    def _save_soon(self, collection: str) -> None:
-        """Write a collection after a while, with whatever else changes until then."""
-        self._unsaved.add(collection)
-        if self._timer is None:
-            self._set_timer(SAVE_SECONDS)
-
-    def _set_timer(self, seconds: float) -> None:
-        """Save in so many seconds."""
-        loop = asyncio.get_running_loop()
-
-        def save() -> None:
-            self._timer = None
-            self._save_task = loop.create_task(self._async_save_in_background())
-
-        self._timer = loop.call_later(seconds, save)
-
-    def _cancel_timer(self) -> None:
-        """Save no more by itself."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    async def _async_save_in_background(self) -> None:
-        """Save; what failed is tried again with growing pauses."""
-        if await self._async_save() is None:
-            self._retry_seconds = RETRY_SECONDS
-            return
-        self._cancel_timer()
-        self._set_timer(self._retry_seconds)
-        self._retry_seconds = min(2 * self._retry_seconds, MAX_RETRY_SECONDS)
-
-    async def _async_save(self) -> OSError | None:
-        """Write what is not written yet; return what went wrong last."""
-        failure: OSError | None = None
-        async with self._saving:
-            for collection in sorted(self._unsaved):
-                self._unsaved.discard(collection)
-                if (kept := self._kept.get(collection)) is None:
-                    continue
-                try:
-                    await self._finish(self._disk.write, kept.stored)
-                except OSError as err:
-                    failure = err
-                    self._unsaved.add(collection)
-                    self._failing.add(collection)
-                    self._tell(FileState.UNWRITABLE, collection, _reason(err))
-                else:
-                    if collection in self._failing:
-                        self._failing.discard(collection)
-                        self._tell(FileState.WRITTEN, collection, "")
-        return failure
-
-    def _tell(self, state: FileState, collection: str, detail: str) -> None:
-        """Report the file of a collection."""
-        self._report(FileReport(state=state, path=self._disk.path_of(collection), detail=detail))
+    def _write(self, path: Path, collection: str, table: Table) -> None:
+        """Replace the file of a collection. Raises OSError; the file is then what it was."""
+        if path in self._in_the_way:
+            raise FileExistsError(EEXIST, "a file that cannot be read is in the way", str(path))
+        parts = table.file_parts(collection)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle, unfinished = tempfile.mkstemp(UNFINISHED, path.stem, self._folder)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                for part in parts:
+                    file.write(part)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(unfinished).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(unfinished).unlink()
+            raise
 
 
-def _open_disk(folder: Path) -> Disk:
-    """Load numpy, which takes a while, and return the files of the folder."""
-    from .files import Disk  # noqa: PLC0415
+def _read_folder(folder: Path) -> tuple[dict[str, Table], list[FileReport]]:
+    """Read every collection; what cannot be read is moved aside if possible. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for unfinished in folder.glob(f"*{UNFINISHED}"):
+        unfinished.unlink(missing_ok=True)
+    found: dict[str, Table] = {}
+    unreadable: list[FileReport] = []
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        try:
+            collection, table = read_table(path)
+        except Exception as err:  # noqa: BLE001 - a damaged file may raise anything
+            reason = getattr(err, "strerror", None) or str(err) or type(err).__name__
+            unreadable.append(FileReport(FileState.UNREADABLE, _set_aside(path), reason))
+        else:
+            found[collection] = table
+    return found, unreadable
 
-    return Disk(folder)
+
+def _set_aside(path: Path) -> Path:
+    """Move a file to another name and return that; return the old name if the disk refuses."""
+    aside = path.with_name(f"{path.name}{ASIDE}{datetime.now(UTC):%Y%m%dT%H%M%S%f}")
+    try:
+        return path.rename(aside)
+    except OSError:
+        return path
 
 
-def _check_room(entries: Sequence[Entry], total: int) -> None:
-    """Raise VectorStoreError where entries are too many or too long."""
+def _delete(path: Path) -> None:
+    """Delete the file of a collection, and what was once set aside of it. Raises OSError."""
+    for file in (path, *path.parent.glob(f"{escape(path.name)}{ASIDE}*")):
+        file.unlink(missing_ok=True)
+
+
+def _is_large(table: Table) -> bool:
+    """Return whether a table is too large for the event loop."""
+    return len(table) * table.dimension > ON_LOOP_NUMBERS
+
+
+def _check_limits(table: Table, entries: Sequence[Entry]) -> None:
+    """Raise VectorStoreError if entries are too many or too long."""
     if any(len(entry.text) > MAX_TEXT for entry in entries):
         raise VectorStoreError(StoreProblem.INVALID, f"a text has more than {MAX_TEXT} characters")
+    total = len(table.hashes.keys() | {entry.id for entry in entries})
     dimension = max((len(entry.vector) for entry in entries), default=0)
     if total > MAX_ENTRIES or total * dimension > MAX_NUMBERS:
-        raise VectorStoreError(StoreProblem.INVALID, f"no room for {total} entries in one collection")
+        raise VectorStoreError(StoreProblem.INVALID, f"no space for {total} entries in one collection")
 
 
 def _reason(err: OSError) -> str:
