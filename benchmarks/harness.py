@@ -24,7 +24,7 @@ from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.helpers import entity_registry as er, frame
 from homeassistant.setup import async_setup_component
 from scripts.lib.processes import free_port, popen
-from tests.homes import BuiltHome, build_home
+from tests.helpers.homes import BuiltHome, build_home
 
 UNLIMITED = 100_000
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,7 @@ from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.firewall.tool_names import note_tools
 from custom_components.home_agent.texts import quoted
 from custom_components.home_agent.tools.native import NATIVE
-from tests.injection import harmless, payloads
+from tests.helpers.injection import harmless, payloads
 
 from .report import Table, middle, p95
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
-from tests.homes import KINDS, ROOMS
+from tests.helpers.homes import KINDS, ROOMS
 
 from .spoken import FARTHER, INDIRECT, PLACES, SENTENCES
 

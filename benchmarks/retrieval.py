@@ -27,7 +27,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
 from homeassistant.helpers.aiohttp_client import DATA_RESOLVER
 from homeassistant.setup import async_setup_component
-from tests.homes import DIAGNOSTICS, LANGUAGES, build_home, expose
+from tests.helpers.homes import DIAGNOSTICS, LANGUAGES, build_home, expose
 
 from .finders import Finder, all_finders
 from .harness import LoopbackResolver

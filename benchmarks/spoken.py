@@ -1,4 +1,4 @@
-"""Requests in several languages, for the homes of `tests.homes`."""
+"""Requests in several languages, for the homes of `tests.helpers.homes`."""
 
 PLACES = {
     "en": (
@@ -30,7 +30,7 @@ PLACES = {
         "|i källaren|i trädgården|i garaget|på vinden"
     ),
 }
-"""Per language: the rooms of `tests.homes.ROOMS` as one speaks of them."""
+"""Per language: the rooms of `tests.helpers.homes.ROOMS` as one speaks of them."""
 
 SENTENCES = {
     "en": (
@@ -62,7 +62,7 @@ SENTENCES = {
         "|sänk ljudet på teven {}|hur varmt är det {}|är fönstren {} öppna"
     ),
 }
-"""Per language: a request for each of the first six of `tests.homes.KINDS`."""
+"""Per language: a request for each of the first six of `tests.helpers.homes.KINDS`."""
 
 INDIRECT = {
     "en": (

@@ -10,10 +10,12 @@ import pytest
 
 import custom_components.home_agent  # noqa: F401 - before the plugin's own package of that name
 from homeassistant.core import HomeAssistant
+from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
+from tests.helpers.agent import IDLE_SECONDS
 
-from .agent import IDLE_SECONDS
-
+NEED_HOME = {"hass", "hass_storage", "hass_config_dir", "chroma", "chroma_servers", "influxdb"}
+"""Fixtures that `scripts/test --pure` lacks: Home Assistant's plugin and real servers."""
 SECONDS = {
     "inference.client.PAUSE": 0,  # a second attempt follows the first one at once
     "idle.PAUSE": IDLE_SECONDS,  # its request would take a reply that was meant for the next turn
@@ -28,9 +30,26 @@ pytest_plugins = ("tests.servers.plugin",)
 logging.getLogger("sqlalchemy.engine").setLevel(logging.WARNING)  # the plugin has each statement written down
 
 
-@pytest.fixture(autouse=True)
-def _custom_integrations(enable_custom_integrations: None) -> None:
-    """Let Home Assistant load the integration."""
+@pytest.fixture
+def hass(hass: HomeAssistant) -> HomeAssistant:
+    """Return a Home Assistant that loads the integration."""
+    hass.data.pop(DATA_CUSTOM_COMPONENTS)
+    return hass
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Without the plugin of Home Assistant, keep the tests that do not need it."""
+    if config.pluginmanager.has_plugin("homeassistant"):
+        return
+    needing = [item for item in items if not isinstance(item, pytest.Function) or _needs_home(item)]
+    config.hook.pytest_deselected(items=needing)
+    kept = set(items).difference(needing)
+    items[:] = [item for item in items if item in kept]
+
+
+def _needs_home(item: pytest.Function) -> bool:
+    """Return whether a test needs a fixture of Home Assistant's plugin or a real server."""
+    return bool(NEED_HOME.intersection(item.fixturenames))
 
 
 @pytest.fixture

@@ -16,10 +16,9 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm, selector
 from homeassistant.setup import async_setup_component
-
-from .agent import async_agent
-from .servers.model_server import ModelServer, has_parameter
-from .servers.replies import hang, html, status, text, tool_calls, unknown_parameter
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer, has_parameter
+from tests.servers.replies import hang, html, status, text, tool_calls, unknown_parameter
 
 STRUCTURE = probatio.Schema(
     {

@@ -31,11 +31,10 @@ from homeassistant.helpers import (
 from homeassistant.helpers.redact import async_redact_data
 from homeassistant.helpers.translation import async_get_cached_translations, async_get_translations
 from homeassistant.setup import async_setup_component
-
-from .agent import async_agent
-from .household import async_furnish
-from .listening import LONG, Listener
-from .servers.model_server import ModelServer
+from tests.helpers.agent import async_agent
+from tests.helpers.household import async_furnish
+from tests.helpers.listening import LONG, Listener
+from tests.servers.model_server import ModelServer
 
 AGENT = "conversation.probe"
 LIGHT = "light.kitchen_ceiling"

@@ -15,10 +15,9 @@ from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.conversation_log import masked
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.util import dt as dt_util
-
-from .agent import Agent, async_agent, speech
-from .servers.model_server import ModelServer
-from .servers.replies import status, text, tool_calls
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import status, text, tool_calls
 
 ON = {"conversation_log_enabled": True, "memory_extraction_enabled": False}
 

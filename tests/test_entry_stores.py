@@ -14,69 +14,15 @@ from custom_components.home_agent.proactive.book import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
 from custom_components.home_agent.store import EntryStore
 from custom_components.home_agent.timers.timers import TimerStore
-from custom_components.home_agent.usage import COUNTERS, UsageStore
+from custom_components.home_agent.usage import UsageStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
+from tests.helpers.agent import async_agent
+from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
+from tests.servers.model_server import ModelServer
 
-from .agent import async_agent
-from .servers.model_server import ModelServer
-
-AT = "2026-06-03T10:00:00+00:00"
-MEMORY = {
-    "id": "m1",
-    "content": "Bello is a dog",
-    "type": "fact",
-    "importance": 0.5,
-    "person": None,
-    "origin": "told",
-    "private": False,
-    "created_at": AT,
-    "accessed_at": AT,
-    "access_count": 0,
-    "expires_at": None,
-    "provenance": [],
-}
-PROFILE = {
-    "category": "diet",
-    "key": "style",
-    "value": "vegetarian",
-    "person": None,
-    "sensitivity": "public",
-    "confidence": 0.9,
-    "origin": "told",
-    "first_seen": AT,
-    "last_seen": AT,
-    "count": 1,
-    "previous": "",
-}
-TIMER = {
-    "due": AT,
-    "name": "tea",
-    "repeat": None,
-    "language": "en",
-    "user_id": None,
-    "device_id": None,
-    "outside": False,
-    "chat": None,
-    "id": "t1",
-}
-SEEN = {
-    "read_until": AT,
-    "since": "2026-06-01",
-    "last": {"light.desk": "on"},
-    "seen": [["light.desk", "on", [[1780000000, None]]]],
-    "habits": [],
-    "silenced": [],
-}
-BOOK = {
-    "watches": [["rule", "light.desk", AT, True, None]],
-    "suggestions": [],
-    "day": "2026-06-03",
-    "count": 2,
-}
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
 
-USAGE = {"2026-06-03": dict.fromkeys(COUNTERS, 3)}
 
 type Make = Callable[[HomeAssistant], EntryStore[Any]]
 

@@ -15,8 +15,7 @@ from custom_components.home_agent.history import MAX_CONVERSATIONS
 from custom_components.home_agent.history_turns import MAX_MESSAGES, Conversation, make_turn
 from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
-
-from .conversations import (
+from tests.helpers.conversations import (
     LIMITS,
     NOW,
     add,

@@ -13,10 +13,9 @@ from homeassistant.components.recorder import Recorder
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-
-from .agent import Agent, async_agent
-from .servers.model_server import ModelServer
-from .servers.replies import text, tool_calls
+from tests.helpers.agent import Agent, async_agent
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 LIGHT = "light.kitchen_ceiling"
 ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
@@ -24,7 +23,7 @@ UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 
 
 @pytest.fixture(autouse=True)
-def _custom_integrations(recorder_db_url: str, enable_custom_integrations: None) -> None:
+def _database_first(recorder_db_url: str) -> None:
     """Prepare the database first: it has to be there before Home Assistant is."""
 
 

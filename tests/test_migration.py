@@ -8,11 +8,10 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 from custom_components.home_agent.const import DEFAULTS, DOMAIN, MINOR_VERSION, VERSION
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant
-
-from .household import async_furnish
-from .servers.model_server import ModelServer
-from .test_options_flow import FILLED
-from .test_repairs import Dialogs, dialog, issues, only
+from tests.helpers.household import async_furnish
+from tests.helpers.options_pages import FILLED
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
+from tests.servers.model_server import ModelServer
 
 __all__ = ["dialog"]
 

@@ -14,10 +14,9 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.setup import async_setup_component
-
-from .agent import Agent, async_agent
-from .servers.model_server import ModelServer
-from .test_repairs import Dialogs, dialog, only  # noqa: F401 - a fixture
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.repair_dialogs import Dialogs, dialog, only  # noqa: F401 - a fixture
+from tests.servers.model_server import ModelServer
 
 DOOR = "lock.front_door"
 NEW = {
@@ -170,7 +169,7 @@ async def test_one_click(
     hass: HomeAssistant,
     model_server: ModelServer,
     assistants: Assistants,
-    dialog: Dialogs,  # noqa: F811 - the fixture
+    dialog: Dialogs,
     hass_admin_user: MockUser,
 ) -> None:
     """The click has the agent asked first, which then tries the built-in sentences within its rules."""

@@ -9,10 +9,9 @@ from pytest_homeassistant_custom_component.common import async_capture_events
 from custom_components.home_agent import const
 from custom_components.home_agent.const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from homeassistant.core import HomeAssistant
-
-from .agent import async_agent
-from .servers.model_server import ModelServer
-from .servers.replies import text, tool_calls
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 EVENTS = [value for name, value in vars(const).items() if name.startswith("EVENT_")]
 SECRET = "my diagnosis is lupus"

@@ -2,27 +2,21 @@
 
 from freezegun.api import FrozenDateTimeFactory
 import pytest
-from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
+from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_REAUTH, ConfigEntryState
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-
-from .agent import Agent, async_agent, speech
-from .everyday_house import async_pass
-from .servers.loopback import Captured
-from .servers.model_server import ModelServer
-from .servers.replies import Reply, html, reset, status, text, tool_calls
-from .test_timers import shown
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.everyday_house import async_pass
+from tests.helpers.pauses import everything, pause
+from tests.helpers.timers import shown
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, html, reset, status, text, tool_calls
 
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
-
-
-def everything(_request: Captured) -> bool:
-    """Match each request."""
-    return True
 
 
 def listings(server: ModelServer) -> int:
@@ -47,13 +41,6 @@ async def restart(agent: Agent, fault: Reply) -> None:
     agent.server.on(everything, fault)
     await agent.hass.config_entries.async_reload(agent.entry.entry_id)
     await agent.hass.async_block_till_done(wait_background_tasks=True)
-
-
-async def pause(hass: HomeAssistant, freezer: FrozenDateTimeFactory, seconds: float) -> None:
-    """Let time pass, and what begins then end."""
-    freezer.tick(seconds)
-    async_fire_time_changed(hass)
-    await hass.async_block_till_done(wait_background_tasks=True)
 
 
 FAULTS = {

@@ -11,11 +11,10 @@ from benchmarks import soak as bench
 from benchmarks.soak import Look, Soak
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
-
-from .agent import async_add_agent
-from .examples import THOROUGH
-from .homes import build_home
-from .servers.model_server import ModelServer
+from tests.helpers.agent import async_add_agent
+from tests.helpers.examples import THOROUGH
+from tests.helpers.homes import build_home
+from tests.servers.model_server import ModelServer
 
 TURNS = 600 if THOROUGH else 60
 OURS = "custom_components.home_agent"

@@ -16,9 +16,8 @@ from custom_components.home_agent import regex
 from custom_components.home_agent.regex import compile_all, lazy
 from homeassistant.const import SERVER_PORT
 from homeassistant.core import HomeAssistant
-
-from .agent import async_add_agent
-from .servers.model_server import ModelServer
+from tests.helpers.agent import async_add_agent
+from tests.servers.model_server import ModelServer
 
 INTEGRATION = Path(home_agent.__file__).parent
 

@@ -16,8 +16,7 @@ from custom_components.home_agent.history import STORE_KEY
 from custom_components.home_agent.store import KeptStore
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
-
-from .conversations import (
+from tests.helpers.conversations import (
     LIMITS,
     NOW,
     add,
@@ -28,7 +27,7 @@ from .conversations import (
     path_of,
     turn,
 )
-from .examples import many
+from tests.helpers.examples import many
 
 
 @pytest.fixture

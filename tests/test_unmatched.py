@@ -18,11 +18,10 @@ from homeassistant.helpers import (
     issue_registry as ir,
 )
 from homeassistant.util import dt as dt_util
-
-from .secure_house import SecureHouse
-from .servers.model_server import ModelServer
-from .servers.replies import text, tool_calls
-from .test_repairs import Dialogs, dialog, issues, only
+from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
 
 __all__ = ["dialog"]
 

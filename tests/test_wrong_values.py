@@ -16,14 +16,13 @@ from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
-
-from .agent import Agent, speech
-from .conversations import turn
-from .examples import many
-from .household import async_furnish
-from .servers.model_server import ModelServer
-from .servers.replies import text
-from .test_entry_stores import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
+from tests.helpers.agent import Agent, speech
+from tests.helpers.conversations import turn
+from tests.helpers.examples import many
+from tests.helpers.household import async_furnish
+from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, USAGE
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
 
 ENTRY, OTHER = "this_agent", "other_agent"
 SHOWN = {"light.desk": {"state": "on", "attributes": {"brightness": 10}}}

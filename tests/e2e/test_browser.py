@@ -3,7 +3,6 @@
 import json
 import os
 from pathlib import Path
-import shutil
 from typing import Any
 
 import pytest
@@ -13,6 +12,7 @@ from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text
 
+from .browser import needs_browser
 from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
 
 LAMP = "light.reading_lamp"
@@ -20,11 +20,6 @@ DOOR = "lock.front_door"
 QUESTION = "Shall I unlock Front Door Lock?"
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
 SECONDS = 300
-
-needs_browser = pytest.mark.skipif(
-    not os.environ.get("HOME_AGENT_BROWSER") or shutil.which("node") is None,
-    reason="needs a Chromium and Node.js; scripts/test --e2e looks for them",
-)
 
 
 @needs_browser

@@ -13,8 +13,8 @@ from scripts.lib.running import ROOT, HomeAssistant
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply
 
+from .browser import needs_browser
 from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
-from .test_browser import needs_browser
 
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"

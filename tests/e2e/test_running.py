@@ -9,10 +9,10 @@ import pytest
 
 from scripts.lib.agent import FlowError, add_entry, entries, field_names, fill, reload, set_options
 from scripts.lib.client import CallError
+from tests.helpers.checks import every
 from tests.servers.model_server import on_path
 from tests.servers.replies import Reply, reset, status, text
 
-from ..checks import every
 from .conftest import KEY, Household, switch
 
 LAMP = "light.reading_lamp"

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..cloud import outside
-from ..servers.model_server import ModelServer
-from ..servers.replies import Reply, text, too_long, tool_calls
+from tests.helpers.cloud import outside
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text, too_long, tool_calls
 
 type Turn = tuple[str, Sequence[Reply]]
 """What the speaker says, and what the model answers."""

@@ -17,12 +17,12 @@ from pytest_homeassistant_custom_component.common import MockUser
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.setup import async_setup_component
+from tests.helpers.agent import async_add_agent
+from tests.helpers.cloud import names_lead_home  # noqa: F401 - a fixture
+from tests.helpers.demo_house import async_demo_house
+from tests.helpers.everyday_house import NOW
+from tests.servers.model_server import ModelServer
 
-from ..agent import async_add_agent
-from ..cloud import names_lead_home  # noqa: F401 - a fixture
-from ..demo_house import async_demo_house
-from ..everyday_house import NOW
-from ..servers.model_server import ModelServer
 from .cases import CASES
 
 RECORDED = Path(__file__).parent / "recorded"
@@ -36,8 +36,13 @@ RECORDING = "HOME_AGENT_RECORD"
 pytestmark = pytest.mark.freeze_time(NOW)
 
 
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of automations and sessions stay."""
+    return True
+
+
 @pytest.mark.usefixtures("names_lead_home")
-@pytest.mark.parametrize("expected_lingering_timers", [True])  # of the automations
 @pytest.mark.parametrize("name", CASES)
 async def test_requests_are_as_recorded(hass: HomeAssistant, model_server: ModelServer, name: str) -> None:
     """The requests of a conversation are the recorded ones, byte for byte."""

@@ -1,0 +1,326 @@
+"""Nothing is said to be done that no call has done; what is true is said at once."""
+
+# ruff: noqa: RUF001 - marks of many languages
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+import re
+from typing import Any
+
+from hypothesis import given, settings, strategies as st
+import pytest
+
+from custom_components.home_agent.agent.claims.gate import ClaimGate
+from custom_components.home_agent.agent.claims.script_gate import claim_gate
+from custom_components.home_agent.agent.claims.sentence_kind import Kind, kind_of
+from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import chat_session
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.examples import many
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import status, text, tool_calls
+
+LIGHT = "light.kitchen_ceiling"
+ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
+NOT_DONE = "Sorry, I didn't do that. Nothing was changed."
+FIXTURES = Path(__file__).parents[1] / "fixtures"
+
+
+def corpus(name: str) -> list[tuple[str, str, str]]:
+    """Return language, sentence and answer of each line."""
+    lines = (FIXTURES / name).read_text(encoding="utf-8").splitlines()
+    return [tuple(line.split("\t")) for line in lines]  # type: ignore[misc]
+
+
+FALSE = corpus("claims_false.tsv")
+HARMLESS = corpus("claims_harmless.tsv")
+
+
+def passed(pieces: Iterable[str], sentence: str, language: str, *, backed: bool = False) -> tuple[str, bool]:
+    """Return what is let out of an answer, and whether a claim was kept back."""
+    gate = claim_gate(sentence, language, lambda _kind: backed)
+    out = "".join([*map(gate.feed, pieces), gate.finish()])
+    return out, gate.unbacked
+
+
+async def heard(agent: Agent, sentence: str, **options: Any) -> tuple[str, list[str]]:
+    """Say a sentence and return the answer and all pieces that a listener got meanwhile."""
+    pieces: list[str] = []
+
+    def listen(_log: conversation.ChatLog, delta: dict[str, Any]) -> None:
+        if isinstance(delta.get("content"), str) and delta.get("role", "assistant") == "assistant":
+            pieces.append(delta["content"])
+
+    with (
+        chat_session.async_get_chat_session(agent.hass) as session,
+        conversation.async_get_chat_log(agent.hass, session, chat_log_delta_listener=listen),
+    ):
+        result = await agent.say(sentence, conversation_id=session.conversation_id, **options)
+    return speech(result), pieces
+
+
+@pytest.mark.parametrize("language", sorted({line[0] for line in FALSE}))
+def test_claims_are_found(language: str) -> None:
+    """What was never done is found in every language of the corpus, and nothing of the claim gets out."""
+    lines = [line for line in FALSE if line[0] == language]
+    missed = [line for line in lines if not passed([line[2]], line[1], language)[1]]
+    assert len(missed) <= len(lines) * 0.05, missed
+
+
+@pytest.mark.parametrize("language", sorted({line[0] for line in HARMLESS}))
+def test_harmless_answers_pass(language: str) -> None:
+    """States, questions, refusals and stories are no claims, and pass letter by letter as they are."""
+    for _, sentence, answer in (line for line in HARMLESS if line[0] == language):
+        assert passed([answer], sentence, language) == (answer, False), (sentence, answer)
+
+
+def test_backed_claims_pass() -> None:
+    """With a call behind them, all claims pass as they are."""
+    for language, sentence, answer in FALSE:
+        assert passed([answer], sentence, language, backed=True) == (answer, False)
+
+
+@settings(max_examples=many(300), deadline=None)
+@given(
+    line=st.sampled_from(FALSE + HARMLESS),
+    tail=st.sampled_from(("", " Anything else?", " It is 20.5 °C.")),
+    cuts=st.lists(st.integers(0, 120)),
+)
+def test_cutting_changes_nothing(line: tuple[str, str, str], tail: str, cuts: list[int]) -> None:
+    """What is let out does not depend on how the answer was cut."""
+    language, sentence, answer = line
+    answer += tail
+    places = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
+    pieces = [answer[start:end] for start, end in pairwise(places)]
+    assert passed(pieces, sentence, language) == passed([answer], sentence, language)
+
+
+@settings(max_examples=many(200), deadline=None)
+@given(
+    answer=st.text(max_size=300),
+    sentence=st.text(max_size=60),
+    language=st.sampled_from(("en", "de", "", "ja", "zh-Hans", "ko")),
+)
+def test_nothing_is_lost(answer: str, sentence: str, language: str) -> None:
+    """Whatever passes is a beginning of the answer, and all of it where nothing was kept back."""
+    out, unbacked = passed(answer, sentence, language)
+    assert answer.startswith(out)
+    assert unbacked or out == answer
+
+
+STORY = "This house has many rooms, and each of them has a lamp. " * 10
+
+
+def test_late_claims() -> None:
+    """Far into an answer a sentence that says that the agent did something is still found; states pass."""
+    late = [line for line in FALSE if line[0] == "en"]
+    found = [line for line in late if passed([STORY, line[2]], line[1], "en")[1]]
+    of_agent = [line for line in late if re.search(r"\bI('ve| have)? [a-z]+", line[2])]
+    assert [line for line in of_agent if line not in found] == []
+    for _, sentence, answer in (line for line in HARMLESS if line[0] == "en"):
+        assert passed([STORY, answer], sentence, "en") == (STORY + answer, False), (sentence, answer)
+    cut = passed([STORY, "I have turned on the light. And more."], "Turn on the light", "en")
+    assert cut == (STORY.rstrip(), True)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "pieces", "out"),
+    [
+        ("電気をつけて", "ja", ["わかりました。電気", "をつけ", "ました。", "ほかは？"], "わかりました。"),
+        ("電気をつけて", "en", ["電気をつけました。"], ""),
+        ("打开灯", "zh-Hans", ["好的，灯已经", "打开了。"], ""),
+        ("불 켜줘", "ko", ["현재 21.5도입니다. ", "불을 켰습니다."], "현재 21.5도입니다."),
+        ("Turn it on", "ja", ["I have turned it on."], ""),
+    ],
+)
+def test_without_spaces(sentence: str, language: str, pieces: list[str], out: str) -> None:
+    """Whole sentences are let out until one claims something; English ones are read there too."""
+    assert passed(pieces, sentence, language)[0].rstrip() == out
+    assert passed(pieces, sentence, language)[1]
+    assert passed(pieces, sentence, language, backed=True) == ("".join(pieces), False)
+
+
+def test_other_beginnings_stream_at_once() -> None:
+    """The first word of an answer that begins in another way is not held back."""
+    for sentence, answer in (
+        ("How warm is it?", "It is 21 degrees."),
+        ("Is the light on?", "The light is on."),
+        ("Turn on the light", "Which light do you mean?"),
+        ("Turn on the light", "Sorry, there is none."),
+        ("Tell me a story", "I opened the door."),
+    ):
+        gate = ClaimGate(sentence, "en", lambda _kind: False)
+        first = answer.split()[0]
+        assert gate.feed(f"{first} ").strip() == first.strip(), answer
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "answer", "first"),
+    [
+        ("Turn on the light", "en", "I'll need the name of the room for that.", "I'll "),
+        ("Mach das Licht an", "de", "Welche Lampe im Wohnzimmer meinst du?", "Welche "),
+        ("Mach das Licht an", "de", "Das hat leider nicht geklappt.", "Das hat "),
+        ("Allume la lumière", "fr", "Quelle lumière voulez-vous allumer ?", "Quelle "),
+        ("Doe het licht aan", "nl", "Welk licht bedoel je?", "Welk "),
+    ],
+)
+def test_words_that_rule_a_claim_out(sentence: str, language: str, answer: str, first: str) -> None:
+    """What cannot become a claim any more, in English either, is let out with that very word."""
+    gate = ClaimGate(sentence, language, lambda _kind: False)
+    assert gate.feed(first) == first
+    assert gate.feed(answer.removeprefix(first)) + gate.finish() == answer.removeprefix(first)
+
+
+def test_a_call_lets_the_held_words_out() -> None:
+    """Words that are held back pass with the next piece once a call is behind them."""
+    done: list[bool] = []
+    gate = ClaimGate("Mach das Licht an", "de", lambda _kind: bool(done))
+    assert gate.feed("Das Licht") == ""
+    done.append(True)
+    assert gate.feed(" im") == "Das Licht im"
+    assert gate.feed(" Bad ist jetzt an.") == " Bad ist jetzt an."
+    assert not gate.unbacked
+
+
+def test_holding_is_bounded() -> None:
+    """An answer that never becomes a claim is let out long before its end."""
+    gate = ClaimGate("Mach das Licht an", "de", lambda _kind: False)
+    out = gate.feed("Das " + "sehr schöne " * 30)
+    assert len(out) > 200
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "kind"),
+    [
+        ("Can you turn on the light?", "en", Kind.ORDER),
+        ("Is the light on?", "en", Kind.QUESTION),
+        ("Is it dark? Turn on the light.", "en", Kind.ORDER),
+        ("Kannst du mir sagen, ob das Licht an ist?", "de", Kind.QUESTION),
+        ("Kannst du das Licht anmachen?", "de", Kind.ORDER),
+        ("Write a poem", "en", Kind.STORY),
+        ("Status of the house", "en", Kind.REMARK),
+        ("Kitchen light off", "en", Kind.ORDER),
+        ("", "en", Kind.REMARK),
+    ],
+)
+def test_what_a_sentence_wants(sentence: str, language: str, kind: Kind) -> None:
+    """Orders, questions and wishes for a story are told apart."""
+    assert kind_of(sentence, language) is kind
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_false_claim_becomes_true(
+    hass: HomeAssistant, model_server: ModelServer, streaming: bool
+) -> None:
+    """One more request, with a note that is never stored; its call runs; the false words were never heard."""
+    agent = await async_agent(hass, model_server, {"streaming_enabled": streaming})
+    claim = ["I've ", "turned on", " the kitchen ", "light. Enjoy!"]
+    model_server.script([text(chunks=claim), tool_calls([ON]), text("The kitchen light is now on.")])
+    answer, pieces = await heard(agent, "Turn on the kitchen light")
+    assert answer == "The kitchen light is now on."
+    assert hass.states.get(LIGHT).state == "on"
+    first, second, third = (request.messages for request in model_server.chats)
+    assert second[: len(first)] == first, "the server has read this before"
+    assert [message["role"] for message in second[len(first) :]] == ["assistant", "user"]
+    assert second[-2]["content"] == "".join(claim)
+    assert "no tool call" in second[-1]["content"]
+    assert not [message for message in third if "no tool call" in str(message["content"])]
+    assert "Enjoy" not in "".join(pieces)
+    assert "turned" not in "".join(pieces)
+
+    model_server.script([text("You're welcome!")])
+    await agent.say("Thanks")
+    assert "Enjoy" not in str(model_server.chats[-1].messages)
+
+
+async def test_a_claim_that_stays_false(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """There is exactly one more request, then an honest sentence in the person's language."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("Done!"), text("I have turned on the light.")])
+    answer, pieces = await heard(agent, "Turn on the light")
+    assert answer == NOT_DONE
+    assert "".join(pieces).strip() == NOT_DONE
+    assert len(model_server.chats) == 2
+
+    model_server.script([text("Erledigt."), text("Das Licht ist jetzt an.")])
+    answer, _ = await heard(agent, "Mach das Licht an", language="de")
+    assert "nicht getan" in answer
+
+
+async def test_the_model_takes_it_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Honest words in the second answer are spoken as they are."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("Done!"), text("I cannot reach the sauna.")])
+    assert (await heard(agent, "Turn on the sauna"))[0] == "I cannot reach the sauna."
+
+
+async def test_words_before_a_claim_stay(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What was said before the claim is one answer with what is said instead of it."""
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [text(chunks=["It is 20.5 degrees. ", "I've turned on the heating."]), text("There is no heating.")]
+    )
+    answer, _ = await heard(agent, "Make it warmer")
+    assert answer == "It is 20.5 degrees. There is no heating."
+
+
+async def test_a_failed_call_backs_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """After a call that failed a claim is as false as without one."""
+    agent = await async_agent(hass, model_server)
+    wrong = ("ha_control", {"action": "turn_on", "entity_id": "light.sauna"})
+    model_server.script([tool_calls([wrong]), text("The sauna is now on."), text("Done.")])
+    assert (await heard(agent, "Turn on the sauna"))[0] == NOT_DONE
+    assert len(model_server.chats) == 3
+
+
+async def test_a_call_that_worked_backs_all(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """After a call that worked nothing is held back, and there is no further request."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([ON]), text(chunks=["I", "'ve turned ", "on the light."])])
+    answer, pieces = await heard(agent, "Turn on the light")
+    assert answer == "I've turned on the light."
+    assert "".join(pieces) == answer
+    assert len(model_server.chats) == 2
+
+
+async def test_a_claim_ahead_of_its_call(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A claim in the same message as its call is left out; what the model says afterwards counts."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([ON], text="I've turned on the light."), text("It is on.")])
+    answer, pieces = await heard(agent, "Turn on the light")
+    assert answer == "It is on."
+    assert "".join(pieces) == answer
+    assert len(model_server.chats) == 2
+
+
+async def test_looking_backs_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A query is no action."""
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [tool_calls([("ha_query", {"entity_id": LIGHT})]), text("Done."), text("It stays off.")]
+    )
+    assert (await heard(agent, "Turn on the light"))[0] == "It stays off."
+
+
+async def test_a_question_about_earlier_deeds(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What was done before in the conversation may be told when somebody asks, and only then."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("I turned on the light."), text("Nothing.")])
+    assert speech(await agent.say("What did you do?", conversation_id=None)) == "Nothing."
+    model_server.script([tool_calls([ON]), text("The light is on.")])
+    first = await agent.say("Turn on the light")
+    model_server.script([text("I've turned on the kitchen light.")])
+    again = await agent.say("What did you do?", conversation_id=first.conversation_id)
+    assert speech(again) == "I've turned on the kitchen light."
+    model_server.script([text("I've turned on the bed light."), text("Which light?")])
+    other = await agent.say("And the bed light", conversation_id=first.conversation_id)
+    assert speech(other) == "Which light?"
+
+
+async def test_the_server_fails_at_the_second_request(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The person still hears an honest sentence."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("Done.")])
+    model_server.default = lambda _request: status(400, "no")
+    assert (await heard(agent, "Turn on the light"))[0] == NOT_DONE

@@ -1,0 +1,241 @@
+"""An error is said once, with its true cause; its words reach the panel, and no conversation the log."""
+
+import logging
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+from pytest_homeassistant_custom_component.typing import WebSocketGenerator
+
+from custom_components.home_agent.const import (
+    DOMAIN,
+    EVENT_CONVERSATION_FINISHED,
+    EVENT_ERROR,
+    EVENT_STREAMING_ERROR,
+)
+from custom_components.home_agent.inference.quotes import without_quotes
+from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import chat_session
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.everyday_house import async_add_satellite
+from tests.helpers.household import async_furnish
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, cut, empty, error_in_stream, html, raw, reset, status, text
+
+NO_FALLBACK = {"local_fallback_enabled": False}
+UNREACHABLE = "I can't reach the language model. Please check that its server is running."
+REPORTED = "The model server reported an error. Please try again, or check the server."
+REFUSED = "The model server refused my request. The panel shows the reason."
+UNREADABLE = "Sorry, the language model gave me an answer that I can't use. Please try again."
+NO_MODEL = "The model server doesn't have the configured model. Please choose another one in the settings."
+CAUSES: dict[str, tuple[Reply, str, str]] = {
+    "closed": (reset(), "LLMUnavailable", UNREACHABLE),
+    "500": (status(500, "CUDA out of memory"), "LLMServerError", REPORTED),
+    "503": (status(503, "Loading model"), "LLMServerError", REPORTED),
+    "in the stream": (error_in_stream("CUDA out of memory"), "LLMServerError", REPORTED),
+    "empty": (empty(), "LLMServerError", REPORTED),
+    "a web page": (html(), "LLMError", UNREADABLE),
+    "no model": (status(404, "model 'test-model' not found"), "ModelNotFound", NO_MODEL),
+    "refused": (status(422, "unsupported content"), "RequestRefused", REFUSED),
+    "busy": (
+        status(429, "slow down", headers={"Retry-After": "3600"}),
+        "RateLimitExceeded",
+        "The language model is busy. Please try again in a minute.",
+    ),
+    "no credit": (
+        status(402, "Insufficient credits"),
+        "QuotaExceeded",
+        "The account for the language model has no credit left.",
+    ),
+    "no quota": (
+        status(429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}),
+        "QuotaExceeded",
+        "The account for the language model has no credit left.",
+    ),
+}
+
+
+@pytest.mark.parametrize("cause", CAUSES)
+async def test_the_sentence_tells_the_cause(
+    hass: HomeAssistant, model_server: ModelServer, cause: str
+) -> None:
+    """Each kind of failure has its own sentence and its own type."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    errors = async_capture_events(hass, EVENT_ERROR)
+    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
+    reply, error_type, sentence = CAUSES[cause]
+    model_server.default = reply
+    assert speech(await agent.say("Tell me a story")) == sentence
+    assert [event.data["error_type"] for event in errors] == [error_type]
+    assert [event.data["error_type"] for event in finished] == [error_type]
+
+
+@pytest.mark.parametrize(
+    ("key", "sentence"),
+    [
+        ("", "The language model needs a key. Please add one in the settings."),
+        ("sk-secret", "The model server refused my key. Please check the key in the settings."),
+    ],
+)
+async def test_a_key_that_was_never_set(
+    hass: HomeAssistant, model_server: ModelServer, key: str, sentence: str
+) -> None:
+    """A server that requires a key has not refused a key if none was sent."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK, llm_api_key=key)
+    model_server.default = status(401, "Unauthorized")
+    assert speech(await agent.say("Tell me a story")) == sentence
+
+
+async def test_the_servers_words(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log and the event name what the server said, without the key."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK, llm_api_key="sk-very-secret")
+    errors = async_capture_events(hass, EVENT_ERROR)
+    model_server.default = status(500, "CUDA out of memory for sk-very-secret")
+    await agent.say("Tell me a story")
+    assert "500: CUDA out of memory" in errors[0].data["error_message"]
+    assert "LLMServerError: 500: CUDA out of memory" in caplog.text
+    assert "very-secret" not in str(errors[0].data) + caplog.text
+
+
+SAID = "Remind me that Kim's diagnosis is lupus"
+QUOTING: dict[str, Reply] = {
+    "a message": status(500, f"cannot tokenize: {SAID}"),
+    "a part": status(400, "bad input near diagnosis is lupus at 17"),
+    "one word": status(500, "unknown token lupus"),
+    "quoted": status(500, 'error parsing tool call: raw=\'{"text": "lupus medicine"}\', err=invalid'),
+    "escaped": status(500, 'request was {\\"content\\": \\"Kim\\u0027s diagnosis is lupus\\"}'),
+    "in the stream": error_in_stream(f"cannot tokenize: {SAID}"),
+    "no JSON": raw(b"data: Kim has lupus, so take care\n\n"),
+    "broken JSON": raw(b'data: {"choices": [{"delta": {"content": "Kim has lupus"\n\n'),
+}
+
+
+@pytest.mark.parametrize("reply", QUOTING)
+async def test_a_server_that_quotes(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture, reply: str
+) -> None:
+    """No log message of the default level and no event contains what a person or the model said."""
+    caplog.set_level(logging.INFO)
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    errors = [async_capture_events(hass, name) for name in (EVENT_ERROR, EVENT_STREAMING_ERROR)]
+    model_server.default = QUOTING[reply]
+    await agent.say(SAID)
+    told = [event.data for events in errors for event in events]
+    assert told
+    logged = [record.getMessage() for record in caplog.records if DOMAIN in record.name]
+    assert [line for line in logged if "The turn failed" in line]
+    for word in ("lupus", "diagnosis", "Kim"):
+        assert word not in str(told) + "\n".join(logged)
+
+
+def test_what_is_cut() -> None:
+    """Quotations go, in any script and however they are escaped; names of models and parameters stay."""
+    sent = '[{"content":"Anna takes her pills at noon"},{"content":"薬を飲みました"}]'
+    assert without_quotes("500: CUDA out of memory", sent) == "500: CUDA out of memory"
+    assert without_quotes("model 'qwen3:8b' not found", sent) == "model 'qwen3:8b' not found"
+    assert without_quotes("near: Anna takes her pills", sent) == "near: …"
+    assert without_quotes("near: ANNA\\ntakes\\u0020her pi", sent) == "near: …"
+    assert without_quotes("入力 薬を飲みま は無効", sent) == "入力 … は無効"
+    assert without_quotes("bad value {'a': {'b': 1}} here", sent) == "bad value … here"
+    assert without_quotes('unclosed "text of the', sent) == "unclosed …"
+
+
+class Dialog:
+    """What the chat dialog of Home Assistant sees of a turn."""
+
+    def __init__(self, client: Any) -> None:
+        """Take a connection."""
+        self._client = client
+
+    async def ask(self, sentence: str, agent: Agent, **options: Any) -> tuple[str, dict[str, Any]]:
+        """Return the words that were streamed, and the result."""
+        pipeline = {
+            **dict.fromkeys(("stt_engine", "stt_language", "tts_engine", "tts_language", "tts_voice")),
+            **dict.fromkeys(("wake_word_entity", "wake_word_id")),
+            "conversation_language": "en",
+            "language": "en",
+            "name": "Assist",
+            "conversation_engine": agent.entity_id,
+        }
+        await self._client.send_json_auto_id({"type": "assist_pipeline/pipeline/create", **pipeline})
+        created = (await self._client.receive_json())["result"]["id"]
+        run = {"start_stage": "intent", "end_stage": "intent", "input": {"text": sentence}}
+        await self._client.send_json_auto_id(
+            {"type": "assist_pipeline/run", "pipeline": created, **run, **options}
+        )
+        words, output = "", {}
+        while True:
+            event = (await self._client.receive_json()).get("event")
+            if event is None:
+                continue
+            if event["type"] == "intent-progress":
+                words += event["data"].get("chat_log_delta", {}).get("content") or ""
+            if event["type"] == "intent-end":
+                output = event["data"]["intent_output"]
+            if event["type"] == "run-end":
+                return words, output
+
+
+@pytest.fixture
+async def dialog(
+    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
+) -> Dialog:
+    """Return the dialog."""
+    await async_furnish(hass)
+    # Before the client, which starts the web server.
+    for component in ("assist_pipeline", "assist_satellite", "ai_task"):
+        assert await async_setup_component(hass, component, {})
+    return Dialog(await hass_ws_client(hass))
+
+
+async def test_an_error_stands_once_in_the_chat(
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialog
+) -> None:
+    """It is the result of the turn and part of the conversation, and it is not streamed before."""
+    agent = await async_add_agent(hass, model_server, NO_FALLBACK)
+    model_server.default = status(500, "CUDA out of memory")
+    streamed, result = await dialog.ask("Tell me a story", agent)
+    assert streamed == ""
+    assert result["response"]["response_type"] == "error"
+    assert result["response"]["speech"]["plain"]["speech"] == REPORTED
+    assert result["continue_conversation"] is False
+    with (
+        chat_session.async_get_chat_session(hass, result["conversation_id"]) as session,
+        conversation.async_get_chat_log(hass, session) as log,
+    ):
+        assert [content.content for content in log.content if content.role == "assistant"] == [REPORTED]
+
+
+async def test_an_answer_that_breaks_off(
+    hass: HomeAssistant, model_server: ModelServer, dialog: Dialog
+) -> None:
+    """The dialog shows what was said and the error; a satellite that is speaking hears the error too."""
+    agent = await async_add_agent(hass, model_server, NO_FALLBACK)
+    satellite = await async_add_satellite(hass)
+    broken = [cut(2, chunks=["Once upon a time. ", "There was. ", "The end."])]
+    model_server.default = reset()
+    model_server.script(broken)
+    streamed, result = await dialog.ask("Tell me a story", agent)
+    assert "Once upon a time" in streamed
+    assert UNREACHABLE not in streamed
+    assert result["response"]["speech"]["plain"]["speech"] == UNREACHABLE
+    model_server.clear()
+    model_server.script(broken)
+    streamed, result = await dialog.ask("Tell me a story", agent, device_id=satellite.device)
+    assert streamed.count(UNREACHABLE) == 1
+    assert result["response"]["speech"]["plain"]["speech"] == UNREACHABLE
+
+
+async def test_process_returns_the_error(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Automations get the sentence once."""
+    await async_agent(hass, model_server, NO_FALLBACK)
+    model_server.default = status(500, "CUDA out of memory")
+    response = await hass.services.async_call(
+        DOMAIN, "process", {"text": "Tell me a story"}, blocking=True, return_response=True
+    )
+    assert response["response"] == REPORTED
+    model_server.default = text("Here I am.")

@@ -1,0 +1,270 @@
+"""How large what a model, a person or a caller of a service sends may be."""
+
+from collections.abc import Callable
+import json
+from time import thread_time
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.agent.closing import as_spoken, is_question
+from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
+from custom_components.home_agent.context.tokens import estimate_tokens
+from custom_components.home_agent.embeds import without_embeds
+from custom_components.home_agent.knowledge.spoken_words import asks_for_all
+from custom_components.home_agent.memory.secrets import holds_secret
+from custom_components.home_agent.memory.sentences import asks_to_remember
+from custom_components.home_agent.safety.answers import mask_numbers, read_answer
+from custom_components.home_agent.texts import quoted, words
+from custom_components.home_agent.timespans import TIME_CHARS
+from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES
+from custom_components.home_agent.tools.calls.text_calls import read_calls
+from custom_components.home_agent.tools.control.direction import Direction, contradicts
+from custom_components.home_agent.tools.control.questions import asks_about_state
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import ServiceValidationError
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+LONG = 100_000
+MOST_SECONDS = 0.2
+
+
+def nested(depth: int) -> Any:
+    """Return a list in a list in a list."""
+    value: Any = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def parameters(**values: Any) -> dict[str, Any]:
+    """Return a call of ha_control with parameters."""
+    return {"action": "turn_on", "entity_id": "light.kitchen_ceiling", "parameters": values}
+
+
+HUGE: dict[str, tuple[str, dict[str, Any]]] = {
+    "code words": ("store_memory", {"content": "code:" * (LONG // 5)}),
+    "transition": ("ha_control", parameters(transition="0" * LONG)),
+    "transition in spaces": ("ha_control", parameters(transition=f"1{' ' * 20_000}x")),
+    "temperature": ("ha_control", parameters(temperature=f"1{' ' * LONG}x")),
+    "duration of history": ("ha_query", {"history": {"duration": "1 " * (LONG // 2)}}),
+    "when": ("timer", {"action": "start", "when": "in " * (LONG // 3)}),
+    "start": ("calendar", {"start": "in " * (LONG // 3)}),
+    "due": ("todo_list", {"action": "add", "items": ["x"], "due": "at " * (LONG // 3)}),
+    "unknown keys": ("ha_control", {f"key_{number}": 1 for number in range(15_000)}),
+    "long key": ("ha_control", {"k" * LONG: 1}),
+    "name of brackets": ("ha_control", {"action": "turn_on", "name": "[" * LONG}),
+    "name": ("ha_control", {"action": "turn_on", "name": "lamp " * (LONG // 5)}),
+    "entity ids": ("ha_control", {"action": "turn_on", "entity_id": ["light.x" * 50] * 2_000}),
+    "depth": ("ha_control", {"action": "turn_on", "parameters": nested(100)}),
+    "wrapped": ("ha_control", {"parameters": "[" * 20_000}),
+}
+
+
+async def async_execute(hass: HomeAssistant, tool: str, args: dict[str, Any]) -> dict[str, Any]:
+    """Call a tool by the service."""
+    found = await hass.services.async_call(
+        DOMAIN,
+        "execute_tool",
+        {"tool_name": tool, "parameters": args},
+        blocking=True,
+        return_response=True,
+    )
+    assert found is not None
+    return found
+
+
+async def async_seconds(make: Callable[[], Any]) -> float:
+    """Return the processor time that something takes, the best of three."""
+    taken = []
+    for _ in range(3):
+        started = thread_time()
+        await make()
+        taken.append(thread_time() - started)
+    return min(taken)
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent with every tool of the household."""
+    return await async_agent(hass, model_server)
+
+
+@pytest.mark.parametrize("case", HUGE)
+async def test_a_call_that_is_too_large(
+    hass: HomeAssistant, agent: Agent, caplog: pytest.LogCaptureFixture, case: str
+) -> None:
+    """It is refused at once, with a reason, and nothing happens."""
+    tool, args = HUGE[case]
+    if tool not in agent.entry.runtime_data.handler.tools:
+        pytest.fail(f"there is no tool {tool}")
+    called = []
+    hass.bus.async_listen(EVENT_CALL_SERVICE, called.append)
+    answers = []
+
+    async def call() -> None:
+        answers.append(await async_execute(hass, tool, args))
+
+    assert await async_seconds(call) < MOST_SECONDS
+    await hass.async_block_till_done()
+    assert [answer["success"] for answer in answers] == [False] * 3
+    assert {len(answer["error"]) <= 600 for answer in answers} == {True}
+    assert [event for event in called if event.data["domain"] != DOMAIN] == []
+    assert "Traceback" not in caplog.text
+
+
+async def test_the_refusal_names_the_slot_and_its_limit(hass: HomeAssistant, agent: Agent) -> None:
+    """The model can do better the next time."""
+    assert (
+        "when: at most 64 characters"
+        in (await async_execute(hass, "timer", {"action": "start", "when": "x" * (TIME_CHARS + 1)}))["error"]
+    )
+    many = await async_execute(hass, "ha_control", {"parameters": {str(n): n for n in range(MAX_VALUES)}})
+    assert str(MAX_VALUES) in many["error"]
+
+
+async def test_the_model_sends_a_call_that_is_too_large(
+    hass: HomeAssistant, agent: Agent, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The turn continues; text that was too large is neither sent back nor stored."""
+    model_server.script(
+        [
+            tool_calls([("x" * 200_000, {}), ("ha_control", {"name": "y" * (MAX_CHARS + 1)})]),
+            text("That did not work."),
+        ]
+    )
+    assert speech(await agent.say("Do it")) == "That did not work."
+    results = tool_results(model_server.chats[1])
+    assert [result["success"] for result in results] == [False, False]
+    assert len(json.dumps(model_server.chats[1].json)) < 50_000
+    assert "Traceback" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "piece", ["code:", "code a1", "password is ", "pin '", "1 ", "passwort: x ", "-", "a"]
+)
+def test_looking_for_a_secret_is_linear(piece: str) -> None:
+    """Whatever a sentence contains."""
+    sentence = (piece * LONG)[:LONG]
+    started = thread_time()
+    holds_secret(sentence)
+    assert thread_time() - started < MOST_SECONDS
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "answer": lambda sentence: [read_answer(sentence, language) for language in ("en", "de", "ja")],
+    "mask of a PIN": lambda sentence: mask_numbers(sentence, "en", "*"),
+    "question of a person": lambda sentence: asks_about_state(sentence, "en"),
+    "direction": lambda sentence: contradicts(Direction.CLOSE, sentence, "en"),
+    "question of the model": lambda sentence: is_question(sentence, "en"),
+    "all": lambda sentence: asks_for_all(sentence, "en"),
+    "memory": asks_to_remember,
+    "speech": as_spoken,
+    "pictures": without_embeds,
+    "written calls": lambda sentence: read_calls(sentence, lambda _name: True),
+    "tokens": estimate_tokens,
+    "words": words,
+    "quoted": quoted,
+}
+PIECES = (
+    *(
+        "a",
+        "\u00e9",
+        "un",
+        "1 ",
+        "\u30c9\u30a2",
+        "\t\n",
+        " ",
+        "no, ",
+        "yes ",
+        "four ",
+        "auf ",
+        "is ",
+        "close the door ",
+    ),
+    *(
+        "<",
+        "<a",
+        "[x](",
+        "?!",
+        "**",
+        "`",
+        "{",
+        '{"a":',
+        "http://a ",
+        "x@y.z ",
+        "&",
+        "- ",
+        "ha_control(",
+        "ha_control {",
+    ),
+    *("<invoke name=a><parameter=b>", '"name": "a" "arguments": {', "\u0301"),
+)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_what_a_sentence_and_an_answer_pass_is_quick(reader: str) -> None:
+    """However long they are, and whatever they repeat."""
+    read = READERS[reader]
+    read("Is the hallway light on?")  # tables and patterns are made once
+
+    def seconds(sentence: str) -> float:
+        started = thread_time()
+        read(sentence)
+        return thread_time() - started
+
+    taken = {piece: seconds((piece * LONG)[:LONG]) for piece in PIECES}
+    slow = [piece for piece, first in taken.items() if first > MOST_SECONDS]
+    again = {piece: min(seconds((piece * LONG)[:LONG]) for _ in range(3)) for piece in slow}
+    assert {piece: most for piece, most in again.items() if most > MOST_SECONDS} == {}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "secret"),
+    [
+        ("the code: ab-12x", True),
+        ("the code is on the fridge, 4711", True),
+        ("my code review has no numbers", False),
+        ("the password is changed, and the password is swordfish", True),
+        ("the password was changed", False),
+        ('the pin "abcd"', True),
+        ("pin: x1 is short", False),
+    ],
+)
+def test_what_is_a_secret(sentence: str, secret: bool) -> None:
+    assert holds_secret(sentence) is secret
+
+
+@pytest.mark.parametrize("piece", ["turn on the lamp ", "code:", "1", "in ", "(", "\u0301", "😀"])
+async def test_a_sentence_that_is_too_long(
+    hass: HomeAssistant, agent: Agent, model_server: ModelServer, piece: str
+) -> None:
+    """The person hears why, no model is asked, and the next sentence is answered."""
+    sentence = (piece * LONG)[:LONG]
+    answers = []
+
+    async def say() -> None:
+        answers.append(speech(await agent.say(sentence, conversation_id="long")))
+
+    assert await async_seconds(say) < MOST_SECONDS
+    assert answers == ["That is too long. A sentence may have at most 8000 characters."] * 3
+    assert model_server.chats == []
+    model_server.script([text("Hello.")])
+    assert speech(await agent.say("Hi", conversation_id="long")) == "Hello."
+
+
+async def test_the_longest_sentence(agent: Agent, model_server: ModelServer) -> None:
+    """It is read and answered."""
+    model_server.script([text("Fine.")])
+    assert speech(await agent.say(("so long " * LONG)[:MAX_SENTENCE_CHARS])) == "Fine."
+
+
+async def test_the_name_of_a_tool_that_is_too_long(hass: HomeAssistant, agent: Agent) -> None:
+    """The error names its beginning."""
+    with pytest.raises(ServiceValidationError) as caught:
+        await async_execute(hass, "[" * 200_000, {})
+    assert len(str(caught.value)) < 2_000

@@ -1,0 +1,122 @@
+"""A house too large for the prompt still answers with default settings."""
+
+import json
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import async_add_agent, speech
+from tests.helpers.homes import build_home, expose
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+
+async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Rooms stand in the prompt with counts; the entities meant stand beside the sentence."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 1200)
+    agent = await async_add_agent(hass, model_server)
+    model_server.script([tool_calls([("ha_query", {"name": "Kitchen Light"})]), text("Half bright.")])
+    assert speech(await agent.say("How bright is the kitchen light?")) == "Half bright."
+    system, newest = (model_server.chats[0].messages[index]["content"] for index in (0, -1))
+    assert "Kitchen" in system
+    assert "light.kitchen_light" not in system
+    assert 'light.kitchen_light "Kitchen Light" in "Kitchen" [brightness]: on, 50%' in newest
+    assert len(model_server.chats[0].raw) < 16_000
+    assert len(home.entities) == 1200
+    answer = json.loads(model_server.chats[1].messages[-1]["content"])
+    assert answer["success"] is True
+
+
+async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Beside what the sentence names, the model sees what is on in the speaker's room."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 40)
+    agent = await async_add_agent(hass, model_server)
+    satellite = dr.async_get(hass).async_get_or_create(
+        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}, name="Satellite"
+    )
+    dr.async_get(hass).async_update_device(satellite.id, area_id=home.areas[0])
+    hass.states.async_set("light.living_room_light", "on", {"friendly_name": "Living Room Light"})
+    await hass.async_block_till_done()
+    await agent.say("Hm", device_id=satellite.id)
+    newest = model_server.chats[0].messages[-1]["content"]
+    assert "light.living_room_light: on" in newest
+    assert "kitchen" not in newest
+
+
+async def test_all_that_a_sentence_asks_for_reach_the_model(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """Also with more entities than are usually found, within the budget of the default settings."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 1200, floors=3)
+    agent = await async_add_agent(hass, model_server)
+    upstairs = set(home.areas[1::3])
+    registry = er.async_get(hass)
+    blinds = [
+        entity_id
+        for entity_id in home.entities
+        if entity_id.startswith("cover.") and registry.entities[entity_id].area_id in upstairs
+    ]
+    assert len(blinds) == 40
+    await agent.say("Close all blinds upstairs")
+    newest = model_server.chats[0].messages[-1]["content"]
+    told = {line.split()[0].rstrip(":") for line in newest.splitlines() if line}
+    assert set(blinds) <= told
+    assert '"Kitchen Blind" in "Kitchen"' in newest
+
+
+LAMPS = 5000
+
+
+async def test_what_just_changed_is_found_before_the_index_is_ready(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A sentence right after thousands of changes does not wait for the whole index, and misses nothing."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    kitchen = build_home(hass, 200).areas[1]
+    agent = await async_add_agent(hass, model_server)
+    await agent.say("Hello")
+    monkeypatch.setattr("custom_components.home_agent.context.index_cache.PATIENCE", 0)
+    registry = er.async_get(hass)
+    lamps: list[str] = []
+
+    async def told_beside(sentence: str) -> str:
+        model_server.clear()
+        await agent.say(sentence)
+        return str(model_server.chats[0].messages[-1]["content"])
+
+    for number in range(LAMPS):  # added
+        lamp = registry.async_get_or_create(
+            "light", "test", f"lamp {number}", original_name=f"Lamp Number {number}"
+        )
+        lamps.append(lamp.entity_id)
+        hass.states.async_set(lamp.entity_id, "off", {"friendly_name": lamp.original_name})
+        expose(hass, lamp.entity_id, exposed=number % 2 == 1)
+    assert lamps[4993] in await told_beside("Turn on lamp number 4993")
+    assert "light.kitchen_light" in await told_beside("Turn on the kitchen light")
+
+    for lamp_id in lamps[::2]:
+        expose(hass, lamp_id)
+    assert lamps[4992] in await told_beside("Turn on lamp number 4992")
+
+    for number, lamp_id in enumerate(lamps):
+        registry.async_update_entity(lamp_id, name=f"Chandelier {number}")
+        hass.states.async_set(lamp_id, "off", {"friendly_name": f"Chandelier {number}"})
+    assert lamps[4991] in await told_beside("Turn on chandelier 4991")
+
+    for lamp_id in lamps:
+        registry.async_update_entity(lamp_id, area_id=kitchen)
+    assert f'{lamps[4990]} "Chandelier 4990" in "Kitchen"' in await told_beside("Turn on chandelier 4990")
+
+    ar.async_get(hass).async_update(kitchen, name="Scullery")
+    assert f'{lamps[4989]} "Chandelier 4989" in "Scullery"' in await told_beside(
+        "Turn on chandelier 4989 in the scullery"
+    )

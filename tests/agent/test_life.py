@@ -1,0 +1,435 @@
+"""Turns, while the entry, the house and Home Assistant itself change under them."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+import gc
+import logging
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
+
+from custom_components.home_agent.agent.conversations import MAX_CONVERSATIONS
+from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.agent.turn import Turn
+from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED, EVENT_ERROR
+from custom_components.home_agent.history import MAX_CONVERSATIONS as MAX_HISTORIES
+from custom_components.home_agent.runtime import DATA_SHARED
+from homeassistant.components import conversation
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.const import (
+    EVENT_CALL_SERVICE,
+    EVENT_HOMEASSISTANT_FINAL_WRITE as EVENT_FINAL_WRITE,
+    EVENT_HOMEASSISTANT_STOP,
+)
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.listening import LONG, Listener, start_turn
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, hang, text, tool_calls
+
+LIGHT = "light.kitchen_ceiling"
+ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
+
+type Change = Callable[[Agent], Awaitable[Any]]
+
+
+async def reload(agent: Agent) -> None:
+    """Load the entry anew."""
+    assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
+
+
+async def unload(agent: Agent) -> None:
+    """Switch the entry off."""
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
+
+
+async def remove(agent: Agent) -> None:
+    """Delete the entry."""
+    await agent.hass.config_entries.async_remove(agent.entry.entry_id)
+
+
+async def stop(agent: Agent) -> None:
+    """Say that Home Assistant stops."""
+    agent.hass.bus.async_fire(EVENT_HOMEASSISTANT_STOP)
+
+
+def left_running() -> list[str]:
+    """Return the names of our tasks that still run."""
+    return [task.get_name() for task in asyncio.all_tasks() if "home_agent" in task.get_name()]
+
+
+def tracebacks(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Return what was logged with an exception."""
+    return [
+        record.getMessage()
+        for record in caplog.records
+        if record.exc_info and record.levelno >= logging.WARNING and "camera" not in record.name
+    ]
+
+
+WORDS = ("Listen to this ", "story.")
+"""Words that cannot begin a claim that something was done: they are let out at once."""
+
+AFTER = pytest.mark.parametrize("after", [-1, 2], ids=["before headers", "in the stream"])
+
+
+@AFTER
+@pytest.mark.parametrize("change", [reload, unload, remove])
+async def test_a_turn_ends_with_its_agent(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    caplog: pytest.LogCaptureFixture,
+    change: Change,
+    after: int,
+) -> None:
+    """A server that hangs keeps nothing alive."""
+    await check_a_turn_ends(hass, model_server, caplog, change, after)
+
+
+@AFTER
+@pytest.mark.parametrize("expected_lingering_timers", [True])  # of a chat session that ends after the stop
+async def test_a_turn_ends_with_home_assistant(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    caplog: pytest.LogCaptureFixture,
+    after: int,
+    expected_lingering_timers: bool,
+) -> None:
+    """Nobody waits for a model when Home Assistant stops."""
+    await check_a_turn_ends(hass, model_server, caplog, stop, after)
+
+
+async def check_a_turn_ends(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    caplog: pytest.LogCaptureFixture,
+    change: Change,
+    after: int,
+) -> None:
+    """Check for one sentence, the connection closed, nothing left running."""
+    agent = await async_agent(hass, model_server)
+    reply = hang(after, chunks=WORDS)
+    model_server.script([reply])
+    listener = Listener()
+    turn = start_turn(agent, "Erzähl mir eine Geschichte", listener, language="de")
+    request = await model_server.arrived(1)
+    await request.reached_fault.wait()
+    if after > 0:
+        await listener.until(lambda: listener.text == "Listen to this")
+    await change(agent)
+    async with asyncio.timeout(LONG):
+        result = await turn
+    assert speech(result) == await async_phrase(hass, "de", "interrupted")
+    assert speech(result) not in listener.text  # it is the result, which is shown and spoken once
+    await request.gone.wait()
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert not left_running()
+    assert not tracebacks(caplog)
+    if change is reload:
+        assert speech(await agent.say("Hello")) == "Done."
+
+
+@pytest.mark.parametrize("change", [reload, remove])
+async def test_a_tool_goes_on_where_its_agent_ends(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture, change: Change
+) -> None:
+    """What a device was told is not taken back, and not told again."""
+    agent = await async_agent(hass, model_server)
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def turn_on(call: ServiceCall) -> None:
+        begun.set()
+        await release.wait()
+        hass.states.async_set(LIGHT, "on")
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    model_server.script([tool_calls([ON])])
+    turn = start_turn(agent, "Kitchen ceiling on", Listener(), conversation_id="kitchen")
+    async with asyncio.timeout(LONG):
+        await begun.wait()
+    await change(agent)
+    async with asyncio.timeout(LONG):
+        assert speech(await turn) == await async_phrase(hass, "en", "interrupted")
+    release.set()
+    await hass.async_block_till_done()
+    assert hass.states.get(LIGHT).state == "on"
+    assert len([event for event in services if event.data["domain"] == "light"]) == 1
+    assert not tracebacks(caplog)
+    if change is reload:
+        await agent.say("Hello", conversation_id="kitchen")
+        check_calls_are_answered(model_server.chats[-1].messages)
+
+
+def check_calls_are_answered(messages: list[dict[str, Any]]) -> None:
+    """Servers refuse a request in which a call has no result."""
+    called = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+    assert called == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+
+
+@pytest.mark.parametrize("history", [True, False])
+async def test_a_turn_broken_off_at_a_call_does_not_spoil_the_next(
+    hass: HomeAssistant, model_server: ModelServer, history: bool
+) -> None:
+    """In the same conversation every call has a result, whoever keeps the history."""
+    agent = await async_agent(hass, model_server, {"history_enabled": history})
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def turn_on(call: ServiceCall) -> None:
+        begun.set()
+        await release.wait()
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    model_server.script([tool_calls([ON])])
+    turn = start_turn(agent, "Kitchen ceiling on", Listener(), conversation_id="kitchen")
+    async with asyncio.timeout(LONG):
+        await begun.wait()
+    agent.entry.runtime_data.turns.stop()
+    await turn
+    release.set()
+    agent.entry.runtime_data.turns.stopped = False
+    await agent.say("Hello", conversation_id="kitchen")
+    check_calls_are_answered(model_server.chats[-1].messages)
+
+
+async def test_a_removed_agent_leaves_nothing_behind(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """Neither text on disk, nor listeners, nor an entry in what all agents share."""
+    user = await hass.auth.async_create_user("Anna")
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello", context=Context(user_id=user.id))
+    before = listeners(hass)
+    other = await async_add_agent(hass, model_server)
+    await other.say("The word is abracadabra", context=Context(user_id=user.id))
+    listener = Listener()
+    model_server.script([hang(2, chunks=WORDS)])
+    turn = start_turn(other, "Abracadabra again", listener, context=Context(user_id=user.id))
+    await listener.until(lambda: listener.text == "Listen to this")
+    await remove(other)
+    await turn
+    await hass.async_block_till_done(wait_background_tasks=True)
+    shared = hass.data[DATA_SHARED]
+    await shared.history.async_flush()
+    await shared.sessions.async_flush()
+    assert "bracadabra" not in str(hass_storage.get("home_agent.history"))
+    assert other.entry.entry_id not in str(hass_storage.get("home_agent.conversation_sessions"))
+    assert not shared.history.conversations(other.entry.entry_id)
+    assert listeners(hass) == before
+
+
+def listeners(hass: HomeAssistant) -> dict[str, int]:
+    """Return how many listen to which event, without the stores that wait for their last write."""
+    return {event: count for event, count in hass.bus.async_listeners().items() if event != EVENT_FINAL_WRITE}
+
+
+async def test_a_turn_that_is_over_is_not_in_memory(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither the answer nor a call holds on to it."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("Hello."), tool_calls([ON]), text("On.")])
+    await agent.say("Hello")
+    await agent.say("Kitchen ceiling on")
+    gc.collect()
+    assert not [item for item in gc.get_objects() if isinstance(item, Turn)]
+
+
+async def test_the_house_changes_during_a_turn(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A call goes to what is there when it is made, not to what was there when the model was asked."""
+    agent = await async_agent(hass, model_server)
+    first = hang(0, chunks=())
+    first.calls = [
+        ("ha_control", {"action": "turn_on", "area": "Winter Garden", "domain": "light"}),
+        ("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_counter"}),
+        ("ha_control", {"action": "turn_on", "entity_id": "light.reading_lamp"}),
+    ]
+    model_server.script([first, text("Done.")])
+    turn = start_turn(agent, "Lights on in the winter garden", Listener())
+    await (await model_server.arrived(1)).reached_fault.wait()
+    entities = er.async_get(hass)
+    garden = ar.async_get(hass).async_create("Winter Garden")
+    entities.async_update_entity("light.bed_light", area_id=garden.id)
+    async_expose_entity(hass, "conversation", "light.kitchen_counter", False)
+    entities.async_remove("light.reading_lamp")
+    await hass.async_block_till_done()
+    first.release.set()
+    await turn
+    assert hass.states.get("light.bed_light").state == "on"
+    assert hass.states.get("light.kitchen_counter").state == "off"
+    results = [m["content"] for m in model_server.chats[1].messages if m["role"] == "tool"]
+    assert ['"success":true' in result for result in results] == [True, False, False]
+
+
+async def test_no_recorder(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Without a recorder the past is unknown, which is said; the present still works."""
+    assert "recorder" not in hass.config.components
+    agent = await async_agent(hass, model_server)
+    query = {"entity_id": "sensor.kitchen_temperature"}
+    model_server.script(
+        [
+            tool_calls([("ha_query", {**query, "history": {"duration": "24h"}}), ("ha_query", query)]),
+            text("I do not know."),
+        ]
+    )
+    await agent.say("How warm was it yesterday?")
+    past, present = [m["content"] for m in model_server.chats[1].messages if m["role"] == "tool"]
+    assert '"success":false' in past
+    assert "recorder" in past.lower()
+    assert '"success":true' in present
+
+
+async def test_people_and_automations_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Two people and ten automations: every one gets its own answer, every light is switched once."""
+    agent = await async_agent(hass, model_server)
+    lights = ["light.kitchen_ceiling", "light.kitchen_counter", "light.bed_light", "light.reading_lamp"]
+
+    def answer(request: Any) -> Reply:
+        newest = request.messages[-1]
+        if newest["role"] == "tool":
+            sentence = next(m for m in reversed(request.messages) if m["role"] == "user")["content"]
+            return text(f"Heard {sentence.split()[0]}.")
+        number = int(newest["content"].split()[0].removeprefix("number"))
+        light = lights[number % len(lights)]
+        return tool_calls([("ha_control", {"action": "toggle", "entity_id": light})])
+
+    model_server.default = answer
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    people = [
+        (await hass.auth.async_create_user(name, group_ids=["system-users"])).id for name in ("Anna", "Ben")
+    ]
+    speakers = [*people, *[None] * 10]
+    results = await asyncio.gather(
+        *(
+            conversation.async_converse(
+                hass, f"number{index} toggle", None, Context(user_id=user), "en", agent.entity_id
+            )
+            for index, user in enumerate(speakers)
+        )
+    )
+    assert [speech(result) for result in results] == [f"Heard number{index}." for index in range(12)]
+    calls = [event for event in services if event.data["domain"] == "light"]
+    assert len(calls) == 12
+    assert [hass.states.get(light).state for light in lights] == ["on"] * 4, "three times each"
+    assert sorted(filter(None, (event.context.user_id for event in calls))) == sorted(people)
+
+
+async def test_the_same_conversation_twice_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Both are answered, and the conversation goes on with what both said."""
+    agent = await async_agent(hass, model_server)
+    model_server.default = lambda request: text(f"Heard {request.messages[-1]['content'].split()[0]}.")
+    results = await asyncio.gather(
+        *(
+            conversation.async_converse(hass, f"{word} please", "shared-id", Context(), "en", agent.entity_id)
+            for word in ("tea", "coffee")
+        )
+    )
+    assert [speech(result) for result in results] == ["Heard tea.", "Heard coffee."]
+    await agent.say("And?", conversation_id="shared-id")
+    said = [m["content"] for m in model_server.chats[-1].messages if m["role"] == "user"][:-1]
+    assert sorted(said) == ["coffee please", "tea please"]
+
+
+async def test_what_is_kept_is_bounded(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """After many conversations no more is kept than there is room for."""
+    agent = await async_agent(hass, model_server)
+    model_server.default = lambda request: (
+        text("On.") if request.messages[-1]["role"] == "tool" else tool_calls([ON])
+    )
+    count = MAX_CONVERSATIONS + 10
+    for index in range(count):
+        await conversation.async_converse(
+            hass, f"On {index}", f"conversation-{index}", Context(), "en", agent.entity_id
+        )
+    data = agent.entry.runtime_data
+    assert len(data.memory.calls) == 50
+    assert len(data.memory.history_ids) == MAX_CONVERSATIONS
+    assert len(data.shared.history.conversations(agent.entry.entry_id)) == MAX_HISTORIES
+    assert not data.turns._scopes
+    assert len(data.router.primary._extras) <= 256
+    assert len(data.thoughtful) <= 2
+    assert not left_running()
+
+
+async def test_silent_sessions_are_closed(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What nobody goes on with does not stay in the store for ever."""
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello", device_id="satellite")
+    sessions = agent.entry.runtime_data.shared.sessions
+    assert sessions._content()["entries"]
+    freezer.tick(timedelta(hours=2))
+    async_fire_time_changed(hass, dt_util.utcnow())
+    await hass.async_block_till_done()
+    assert not sessions._content()["entries"]
+
+
+async def test_two_agents_do_not_mix(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    """Two entries with two servers: each asks its own, keeps its own history, and lives alone."""
+    agent = await async_agent(hass, model_server)
+    other = await async_add_agent(hass, other_model_server, {"tools_disabled": ["ha_control"]})
+    model_server.default, other_model_server.default = text("Here is the first."), text("Here is the second.")
+    user = await hass.auth.async_create_user("Anna")
+    context = Context(user_id=user.id)
+    assert speech(await agent.say("My name is Anna", context=context)) == "Here is the first."
+    assert speech(await other.say("I am somebody else", context=context)) == "Here is the second."
+    await other.say("Who am I?", context=context)
+    assert len(model_server.chats) == 1
+    sent = str(other_model_server.chats[-1].messages)
+    assert "I am somebody else" in sent
+    assert "My name is Anna" not in sent
+    offered = [tool["function"]["name"] for tool in other_model_server.chats[-1].json["tools"]]
+    assert offered[:2] == ["ha_query", "activity"]
+    await unload(other)
+    assert agent.entry.state is ConfigEntryState.LOADED
+    await agent.say("Who am I?", context=context)
+    assert "My name is Anna" in str(model_server.chats[-1].messages)
+
+
+async def test_a_user_who_is_gone(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    hass_admin_user: MockUser,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A speaker whom Home Assistant does not know any more gets an answer, and switches nothing."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([ON]), text("Not allowed.")])
+    result = await agent.say("Kitchen ceiling on", context=Context(user_id="gone"))
+    assert speech(result) == "Not allowed."
+    assert hass.states.get(LIGHT).state == "off"
+    model_server.default = Reply(status=503, body=b"{}")
+    result = await agent.say("turn on kitchen ceiling", context=Context(user_id="gone"))
+    assert speech(result) == await async_phrase(hass, "en", "permission_denied")
+    assert hass.states.get(LIGHT).state == "off"
+    assert not tracebacks(caplog)
+
+
+async def test_a_defect_of_our_own_is_answered(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever breaks in a turn, the person hears a sentence and the next turn works."""
+    agent = await async_agent(hass, model_server)
+    errors = async_capture_events(hass, EVENT_ERROR)
+    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
+    with monkeypatch.context() as broken:
+        broken.setattr(
+            "custom_components.home_agent.context.manager.ContextManager.async_assemble",
+            lambda *_, **__: 1 / 0,
+        )
+        result = await agent.say("Hallo", language="de")
+    assert speech(result) == await async_phrase(hass, "de", "unknown")
+    assert errors[0].data["error_message"] == "ZeroDivisionError"
+    assert [event.data["error_type"] for event in finished] == ["HomeAgentError"]
+    assert speech(await agent.say("Hello")) == "Done."

@@ -1,0 +1,263 @@
+"""Codes and keys are kept out of events, traces, stores and answers, however they are named and nested."""
+
+import json
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings, strategies as st
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent.agent.recording import MASKED, without_codes
+from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from custom_components.home_agent.runtime import DATA_SHARED
+from custom_components.home_agent.safety.answers import mask_numbers
+from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.safety.redaction import UNPARSED, is_secret, redacted, without_secrets
+from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import speech
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+SECRET_NAMES = """
+    code Code CODE alarm_code alarmCode user-code userCode usercode door.code codes pin PIN user_pin pinCode
+    LockPIN passcode password Passwort wifi_password passwd pass_word api_key apiKey apikey access_key token
+    refreshToken access_token client_secret clientSecret auth credentials mot_de_passe contraseña clave
+    wachtwoord senha codice hasło haslo kod passord adgangskode lösenord heslo пароль codePIN 密码
+    暗証番号 비밀번호 código jelszó salasana κωδικός passwordRouter
+"""
+SECRET_KEYS = SECRET_NAMES.split()
+HARMLESS_NAMES = """
+    spin pinned opinion shipping brightness color_temp encoder codec keyboard key_light tokenize authority
+    volume name entity_id position secretary
+"""
+HARMLESS_KEYS = HARMLESS_NAMES.split()
+SECRET = "s3cr3t-4711"
+
+
+def test_names_of_secrets() -> None:
+    assert [key for key in SECRET_KEYS if not is_secret(key)] == []
+    assert [key for key in HARMLESS_KEYS if is_secret(key)] == []
+    assert is_secret(UNPARSED)
+
+
+harmless = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(HARMLESS_KEYS), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+hidden = st.sampled_from(
+    [SECRET, [SECRET], {"value": SECRET}, [{"name": [SECRET]}], {"name": {"a": (SECRET,)}}]
+)
+
+
+@st.composite
+def arguments(draw: st.DrawFn) -> dict[str, Any]:
+    """Return arguments with a secret somewhere in them."""
+    inner: Any = {draw(st.sampled_from(SECRET_KEYS)): draw(hidden)}
+    for _ in range(draw(st.integers(0, 5))):
+        wrapped = draw(st.sampled_from(HARMLESS_KEYS))
+        inner = draw(st.sampled_from([{wrapped: inner}, {wrapped: [1, inner]}, {wrapped: [[inner]]}]))
+    return {**draw(st.dictionaries(st.sampled_from(HARMLESS_KEYS), harmless, max_size=3)), **inner}
+
+
+relaxed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+@relaxed
+@given(arguments())
+def test_no_secret_passes(args: dict[str, Any]) -> None:
+    """Whatever the nesting, neither the arguments nor a text that quotes them hold it."""
+    assert SECRET not in json.dumps(redacted(args), default=str)
+    assert SECRET not in without_secrets(f"The bridge said: {SECRET}{SECRET} is wrong", args)
+
+
+@relaxed
+@given(st.dictionaries(st.sampled_from(HARMLESS_KEYS), harmless, max_size=5))
+def test_all_else_stays(args: dict[str, Any]) -> None:
+    assert redacted(args) == args
+    assert without_secrets("1 of 10 lights, True", args) == "1 of 10 lights, True"
+
+
+def test_short_codes_leave_numbers_alone() -> None:
+    assert without_secrets("code 12: 123 of 120 in 12", {"code": 12}) == (
+        "code **REDACTED**: 123 of 120 in **REDACTED**"
+    )
+    assert without_secrets("True", {"code": True}) == "True"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "masked"),
+    [
+        ("it should be 4711 I think", "en", f"it should be {MASKED} I think"),
+        ("try 4 7 1 1 again, please!", "en", f"try {MASKED} again, please!"),
+        ("hm, four-seven one one or so", "en", f"hm, {MASKED} or so"),
+        ("probier vier sieben eins eins mal", "de", f"probier {MASKED} mal"),
+        ("set 21 degrees in 10 minutes", "en", "set 21 degrees in 10 minutes"),
+        ("one light or two", "en", "one light or two"),
+        ("", "en", ""),
+    ],
+)
+def test_numbers_that_could_be_a_pin(sentence: str, language: str, masked: str) -> None:
+    assert mask_numbers(sentence, language, MASKED) == masked
+
+
+def test_messages_without_codes() -> None:
+    """The code goes from the sentence, the call and the result; what has no code stays as it is."""
+    call = {"action": "unlock", "parameters": {"userCode": 4711, "position": 47}}
+    messages = [
+        {"role": "user", "content": "Unlock with 4-7-1-1, not 47115"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "1", "function": {"name": "x", "arguments": json.dumps(call)}}],
+        },
+        {"role": "tool", "tool_call_id": "1", "content": "4711 was wrong"},
+    ]
+    masked = without_codes(messages)
+    assert "4711 " not in str(masked)
+    assert masked[0]["content"] == f"Unlock with {MASKED}, not {MASKED}"
+    assert json.loads(masked[1]["tool_calls"][0]["function"]["arguments"])["parameters"]["position"] == 47
+    assert without_codes(messages[:1]) == messages[:1]
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return the furnished house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
+
+
+async def test_a_code_in_a_sentence(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
+) -> None:
+    """The lock gets it; no event, no store and no later request has it."""
+    agent = await secure.async_agent(model_server)
+    async_expose_entity(hass, "conversation", "lock.cellar", True)
+    seen = [async_capture_events(hass, name) for name in (EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS)]
+    args = {"action": "lock", "entity_id": "lock.cellar", "parameters": {"code": "483920"}}
+    model_server.script([tool_calls([("ha_control", args)]), text("Locked with 483920.")])
+    asked = await agent.say("Lock the cellar with 48 39 20")
+    assert secure.calls[0].data == {"code": "483920"}
+    model_server.clear()
+    await agent.say("Thanks", conversation_id=asked.conversation_id)
+    for store in (hass.data[DATA_SHARED].history, hass.data[DATA_SHARED].journals):
+        await store.async_flush()
+    disk = json.dumps(hass_storage)
+    assert "Lock the cellar with" in disk.encode().decode("unicode_escape")
+    for place in (disk, str(seen), model_server.chats[0].raw.decode()):
+        assert "483920" not in place
+        assert "48 39 20" not in place
+
+
+@pytest.mark.parametrize("answer", ["4711", "no wait, it was 4711 I believe", "four seven one one"])
+async def test_a_pin_is_not_stored(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    hass_storage: dict[str, Any],
+    answer: str,
+) -> None:
+    """Neither as an answer, nor among other words, nor after the phone has answered already."""
+    agent = await secure.async_agent(
+        model_server, {"policy_pin": await hass.async_add_executor_job(hash_pin, "4711")}
+    )
+    unlock = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+    model_server.script([tool_calls([unlock]), text("Hm."), text("I see.")])
+    asked = await agent.say("Open the front door")
+    same = {"conversation_id": asked.conversation_id}
+    await agent.say(answer, **same)
+    model_server.script([tool_calls([unlock]), text("Hm.")])
+    await agent.say("Open the front door again", **same)
+    confirmations = agent.entry.runtime_data.confirmations
+    for action in confirmations.pending:
+        await confirmations.async_approve_owned(action, pin="4711")
+    assert speech(await agent.say("4711", **same))
+    await hass.data[DATA_SHARED].history.async_flush()
+    log = hass.data[DATA_CHAT_LOGS][asked.conversation_id].content
+    requests = [chat.raw.decode() for chat in model_server.chats]
+    for place in (json.dumps(hass_storage["home_agent.history"]), str(log), *requests):
+        assert "4711" not in place
+        assert "four seven" not in place
+
+
+UNLOCK = {"action": "unlock", "entity_id": "lock.cellar"}
+SHAPES: dict[str, tuple[str, Any]] = {
+    "object": ("ha_control", {**UNLOCK, "parameters": {"code": "4711"}}),
+    "JSON in a text": ("ha_control", {**UNLOCK, "parameters": '{"code": "4711"}'}),
+    "Python in a text": ("ha_control", {**UNLOCK, "parameters": "{'code': 4711}"}),
+    "a number": ("ha_control", {**UNLOCK, "parameters": {"value": 4711}}),
+    "wrapped": ("ha_control", {"arguments": '{"action": "unlock", "parameters": {"pin": "4711"}}'}),
+    "twice in a text": ("ha_control", {**UNLOCK, "parameters": '{"data": "{\\"x\\": \\"4711\\"}"}'}),
+    "other spelling": ("ha_control", {**UNLOCK, "parameters": {"Code": "4711"}}),
+    "code_number": ("ha_control", {**UNLOCK, "code_number": "4711"}),
+    "beside an id": ("ha_control", {**UNLOCK, "entity_id": "lock.cellar code 4711"}),
+    "as a name": ("ha_control", {"action": "unlock", "name": "Cellar 4711"}),
+    "positions": ("ha_control", {"args": ["unlock", "lock.cellar", "4711"]}),
+    "list of numbers": ("ha_control", {"args": ["unlock", "lock.cellar", 4711]}),
+    "an intent": ("HassUnlock", {"name": "Cellar", "value": "4711"}),
+    "a service": ("lock.unlock", {"entity_id": "lock.cellar", "service_data": '{"value": "4711"}'}),
+    "an alarm": ("alarm_control_panel.alarm_disarm", {"name": "Home", "x": "is 4711"}),
+    "broken JSON": ("ha_control", '{"action": "unlock", "parameters": {"code": "4711"'),
+    "a list in a text": ("ha_control", '["unlock", "4711"]'),
+}
+"""Ways in which models write the code of a lock or an alarm."""
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_a_code_in_any_form(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    hass_storage: dict[str, Any],
+    caplog: pytest.LogCaptureFixture,
+    shape: str,
+) -> None:
+    """It stands in no event, no store, no record of a turn and no log, whether the call fits or not."""
+    agent = await secure.async_agent(model_server)
+    async_expose_entity(hass, "conversation", "lock.cellar", True)
+    seen = [async_capture_events(hass, name) for name in (EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS)]
+    model_server.script([tool_calls([SHAPES[shape]]), text("Well."), text("Well.")])
+    await agent.say("Do it with 4711")
+    shared = hass.data[DATA_SHARED]
+    for store in (shared.history, shared.journals, shared.confirmations):
+        await store.async_flush()
+    assert len(seen[0]) == 1
+    assert "4711" not in str([event.data for events in seen for event in events])
+    assert "4711" not in str(hass_storage)
+    ours = [record.getMessage() for record in caplog.records if "home_agent" in record.name]
+    assert [line for line in ours if "4711" in line] == []
+
+
+@pytest.mark.parametrize("shape", ["object", "JSON in a text", "positions", "an intent"])
+async def test_a_code_in_the_answer_of_the_service(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, shape: str
+) -> None:
+    """`process` says what was called, without the code."""
+    agent = await secure.async_agent(model_server)
+    async_expose_entity(hass, "conversation", "lock.cellar", True)
+    model_server.script([tool_calls([SHAPES[shape]]), text("Well.")])
+    answer = await hass.services.async_call(
+        DOMAIN,
+        "process",
+        {"text": "Do it with 4711", "entry_id": agent.entry.entry_id},
+        blocking=True,
+        return_response=True,
+    )
+    assert answer is not None
+    assert answer["tool_calls"]
+    assert "4711" not in str(answer["tool_calls"])
+
+
+def test_numbers_of_other_calls_stay() -> None:
+    """Only locks and alarms take codes; ids, decimals and short numbers stay in their calls too."""
+    args = {"action": "set_value", "entity_id": "light.desk", "parameters": {"color_temp_kelvin": 2700}}
+    assert redacted(args) == args
+    lock = {"action": "lock", "entity_id": "lock.door_4711", "parameters": {"transition": 2.5, "x": 40}}
+    assert redacted(lock) == lock
+    assert redacted({"title": "Alarm clock at 07:30"}) == {"title": "Alarm clock at 07:30"}

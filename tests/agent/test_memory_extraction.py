@@ -1,0 +1,180 @@
+"""After an answer the model notes what was worth remembering, in the background."""
+
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    async_capture_events,
+)
+
+from custom_components.home_agent.const import EVENT_ERROR, EVENT_MEMORY_EXTRACTED
+from custom_components.home_agent.idle import MAX_ATTEMPTS
+from custom_components.home_agent.memory.quality import Reason
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.extraction_notes import (
+    VEGETARIAN,
+    Notes,
+    notes,  # noqa: F401 - fixtures
+)
+from tests.servers.replies import status, text, tool_calls
+
+
+async def test_what_was_said_is_remembered(hass: HomeAssistant, notes: Notes) -> None:
+    """For the person who said it, with where it comes from; the event counts it."""
+    events = async_capture_events(hass, EVENT_MEMORY_EXTRACTED)
+    notes.takes(VEGETARIAN, {**VEGETARIAN, "content": "We grill vegetarian on Sundays", "about": "household"})
+    await notes.say("I am vegetarian, and on Sundays we grill. What could I cook?")
+    by_content = {memory.content: memory for memory in notes.memories.all()}
+    assert set(by_content) == {"Anna is vegetarian", "We grill vegetarian on Sundays"}
+    mine = by_content["Anna is vegetarian"]
+    assert mine.person == f"user:{notes.context.user_id}"
+    assert mine.origin.value == "extracted"
+    assert mine.type.value == "preference"
+    assert mine.provenance[0].said.startswith("I am vegetarian")
+    assert by_content["We grill vegetarian on Sundays"].person is None
+    assert [event.data["memories_extracted"] for event in events] == [2]
+    assert events[0].data["extraction_llm"] == "local"
+
+
+async def test_the_server_has_read_most_of_it(notes: Notes) -> None:
+    """The request for notes begins with the very messages of the turn, and asks for a schema."""
+    notes.takes()
+    await notes.say("I am vegetarian")
+    turn, asked = notes.agent.server.chats[-2:]
+    assert asked.messages[: len(turn.messages)] == turn.messages
+    assert asked.messages[-2] == {"role": "assistant", "content": "All right."}
+    assert asked.json["tools"] == turn.json["tools"]
+    assert asked.json["tool_choice"] == "none"
+    assert asked.json["response_format"]["type"] == "json_schema"
+    assert "Anna" in asked.messages[-1]["content"]
+
+
+async def test_nobody_waits_for_it(notes: Notes) -> None:
+    """Nothing is asked while somebody goes on speaking; then once for all that was said."""
+    notes.takes(VEGETARIAN)
+    conversation = None
+    for sentence in ("I am vegetarian", "And the dog is not"):
+        notes.agent.server.script([text("I see.")])
+        result = await notes.agent.say(sentence, context=notes.context, conversation_id=conversation)
+        conversation = result.conversation_id
+        await notes.wait(1)
+    assert notes.requests == []
+    await notes.wait()
+    assert len(notes.requests) == 1
+    assert notes.contents == ["Anna is vegetarian"]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ("The kitchen light is on", Reason.TRANSIENT),
+        ("The alarm code is 4711", Reason.SECRET),
+        ("The user asked about dinner", Reason.META),
+        ("Anna collects stamps", Reason.NOT_SAID),
+    ],
+)
+async def test_what_is_not_worth_it_is_left(notes: Notes, content: str, reason: Reason) -> None:
+    """With the reason; what stood beside the sentence is nobody's words."""
+    notes.takes({**VEGETARIAN, "content": content})
+    await notes.say("The kitchen light and the alarm code 4711 bother me at dinner")
+    assert notes.contents == []
+    assert notes.reasons == [reason]
+
+
+async def test_what_is_known_is_not_new(notes: Notes) -> None:
+    """It is brought up to date."""
+    notes.takes(VEGETARIAN)
+    await notes.say("I am vegetarian")
+    await notes.say("I am vegetarian, you know")
+    assert notes.contents == ["Anna is vegetarian"]
+    assert notes.reasons == [Reason.KNOWN]
+
+
+async def test_orders_and_automations_teach_nothing(notes: Notes) -> None:
+    """Nor does what was remembered by the tool, or a turn that has read text from outside."""
+    notes.takes(VEGETARIAN)
+    on = ("ha_control", {"action": "turn_on", "entity_id": "light.kitchen_ceiling"})
+    notes.agent.server.script([tool_calls([on]), text("Done.")])
+    await notes.agent.say("Turn on the kitchen light", context=notes.context)
+    await notes.say("The washing machine of the vegetarian is ready", context=Context())
+    store = ("store_memory", {"content": "Anna is vegetarian"})
+    notes.agent.server.script([tool_calls([store]), text("I will.")])
+    await notes.agent.say("Remember that I am vegetarian", context=notes.context)
+    await notes.wait()
+    assert notes.requests == []
+
+
+@pytest.mark.parametrize(
+    ("said", "content", "shared"),
+    [
+        ("I am pregnant and want to paint a room", "Anna is pregnant", False),
+        ("Ich bin schwanger und streiche ein Zimmer", "Schwanger ist jemand im Haus", False),
+        ("Paint for the room, since Anna is pregnant", "Anna is pregnant, paint a room", False),
+        ("Our bins are collected on Tuesday", "The bins are collected on Tuesday", True),
+        ("Die Tonne wird dienstags geholt", "Die Tonne wird dienstags geholt", True),
+        ("I think we all like the blue paint", "The family likes blue paint", True),
+    ],
+)
+async def test_what_one_says_of_oneself_is_not_the_households(
+    notes: Notes, said: str, content: str, shared: bool
+) -> None:
+    """Whatever the model thinks: others would be told."""
+    notes.takes({**VEGETARIAN, "content": content, "about": "household"})
+    await notes.say(said)
+    (memory,) = notes.memories.all()
+    assert (memory.person is None) is shared
+
+
+async def test_somebody_unknown_tells_of_the_household_only(notes: Notes) -> None:
+    """Who "the speaker" was cannot be known later, and everybody would be told."""
+    notes.takes(
+        {**VEGETARIAN, "content": "The speaker is pregnant"},
+        {**VEGETARIAN, "content": "The nursery is painted in June", "about": "household"},
+    )
+    guest = {"context": Context(), "device_id": "kitchen", "satellite_id": "assist_satellite.kitchen"}
+    await notes.say("As somebody pregnant: the nursery is painted in June", **guest)
+    assert notes.contents == ["The nursery is painted in June"]
+    assert notes.reasons == [Reason.NOBODY]
+
+
+async def test_prose_is_no_note(notes: Notes) -> None:
+    """And nothing breaks."""
+    notes.answers(text("There is nothing to remember here."))
+    await notes.say("I am vegetarian")
+    assert len(notes.requests) == 1
+    assert notes.contents == []
+
+
+async def test_a_server_that_is_down_is_asked_again(notes: Notes, caplog: pytest.LogCaptureFixture) -> None:
+    """A few times, with growing pauses, one warning and one event; then what waits is dropped."""
+    errors = async_capture_events(notes.agent.hass, EVENT_ERROR)
+    notes.answers(status(503))
+    await notes.say("I am vegetarian")
+    for _ in range(2 * MAX_ATTEMPTS):
+        await notes.wait(1000)
+    warnings = [record for record in caplog.records if "Nothing can be learned" in record.message]
+    assert [record.levelname for record in warnings].count("WARNING") == 1
+    told = [(event.data["component"], event.data["error_type"]) for event in errors]
+    assert told == [("extraction", "LLMServerError")]
+    asked = len(notes.requests)
+    await notes.wait(1000)
+    assert len(notes.requests) == asked
+    notes.takes(VEGETARIAN)
+    await notes.say("I am vegetarian")
+    assert notes.contents == ["Anna is vegetarian"]
+
+
+async def test_it_can_be_switched_off(notes: Notes) -> None:
+    """Then only what somebody asks for is remembered."""
+    await notes.agent.set_options(memory_extraction_enabled=False)
+    notes.takes(VEGETARIAN)
+    await notes.say("I am vegetarian")
+    assert notes.requests == []
+
+
+async def test_an_agent_that_is_gone_asks_nothing(hass: HomeAssistant, notes: Notes) -> None:
+    """What waited is dropped with it."""
+    notes.takes(VEGETARIAN)
+    notes.agent.server.script([text("All right.")])
+    await notes.agent.say("I am vegetarian", context=notes.context)
+    await hass.config_entries.async_unload(notes.agent.entry.entry_id)
+    await notes.wait()
+    assert notes.requests == []

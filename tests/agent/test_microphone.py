@@ -1,0 +1,36 @@
+"""Whether the microphone opens again, in languages that ask without a question mark."""
+
+# ruff: noqa: RUF001 - letters of many languages
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
+
+
+@pytest.mark.parametrize(
+    ("language", "question", "answer"),
+    [
+        ("ja", "キッチンの照明を消しますか。", "キッチンの照明は静かです。"),
+        ("ja", "どの部屋でしょうか", "夜は静か。"),
+        ("th", "ต้องการให้ปิดไฟไหมครับ", "ไฟในครัวปิดอยู่ครับ"),
+        ("th", "เปิดไฟห้องนอนด้วยมั้ย", "อุณหภูมิ 21 องศา"),
+        ("zh-CN", "要关掉厨房的灯吗。", "厨房的灯关着。"),
+        ("zh-Hant", "要關掉廚房的燈嗎", "廚房的燈關著。"),
+        ("ko", "주방 조명을 끌까요.", "주방 조명은 꺼져 있어요."),
+        ("tr", "Mutfak ışığını kapatayım mı", "Mutfak ışığı kapalı."),
+        ("vi", "Tôi tắt đèn bếp được không", "Đèn bếp đang tắt."),
+        ("el", "Ποιο φως εννοείς;", "Το φως είναι κλειστό."),
+        ("en", "Which light do you mean?", "The light is off."),
+    ],
+)
+async def test_the_microphone_in_each_language(
+    hass: HomeAssistant, model_server: ModelServer, language: str, question: str, answer: str
+) -> None:
+    """Some languages ask without a question mark."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text(question), text(answer)])
+    assert (await agent.say("Licht", language=language)).continue_conversation is True
+    assert (await agent.say("Licht", language=language)).continue_conversation is False

@@ -1,0 +1,159 @@
+"""What a household sees of its agent: counters, the number of memories, whether the server answers."""
+
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.const import Platform
+from homeassistant.core import Context, HomeAssistant, State
+from homeassistant.helpers import entity_registry as er, restore_state as rs
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.pauses import everything, pause
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import reset, status, text, tool_calls
+
+LIGHT = "light.kitchen_ceiling"
+ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
+
+
+def entity_id_of(agent: Agent, key: str, platform: str = Platform.SENSOR) -> str:
+    """Return the entity of a figure."""
+    found = er.async_get(agent.hass).async_get_entity_id(platform, DOMAIN, f"{agent.entry.entry_id}_{key}")
+    assert found is not None
+    return found
+
+
+def shown(agent: Agent, key: str, platform: str = Platform.SENSOR) -> State:
+    """Return the state of a figure."""
+    state = agent.hass.states.get(entity_id_of(agent, key, platform))
+    assert state is not None
+    return state
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent with all of its figures."""
+    agent = await async_agent(hass, model_server)
+    registry = er.async_get(hass)
+    for entry in er.async_entries_for_config_entry(registry, agent.entry.entry_id):
+        registry.async_update_entity(entry.entity_id, disabled_by=None)
+    await reload(agent)
+    model_server.default = text("Yes.", usage=(100, 20, 60))
+    return agent
+
+
+async def reload(agent: Agent) -> None:
+    """Set up the agent again."""
+    assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
+
+
+async def test_counters_go_on_after_a_reload(agent: Agent) -> None:
+    """They only rise, and have what statistics need."""
+    await agent.say("Is it warm?")
+    await agent.say("Is it cold?")
+    assert shown(agent, "total_tokens").state == "240"
+    assert shown(agent, "total_turns").state == "2"
+    assert shown(agent, "total_failed").state == "0"
+    await reload(agent)
+    assert shown(agent, "total_tokens").state == "240"
+    await agent.set_options(local_fallback_enabled=False)
+    works, agent.server.default = agent.server.default, status(400)
+    await agent.say("Is it dry?")
+    agent.server.default = works
+    await agent.say("Is it wet?")
+    assert int(shown(agent, "total_tokens").state) == 360
+    assert (shown(agent, "total_turns").state, shown(agent, "total_failed").state) == ("4", "1")
+    attributes = shown(agent, "total_tokens").attributes
+    assert (attributes["state_class"], attributes["unit_of_measurement"]) == ("total_increasing", "tokens")
+
+
+async def test_counters_go_on_after_a_restart(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """What Home Assistant has stored of them is where they begin."""
+    entity_id = "sensor.home_agent_tokens_used"
+    hass_storage["core.restore_state"] = {
+        "version": 1,
+        "key": "core.restore_state",
+        "data": [
+            {
+                "state": State(entity_id, "1234").as_dict(),
+                "extra_data": {"native_value": 1234, "native_unit_of_measurement": None},
+                "last_seen": "2026-11-20T12:00:00+00:00",
+            }
+        ],
+    }
+    await rs.async_load(hass)
+    agent = await async_agent(hass, model_server)
+    model_server.default = text("Yes.", usage=(100, 20, 60))
+    assert entity_id_of(agent, "total_tokens") == entity_id
+    assert shown(agent, "total_tokens").state == "1234"
+    await agent.say("Is it warm?")
+    assert shown(agent, "total_tokens").state == "1354"
+
+
+async def test_the_number_of_memories(agent: Agent) -> None:
+    """It follows each added or deleted memory, and is removed with the option."""
+    assert shown(agent, "memories").state == "0"
+    calls = agent.hass.services.async_call
+    added = await calls(
+        DOMAIN, "add_memory", {"content": "The pond is deep"}, blocking=True, return_response=True
+    )
+    await agent.hass.async_block_till_done()
+    assert shown(agent, "memories").state == "1"
+    await calls(DOMAIN, "delete_memory", added, blocking=True)
+    await agent.hass.async_block_till_done()
+    assert shown(agent, "memories").state == "0"
+    entity_id = entity_id_of(agent, "memories")
+    await agent.set_options(memory_enabled=False)
+    assert agent.hass.states.get(entity_id) is None
+
+
+async def test_whether_the_server_answers(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
+    """The first request that fails changes the state, and so does the first one that works."""
+    assert shown(agent, "server", Platform.BINARY_SENSOR).state == "on"
+    agent.server.on(everything, reset())
+    await agent.say("Is it warm?")
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
+    assert shown(agent, "server", Platform.BINARY_SENSOR).state == "off"
+    agent.server.clear()
+    await pause(agent.hass, freezer, 120)
+    assert shown(agent, "server", Platform.BINARY_SENSOR).state == "on"
+
+
+async def test_events_carry_the_context_of_the_request(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """Each event of a turn and the state that it changed go back to the same request."""
+    agent = await async_agent(hass, model_server)
+    events = {
+        name: async_capture_events(hass, f"{DOMAIN}.{name}")
+        for name in ("conversation.started", "tool.progress", "tool.executed", "conversation.finished")
+    }
+    events["context.injected"] = async_capture_events(hass, f"{DOMAIN}.context.injected")
+    model_server.script([tool_calls([ON]), text("On.")])
+    context = Context(user_id=hass_admin_user.id)
+    await agent.say("Turn on the kitchen ceiling", context=context)
+    assert {name: {event.context.id for event in found} for name, found in events.items()} == {
+        name: {context.id} for name in events
+    }
+    model_server.script([status(400)] * 4)
+    errors = async_capture_events(hass, f"{DOMAIN}.error")
+    await agent.set_options(local_fallback_enabled=False)
+    failing = Context()
+    await agent.say("Turn it off", context=failing)
+    assert [event.context.id for event in errors] == [failing.id]
+
+
+async def test_what_is_there_from_the_start(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A household sees a few figures that it understands; the others can be enabled."""
+    agent = await async_agent(hass, model_server)
+    entries = er.async_entries_for_config_entry(er.async_get(hass), agent.entry.entry_id)
+    prefix = f"{agent.entry.entry_id}_"
+    there = {entry.unique_id.removeprefix(prefix) for entry in entries if not entry.disabled}
+    assert {"server", "tokens", "total_tokens", "memories"} <= there
+    assert not there & {"total_turns", "total_failed", "cached_tokens", "latency", "repaired"}

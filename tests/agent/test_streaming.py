@@ -1,0 +1,482 @@
+"""What is heard of a turn while it is under way."""
+
+import asyncio
+from itertools import cycle, repeat
+import json
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent.agent.phrases import async_phrase
+from custom_components.home_agent.const import EVENT_STREAMING_ERROR
+from custom_components.home_agent.runtime import DATA_SHARED
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import HomeAssistant, ServiceCall
+from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.listening import LONG, Listener, hear, start_turn
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import (
+    Fault,
+    Reply,
+    cut,
+    error_in_stream,
+    hang,
+    html,
+    huge_text,
+    raw,
+    reset,
+    split_characters,
+    status,
+    text,
+    thinking,
+    tool_calls,
+    without_done,
+)
+
+LIGHT = "light.kitchen_ceiling"
+ON = ("ha_control", {"action": "turn_on", "entity_id": LIGHT})
+NO_FALLBACK = {"local_fallback_enabled": False}
+VOICE = {"device_id": "satellite"}
+
+
+@pytest.fixture
+def quick_heart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let signs of life come at once."""
+    monkeypatch.setattr("custom_components.home_agent.agent.streaming.HEARTBEAT_SECONDS", 0.001)
+
+
+def slow_light(hass: HomeAssistant) -> tuple[asyncio.Event, asyncio.Event]:
+    """Let lights hang; return what tells that one does, and what releases it."""
+    begun, release = asyncio.Event(), asyncio.Event()
+
+    async def turn_on(call: ServiceCall) -> None:
+        begun.set()
+        async with asyncio.timeout(LONG):
+            await release.wait()
+        for entity_id in call.data["entity_id"]:
+            hass.states.async_set(entity_id, "on", hass.states.get(entity_id).attributes)
+
+    hass.services.async_register("light", "turn_on", turn_on)
+    return begun, release
+
+
+async def test_words_come_while_the_model_still_speaks(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    agent = await async_agent(hass, model_server)
+    reply = hang(2, chunks=["Once upon ", "a time."])
+    model_server.script([reply])
+    listener = Listener()
+    turn = start_turn(agent, "Tell me a story", listener)
+    await listener.until(lambda: listener.text == "Once upon")
+    assert not turn.done()
+    reply.release.set()
+    assert speech(await turn) == "Once upon a time."
+    assert listener.text == "Once upon a time."
+    assert listener.deltas[0] == {"role": "assistant"}
+
+
+async def test_thoughts_are_no_words(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    model_server.script([thinking("Is it warm? ", "It is warm.")])
+    listener, result = await hear(agent, "How warm is it?", **VOICE)
+    assert speech(result) == listener.text == "It is warm."
+    assert listener.thoughts == "Is it warm? "
+
+
+@pytest.mark.parametrize("size", [1, 3, 7])
+async def test_a_tag_over_several_chunks(hass: HomeAssistant, model_server: ModelServer, size: int) -> None:
+    agent = await async_agent(hass, model_server)
+    whole = "<THINK>\nThey ask.\n</THINK>\n\nIt is 21 degrees."
+    model_server.script([text(chunks=[whole[at : at + size] for at in range(0, len(whole), size)])])
+    listener, result = await hear(agent, "How warm is it?", **VOICE)
+    assert speech(result) == listener.text == "It is 21 degrees."
+    assert "They ask." in listener.thoughts
+
+
+async def test_markdown_is_for_eyes_only(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    model_server.default = text(chunks=["The **kitchen** ", "is `warm`."])
+    spoken, said = await hear(agent, "How is the kitchen?", **VOICE)
+    shown, written = await hear(agent, "How is the kitchen?")
+    assert speech(said) == spoken.text == "The kitchen is warm."
+    assert shown.text == "The **kitchen** is `warm`."
+    assert speech(written) == "The kitchen is warm."
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        '<tool_call>{"name": "ha_control", "arguments": {"action": "turn_on"}}</tool_call>',
+        '{"name": "ha_query", "arguments": {"area": "Kitchen"}}',
+        'ha_query(area="Kitchen")',
+    ],
+)
+@pytest.mark.parametrize("place", [VOICE, {}])
+async def test_calls_written_as_text_are_not_shown(
+    hass: HomeAssistant, model_server: ModelServer, call: str, place: dict[str, str]
+) -> None:
+    agent = await async_agent(hass, model_server)
+    half = len(call) // 2
+    model_server.script([text(chunks=["One second. ", call[:half], call[half:]])])
+    listener, result = await hear(agent, "How warm is it?", **place)
+    run = not call.startswith("ha_query(")  # in the middle of a line that is not certain to be a call
+    assert listener.text == ("One second.Done." if run else "One second.")
+    assert speech(result) == ("Done." if run else "One second.")
+
+
+async def test_a_call_starts_while_the_rest_still_streams(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """The first call has run before the second one has been written."""
+    agent = await async_agent(hass, model_server)
+    second = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
+    # The role, three events of the first call, and the head of the second one.
+    reply = tool_calls([ON, second], fault=Fault.HANG, fault_at=5)
+    model_server.script([reply, text("Both are on.")])
+    listener = Listener()
+    switched = asyncio.Event()
+    hass.bus.async_listen(
+        "home_agent.tool.executed", lambda _event: hass.loop.call_soon_threadsafe(switched.set)
+    )
+    turn = start_turn(agent, "Kitchen and bed light on", listener)
+    async with asyncio.timeout(LONG):
+        await switched.wait()
+    assert hass.states.get(LIGHT).state == "on"
+    assert not turn.done()
+    assert hass.states.get("light.bed_light").state == "off"
+    reply.release.set()
+    assert speech(await turn) == "Both are on."
+    assert hass.states.get("light.bed_light").state == "on"
+
+
+async def test_a_silent_server_is_no_dead_satellite(
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None
+) -> None:
+    """While a server says nothing, signs of life come; they add nothing to the answer."""
+    agent = await async_agent(hass, model_server)
+    reply = hang(2, chunks=["Let me ", "see."])
+    model_server.script([reply])
+    listener = Listener()
+    turn = start_turn(agent, "Hello", listener, **VOICE)
+    await listener.until(lambda: listener.text == "Let me" and listener.beats > 3)
+    reply.release.set()
+    assert speech(await turn) == listener.text == "Let me see."
+
+
+async def test_a_hanging_tool_keeps_the_stream_alive(
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None
+) -> None:
+    """Somebody who has heard a word already is asked for patience once, then only signs of life come."""
+    agent = await async_agent(hass, model_server)
+    begun, release = slow_light(hass)
+    model_server.script([tool_calls([ON], text="Sure."), text("The light is on.")])
+    listener = Listener()
+    turn = start_turn(agent, "Kitchen ceiling on", listener, **VOICE)
+    await begun.wait()
+    moment = await async_phrase(hass, "en", "one_moment")
+    await listener.until(lambda: moment in listener.text and listener.beats > 3)
+    release.set()
+    assert speech(await turn) == "The light is on."
+    assert listener.text == f"Sure. {moment}The light is on."
+
+
+@pytest.mark.parametrize(("words", "place"), [("", VOICE), ("Sure.", {})])
+async def test_patience_is_asked_of_nobody_else(
+    hass: HomeAssistant, model_server: ModelServer, quick_heart: None, words: str, place: dict[str, str]
+) -> None:
+    """Neither where nothing was said yet, nor of somebody who reads."""
+    agent = await async_agent(hass, model_server)
+    begun, release = slow_light(hass)
+    model_server.script([tool_calls([ON], text=words), text("The light is on.")])
+    listener = Listener()
+    turn = start_turn(agent, "Kitchen ceiling on", listener, **place)
+    await begun.wait()
+    beats = listener.beats
+    await listener.until(lambda: listener.beats > beats + 3)
+    release.set()
+    await turn
+    assert listener.text == f"{words}The light is on."
+
+
+@pytest.mark.parametrize("place", [VOICE, {}])
+async def test_a_broken_answer_is_said_once(
+    hass: HomeAssistant, model_server: ModelServer, place: dict[str, str]
+) -> None:
+    """What was said before a stream broke is not said again."""
+    agent = await async_agent(hass, model_server)
+    broken = async_capture_events(hass, EVENT_STREAMING_ERROR)
+    model_server.script(
+        [cut(3, chunks=["The light ", "in the ", "kitchen "]), text("The light in the kitchen is on.")]
+    )
+    listener, result = await hear(agent, "Is the light on?", **place)
+    assert speech(result) == listener.text == "The light in the kitchen is on."
+    assert len(broken) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "requests"),
+    [
+        (reset(), 3),  # a kept connection may have been closed meanwhile, which is no attempt
+        (status(503, "busy"), 2),
+        (status(500, "broken"), 2),
+        (status(400, "no"), 1),
+        (status(401, "no"), 1),
+        (status(429, "slow", headers={"Retry-After": "3600"}), 1),
+        (error_in_stream("upstream broke"), 2),
+        (html(), 2),
+    ],
+    ids=lambda value: str(getattr(value, "status", value)),
+)
+async def test_a_dead_server_costs_two_requests(
+    hass: HomeAssistant, model_server: ModelServer, fault: Reply, requests: int
+) -> None:
+    """A second attempt at most: a person waits for it."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    model_server.default = fault
+    result = await agent.say("Tell me a story")
+    assert result.response.error_code is not None
+    assert len(model_server.chats) == requests
+
+
+async def impatient(agent: Agent) -> None:
+    """Let the agent wait for its server a moment only."""
+    transport = agent.entry.runtime_data.router.primary.transport
+    transport.first_byte_timeout = transport.idle_timeout = 0.05
+
+
+@pytest.mark.parametrize("after", [-1, 0, 1, 2])
+async def test_a_server_that_hangs_is_asked_once(
+    hass: HomeAssistant, model_server: ModelServer, after: int
+) -> None:
+    """Before the headers, before the first word, or in the middle: who waited once does not wait again."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    await impatient(agent)
+    model_server.default = hang(after)
+    listener, result = await hear(agent, "Tell me a story", **VOICE)
+    assert speech(result) == await async_phrase(hass, "en", "llm_timeout")
+    # The result is shown and spoken once, but a satellite that has begun to speak hears the stream only.
+    assert (speech(result) in listener.text) is (after > 1)
+    assert len(model_server.chats) == 1
+
+
+@pytest.mark.parametrize(
+    "pieces", [[b": processing\n\n"], [b"\n\n"], [b'data: {"choices":[{"delta":{}}]}\n\n']]
+)
+async def test_a_server_that_only_keeps_the_connection_open(
+    hass: HomeAssistant, model_server: ModelServer, pieces: list[bytes]
+) -> None:
+    """The person hears why there is no answer, and the next sentence is answered."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    await impatient(agent)
+    model_server.script([raw(pieces=cycle(pieces), gap=0.01)])
+    result = await agent.say("Tell me a story", **VOICE)
+    assert speech(result) == await async_phrase(hass, "en", "llm_timeout")
+    await model_server.chats[0].gone.wait()
+    assert len(model_server.chats) == 1
+
+
+async def test_a_turn_has_an_end(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A server that says a word now and then is not listened to for ever."""
+    monkeypatch.setattr("custom_components.home_agent.agent.llm.TURN_LIMIT_SECONDS", 0.3)
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    word = b'data: {"choices":[{"index":0,"delta":{"content":"well "}}]}\n\n'
+    model_server.script([raw(pieces=repeat(word), gap=0.02)])
+    result = await agent.say("Tell me a story", **VOICE)
+    assert speech(result).endswith(await async_phrase(hass, "en", "llm_timeout"))
+    await model_server.chats[0].gone.wait()
+
+
+async def test_the_last_words_are_heard_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Sentences of our own reach who listens to the stream, not only the result."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([ON], text="Sure."), text("")])
+    listener, result = await hear(agent, "Kitchen ceiling on", **VOICE)
+    assert speech(result) == await async_phrase(hass, "en", "done")
+    assert listener.text == f"Sure.{speech(result)}"
+
+
+async def test_a_listener_that_fails_leaves_nothing_behind(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """An exception while a delta is handed on closes the stream and is answered in words."""
+    agent = await async_agent(hass, model_server)
+    reply = hang(2)
+    model_server.script([reply])
+
+    class Broken(Listener):
+        def __call__(self, _chat_log: Any, delta: dict[str, Any]) -> None:
+            super().__call__(_chat_log, delta)
+            if delta.get("content") and not delta.get("role"):
+                raise RuntimeError("listener")
+
+    result = await start_turn(agent, "Hello", Broken())
+    assert speech(result) == await async_phrase(hass, "en", "unknown")
+    await model_server.chats[0].gone.wait()
+    assert not [task for task in asyncio.all_tasks() if "model stream" in task.get_name()]
+    assert "failed unexpectedly" in caplog.text
+
+
+async def test_numbers_and_nesting_that_nobody_can_send_back(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """What a model writes into a call never ends the turn."""
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [
+            tool_calls(
+                [
+                    ("ha_query", '{"name": "\\ud800", "area": 123456789012345678901234567890}'),
+                    ("ha_query", '{"name": NaN}'),
+                    ("ha_query", '{"name": ' + "[" * 100_000),
+                    ("ha_query", '{"a": ' * 200 + "1" + "}" * 200),
+                    ("ha_query", '["Kitchen"]'),
+                ]
+            ),
+            text("That went wrong."),
+        ]
+    )
+    result = await agent.say("How warm is it?")
+    assert speech(result) == "That went wrong."
+    assert len([message for message in model_server.chats[1].messages if message["role"] == "tool"]) == 5
+    assert not [record for record in caplog.records if record.exc_info]
+
+
+class TestModelsThatBeginInsideAThought:
+    """Their prompt opens the thought, so only its end stands in the reply."""
+
+    REPLY = ("The person asks ", "for the light.", "</think>", "The light is on.")
+
+    async def test_it_is_learned(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+        """From the second reply on, nothing of a thought is spoken."""
+        agent = await async_agent(hass, model_server)
+        model_server.default = text(chunks=self.REPLY)
+        await hear(agent, "Is the light on?", **VOICE)
+        listener, result = await hear(agent, "Is the light on?", **VOICE)
+        assert speech(result) == listener.text == "The light is on."
+        assert listener.thoughts == "The person asks for the light."
+
+    async def test_a_reply_without_a_thought_is_heard(
+        self, hass: HomeAssistant, model_server: ModelServer
+    ) -> None:
+        """A model that answers straight away is not silenced, and not mistaken from then on."""
+        agent = await async_agent(hass, model_server)
+        model_server.script([text(chunks=self.REPLY), text("Yes."), text(chunks=["Yes, ", "it is."])])
+        await hear(agent, "Is the light on?", **VOICE)
+        assert speech((await hear(agent, "Sure?", **VOICE))[1]) == "Yes."
+        reply = hang(2, chunks=["Really, ", "yes."])
+        model_server._replies.clear()
+        model_server.script([reply])
+        listener = Listener()
+        turn = start_turn(agent, "Really?", listener, **VOICE)
+        await listener.until(lambda: listener.text == "Really,")
+        reply.release.set()
+        assert speech(await turn) == "Really, yes."
+
+    async def test_a_thought_cut_off_is_not_spoken(
+        self, hass: HomeAssistant, model_server: ModelServer
+    ) -> None:
+        """A model that used up its tokens while thinking has said nothing."""
+        agent = await async_agent(hass, model_server)
+        model_server.script([text(chunks=self.REPLY), text("They want to know whether", finish="length")])
+        await hear(agent, "Is the light on?", **VOICE)
+        listener, result = await hear(agent, "Sure?", **VOICE)
+        assert speech(result) == listener.text == await async_phrase(hass, "en", "no_answer")
+
+    async def test_a_thought_before_a_call(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+        agent = await async_agent(hass, model_server)
+        model_server.script(
+            [
+                text(chunks=self.REPLY),
+                tool_calls([ON], text="I should switch it on.</think>"),
+                text(chunks=["It worked.", "</think>", "Done, the light is on."]),
+            ]
+        )
+        await hear(agent, "Is the light on?", **VOICE)
+        listener, result = await hear(agent, "Kitchen ceiling on", **VOICE)
+        assert speech(result) == listener.text == "Done, the light is on."
+
+    async def test_each_agent_learns_of_its_own_model(
+        self, hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+    ) -> None:
+        agent = await async_agent(hass, model_server)
+        other = await async_add_agent(hass, other_model_server)
+        model_server.default = text(chunks=self.REPLY)
+        await hear(agent, "Is the light on?", **VOICE)
+        reply = hang(2, chunks=["It is ", "on."])
+        other_model_server.script([reply])
+        listener = Listener()
+        turn = start_turn(other, "Is the light on?", listener, **VOICE)
+        await listener.until(lambda: listener.text == "It is")
+        reply.release.set()
+        assert speech(await turn) == listener.text == "It is on."
+
+
+async def test_a_service_is_called_once_although_the_stream_breaks(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """A connection that breaks behind a call, in the middle of more words, does not run it again."""
+    agent = await async_agent(hass, model_server)
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    toggle = ("ha_control", {"action": "toggle", "entity_id": LIGHT})
+    second = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
+    model_server.script(
+        [tool_calls([toggle, second], fault=Fault.RESET, fault_at=5), text("The light is on.")]
+    )
+    listener, result = await hear(agent, "Toggle the kitchen ceiling", **VOICE)
+    assert len([event for event in services if event.data["domain"] == "light"]) == 1
+    assert speech(result) == listener.text == "The light is on."
+
+
+async def test_half_characters_and_a_missing_end(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither bytes cut in half nor a stream without its end change what is heard."""
+    agent = await async_agent(hass, model_server)
+    sentence = "Grüße aus Zürich, 二十一度 🎉."
+    for reply in (split_characters(sentence), without_done(sentence)):
+        model_server.script([reply])
+        listener, result = await hear(agent, "Where are you?")
+        assert listener.text == sentence
+        assert speech(result) == sentence.replace(" 🎉", "")
+
+
+async def test_a_model_that_talks_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is stopped, and its server is not asked again."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([huge_text(50)])
+    _listener, result = await hear(agent, "Talk", **VOICE)
+    assert 0 < len(speech(result)) <= 1_000_000
+    assert len(model_server.chats) == 1
+    assert speech(await agent.say("Hello")) == "Done."
+
+
+async def test_a_server_that_is_not_there(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Refused connections end in one sentence of the speaker's language, and in no traceback."""
+    agent = await async_agent(hass, model_server, NO_FALLBACK)
+    model_server.stop()
+    listener, result = await hear(agent, "Hallo", language="de", **VOICE)
+    assert speech(result) == await async_phrase(hass, "de", "llm_unavailable")
+    assert listener.text == ""
+    assert not [record for record in caplog.records if record.exc_info and "camera" not in record.name]
+
+
+@pytest.mark.parametrize("half", ["\\ud83d", "\\udc00"])
+async def test_half_a_character_in_a_call(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any], half: str
+) -> None:
+    """In its name, its id or its arguments: the turn ends, and all conversations are still written."""
+    agent = await async_agent(hass, model_server)
+    call = (
+        f'{{"index":0,"id":"id{half}","function":{{"name":"ha_query{half}",'
+        f'"arguments":"{{\\"name\\": \\"x{half}\\"}}"}}}}'
+    )
+    choice = f'{{"index":0,"delta":{{"tool_calls":[{call}]}},"finish_reason":"tool_calls"}}'
+    event = f'data: {{"choices":[{choice}]}}\n\n'
+    model_server.script([raw(event.encode()), text("That did not work.")])
+    assert speech(await agent.say("What is it?")) == "That did not work."
+    await hass.data[DATA_SHARED].history.async_flush()
+    assert "That did not work." in json.dumps(hass_storage["home_agent.history"]["data"])

@@ -1,0 +1,267 @@
+"""One turn from sentence to answer, seen from outside: requests, states, events, speech."""
+
+import json
+
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+
+from custom_components.home_agent.const import (
+    EVENT_CONVERSATION_FINISHED,
+    EVENT_CONVERSATION_STARTED,
+    EVENT_TOOL_EXECUTED,
+)
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import async_agent, speech
+from tests.helpers.checks import every
+from tests.helpers.turns import LIGHT, ON, tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+
+async def test_a_question_is_answered(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The answer is spoken, the turn keeps its conversation id, events tell of it."""
+    agent = await async_agent(hass, model_server)
+    started = async_capture_events(hass, EVENT_CONVERSATION_STARTED)
+    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
+    model_server.script([text(chunks=["It is ", "warm."], usage=(100, 5, 60))])
+
+    result = await agent.say("How warm is it in the kitchen?")
+
+    assert speech(result) == "It is warm."
+    assert result.conversation_id == started[0].data["conversation_id"]
+    assert finished[0].data["tokens"] == {"prompt": 100, "completion": 5, "total": 105, "cached": 60}
+    (request,) = model_server.chats
+    assert [message["role"] for message in request.messages] == ["system", "user"]
+    offered = {tool["function"]["name"] for tool in request.json["tools"]}
+    assert offered >= {"activity", "ha_control", "ha_query", "recall_memory", "retrieve_knowledge"}
+    newest = request.messages[-1]["content"]
+    assert newest.startswith("How warm is it in the kitchen?")
+    assert "21.5" in newest, "the state of the entity that was asked about reaches the model"
+
+
+async def test_a_light_is_switched(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The call runs with the speaker's context, the result names the new state."""
+    agent = await async_agent(hass, model_server)
+    executed = async_capture_events(hass, EVENT_TOOL_EXECUTED)
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    model_server.script([tool_calls([ON]), text("The light is on.")])
+    context = Context()
+
+    result = await agent.say("Kitchen ceiling on", context=context)
+
+    assert hass.states.get(LIGHT).state == "on"
+    assert speech(result) == "The light is on."
+    assert [event.context.id for event in services if event.data["domain"] == "light"] == [context.id]
+    (envelope,) = tool_results(model_server.chats[1])
+    assert envelope["success"] is True
+    assert envelope["error"] is None
+    assert "on" in json.dumps(envelope["result"])
+    assert executed[0].data["tool_name"] == "ha_control"
+    assert executed[0].data["success"] is True
+
+
+async def test_calls_of_one_message_all_run(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Several calls in one message run, and each id gets its result."""
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [
+            tool_calls([ON, ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})]),
+            text("Both are on."),
+        ]
+    )
+    await agent.say("Kitchen and bed light on")
+    assert hass.states.get(LIGHT).state == hass.states.get("light.bed_light").state == "on"
+    messages = model_server.chats[1].messages
+    called = [call["id"] for message in messages for call in message.get("tool_calls", [])]
+    answered = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+    assert len(set(called)) == 2
+    assert called == answered
+
+
+async def test_the_same_call_runs_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A model that calls twice what it called before does not toggle twice."""
+    agent = await async_agent(hass, model_server)
+    toggle = ("ha_control", {"action": "toggle", "entity_id": LIGHT})
+    model_server.script([tool_calls([toggle, toggle]), tool_calls([toggle]), text("Toggled.")])
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    await agent.say("Toggle the kitchen ceiling")
+    assert len([event for event in services if event.data["domain"] == "light"]) == 1
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_more_calls_than_allowed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Every call id gets a result, the surplus is not run, and the last request has no calls to make."""
+    agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 2})
+    names = ["kitchen_ceiling", "kitchen_counter", "bed_light"]
+    model_server.script(
+        [
+            tool_calls([("ha_control", {"action": "turn_on", "entity_id": f"light.{n}"}) for n in names]),
+            text("Two are on."),
+        ]
+    )
+    result = await agent.say("All on")
+    assert speech(result) == "Two are on."
+    results = tool_results(model_server.chats[1])
+    assert [envelope["success"] for envelope in results] == [True, True, False]
+    assert hass.states.get("light.bed_light").state == "off"
+    assert model_server.chats[1].json["tool_choice"] == "none"
+
+
+async def test_a_model_that_only_calls_still_ends(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """After the last call without tools the person hears a sentence."""
+    agent = await async_agent(hass, model_server)
+    numbers = iter(range(1000))
+    model_server.default = lambda _request: tool_calls(
+        [("ha_query", {"entity_id": f"light.x{next(numbers)}"})]
+    )
+    result = await agent.say("Loop")
+    assert speech(result)
+    assert len(model_server.chats) <= 7
+
+
+async def test_broken_arguments_do_not_run(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Arguments that are no JSON come back as an error the model can correct."""
+    agent = await async_agent(hass, model_server)
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    model_server.script(
+        [tool_calls([("ha_control", '{"action": "turn_on", "entity_id": ')]), tool_calls([ON]), text("On.")]
+    )
+    await agent.say("Kitchen ceiling on")
+    assert "not valid JSON" in tool_results(model_server.chats[1])[0]["error"]
+    assert len([event for event in services if event.data["domain"] == "light"]) == 1
+
+
+async def test_an_unknown_tool_is_named(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The error lists the tools there are."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([("set_light", {})]), text("Sorry.")])
+    await agent.say("Light")
+    (envelope,) = tool_results(model_server.chats[1])
+    assert "ha_control" in envelope["error"]
+
+
+async def test_a_read_only_user_switches_nothing(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """The user's permission is checked at the call."""
+    agent = await async_agent(hass, model_server)
+    reader = MockUser(is_owner=False, name="Reader").add_to_hass(hass)
+    reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
+    model_server.script([tool_calls([ON]), text("Not allowed.")])
+    await agent.say("Kitchen ceiling on", context=Context(user_id=reader.id))
+    assert hass.states.get(LIGHT).state == "off"
+    (envelope,) = tool_results(model_server.chats[1])
+    assert envelope["success"] is False
+
+
+async def test_exposure_is_asked_at_the_call(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What is hidden meanwhile is out of reach, what is exposed meanwhile is known."""
+    agent = await async_agent(hass, model_server)
+    first = await agent.say("Hello")
+    async_expose_entity(hass, "conversation", LIGHT, False)
+    async_expose_entity(hass, "conversation", "light.secret_light", True)
+    await hass.async_block_till_done()
+    model_server.script(
+        [
+            tool_calls([ON, ("ha_control", {"action": "turn_on", "entity_id": "light.secret_light"})]),
+            text("Done."),
+        ]
+    )
+    await agent.say("Lights", conversation_id=first.conversation_id)
+    assert hass.states.get(LIGHT).state == "off"
+    assert hass.states.get("light.secret_light").state == "on"
+    assert LIGHT not in model_server.chats[1].messages[0]["content"]
+
+
+async def test_hidden_entities_are_never_named(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither the request nor a refusal carries the id or the name of a hidden entity."""
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [
+            tool_calls([("ha_query", {"entity_id": "l*"}), ("ha_query", {"entity_id": "lock.cellar*"})]),
+            text("Done."),
+        ]
+    )
+    await agent.say("What about the doors?")
+    for request in every(model_server.chats):
+        sent = json.dumps([message for message in request.messages if message["role"] in ("system", "tool")])
+        assert "secret" not in sent.lower()
+        assert "Cellar" not in sent
+
+
+async def test_turn_off_does_not_unlock(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A lock opens by `unlock` and by nothing else."""
+    agent = (await async_agent(hass, model_server)).at_satellite()
+    await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    await hass.async_block_till_done()
+    for action in ("turn_off", "turn_on", "toggle", "open"):
+        model_server.script(
+            [tool_calls([("ha_control", {"action": action, "entity_id": "lock.front_door"})]), text("Hm.")]
+        )
+        await agent.say(f"{action} the front door")
+        assert hass.states.get("lock.front_door").state == "locked"
+    model_server.script(
+        [tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})]), text("Open.")]
+    )
+    asked = await agent.say("Unlock the front door")
+    assert hass.states.get("lock.front_door").state == "locked", "a person is asked first"
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert hass.states.get("lock.front_door").state == "unlocked"
+
+
+async def test_a_target_in_the_parameters_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """`parameters` cannot redirect the call to another entity."""
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [
+            tool_calls(
+                [
+                    (
+                        "ha_control",
+                        {
+                            "action": "turn_on",
+                            "entity_id": LIGHT,
+                            "parameters": {"entity_id": "light.bed_light"},
+                        },
+                    )
+                ]
+            ),
+            text("No."),
+        ]
+    )
+    await agent.say("Kitchen ceiling on")
+    assert hass.states.get("light.bed_light").state == hass.states.get(LIGHT).state == "off"
+
+
+async def test_the_microphone(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It opens after a question, and stays shut after a command that worked."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("Which light do you mean?")])
+    assert (await agent.say("Light on")).continue_conversation is True
+    model_server.script([tool_calls([ON]), text("The light is on. Anything else?")])
+    assert (await agent.say("The ceiling")).continue_conversation is False
+    model_server.script([text("It is 21 degrees.")])
+    assert (await agent.say("How warm?")).continue_conversation is False
+
+
+async def test_silence_becomes_words(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A model that says nothing after acting gets a short confirmation in the person's language."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([ON]), text("")])
+    german = speech(await agent.say("Decke an", language="de"))
+    model_server.script([text("")])
+    english = speech(await agent.say("Hm"))
+    assert german
+    assert english
+    assert german != english
+
+
+async def test_extra_system_prompt_reaches_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is sent, and stays for the conversation."""
+    agent = await async_agent(hass, model_server)
+    first = await agent.say("Yes", extra_system_prompt="You asked whether to close the garage.")
+    await agent.say("And now?", conversation_id=first.conversation_id)
+    for request in every(model_server.chats):
+        assert "whether to close the garage" in request.messages[0]["content"]

@@ -1,0 +1,612 @@
+"""Connecting a server, choosing a model, a new key, a new connection: what the server was sent."""
+
+import socket
+from typing import Any
+
+from aiohttp.resolver import AsyncResolver
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.config import probe
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from tests.helpers.flow_steps import call_what_is_offered, go_on, options_of, shown
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.replies import Reply, empty, hang, html, status, text
+
+MODELS = on_path("/models")
+CHAT = on_path("/chat/completions")
+KEY = "sk-test-1234567890"
+
+
+@pytest.fixture(autouse=True)
+def _house(house: HomeAssistant) -> None:
+    """Set up what the integration depends on."""
+
+
+@pytest.fixture(autouse=True)
+def _calls_tools(model_server: ModelServer) -> None:
+    """By default the model does what the probe asks: it calls the tool it is given."""
+    model_server.default = call_what_is_offered
+
+
+async def start(hass: HomeAssistant, typed: dict[str, Any] | None = None) -> ConfigFlowResult:
+    """Open the flow, and submit its first form."""
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    assert result["type"] is FlowResultType.FORM
+    assert result["step_id"] == "user"
+    assert not result["errors"]
+    return result if typed is None else await go_on(hass, result, typed)
+
+
+def existing(hass: HomeAssistant, server: ModelServer, **data: Any) -> MockConfigEntry:
+    """Add an entry for the test model."""
+    entry = MockConfigEntry(
+        domain=DOMAIN,
+        title=data.get("name", "test-model"),
+        data={
+            "llm_base_url": server.url,
+            "llm_model": "test-model",
+            "llm_dialect": "auto",
+            "llm_api_key": KEY,
+            **data,
+        },
+    )
+    entry.add_to_hass(hass)
+    return entry
+
+
+@pytest.fixture
+def cloud(monkeypatch: pytest.MonkeyPatch, model_server: ModelServer) -> str:
+    """Return an address outside the house whose name leads to the model server."""
+
+    async def resolve(_self: object, host: str, port: int = 0, family: int = socket.AF_INET) -> list[Any]:
+        return [
+            {
+                "hostname": host,
+                "host": "127.0.0.1",
+                "port": port,
+                "family": socket.AF_INET,
+                "proto": 0,
+                "flags": socket.AI_NUMERICHOST,
+            }
+        ]
+
+    monkeypatch.setattr(AsyncResolver, "resolve", resolve)
+    return f"http://models.example.com:{model_server.port}/v1"
+
+
+# Connecting
+
+
+async def test_whole_way(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.models = ["text-embed-small", "llama-small", "llama-big"]
+    result = await start(hass)
+    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
+    result = await go_on(
+        hass,
+        result,
+        {
+            "name": " Kitchen ",
+            "llm_base_url": model_server.url,
+            "llm_api_key": f" {KEY} ",
+            "llm_dialect": "auto",
+            "llm_proxy_headers": "X-Team: home\nX-Site: 1",
+        },
+    )
+    assert result["step_id"] == "model"
+    assert options_of(result, "llm_model") == model_server.models
+    assert shown(result) == {"llm_model": "llama-small"}
+    listed = next(request for request in model_server.requests if request.path == "/v1/models")
+    assert listed.headers["authorization"] == f"Bearer {KEY}"
+    assert listed.headers["x-team"] == "home"
+    assert listed.headers["x-site"] == "1"
+
+    result = await go_on(hass, result, {"llm_model": " llama-big "})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["title"] == "Kitchen"
+    assert model_server.chats[-1].json["model"] == "llama-big"
+    assert model_server.chats[-1].json["tools"]
+    assert KEY not in model_server.chats[-1].query
+    data = result["data"]
+    assert data["probed_tool_calling"] is True
+    assert {key: value for key, value in data.items() if not key.startswith("probed")} == {
+        "name": "Kitchen",
+        "llm_base_url": model_server.url,
+        "llm_api_key": KEY,
+        "llm_dialect": "auto",
+        "llm_proxy_headers": "X-Team: home\nX-Site: 1",
+        "llm_model": "llama-big",
+    }
+    assert result["options"] == {}
+
+
+@pytest.mark.parametrize("ending", ["", "/", "/v1/", "/v1/chat/completions", "/v1/models?limit=1#top"])
+@pytest.mark.parametrize("scheme", ["http://", ""])
+async def test_address_is_completed(
+    hass: HomeAssistant, model_server: ModelServer, scheme: str, ending: str
+) -> None:
+    typed = {"llm_base_url": f"{scheme}127.0.0.1:{model_server.port}{ending}"}
+    result = await go_on(hass, await start(hass, typed), {"llm_model": "test-model"})
+    assert result["data"]["llm_base_url"] == model_server.url
+    assert result["title"] == "test-model"
+    assert "name" not in result["data"]
+
+
+async def test_keyless_server_gets_no_key(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await start(hass, {"llm_base_url": model_server.url, "llm_api_key": "  "})
+    assert [request.path for request in model_server.requests if "authorization" in request.headers] == []
+    assert "/v1/models" in [request.path for request in model_server.requests]
+
+
+@pytest.mark.parametrize("dialect", ["auto", "ollama"])
+@pytest.mark.parametrize("ending", ["", "/v1", "/api/chat"])
+async def test_ollama_stays_native(
+    hass: HomeAssistant, model_server: ModelServer, dialect: str, ending: str
+) -> None:
+    typed = {"llm_base_url": model_server.ollama_url + ending, "llm_dialect": dialect}
+    result = await go_on(hass, await start(hass, typed), {"llm_model": "test-model"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["data"]["llm_base_url"] == model_server.ollama_url
+    assert result["data"]["probed_context_size"] == model_server.context_length
+    assert result["data"]["probed_tool_calling"] is True
+
+
+async def test_server_that_only_looks_like_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Some servers answer a few of Ollama's paths and speak the other API."""
+    model_server.on(on_path("/api/tags"), status(200, {"models": []}))
+    result = await start(hass, {"llm_base_url": model_server.address})
+    assert options_of(result, "llm_model") == ["test-model"]
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["data"]["llm_base_url"] == model_server.url
+
+
+async def test_api_under_a_path(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Behind a proxy the version may stand behind the path, or nowhere."""
+    model_server.on(on_path("/inference/v1/models"), status(404, "no such page"))
+    result = await start(hass, {"llm_base_url": f"{model_server.address}/inference"})
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["data"]["llm_base_url"] == f"{model_server.address}/inference"
+
+
+@pytest.mark.parametrize(
+    ("reply", "field", "error"),
+    [
+        (status(401, "no"), "llm_api_key", "invalid_auth"),
+        (status(403, "no"), "llm_api_key", "invalid_auth"),
+        (status(429, "slow down"), "base", "rate_limited"),
+        (status(500, "broken"), "base", "server_error"),
+        (status(503, "starting"), "base", "server_error"),
+        (html(), "llm_base_url", "not_an_llm_server"),
+        (empty(), "llm_base_url", "not_an_llm_server"),
+        (html(404), "llm_base_url", "no_model_list"),
+        (status(405, "no"), "llm_base_url", "no_model_list"),
+        (status(501, "no"), "llm_base_url", "no_model_list"),
+    ],
+)
+async def test_server_that_cannot_be_used(
+    hass: HomeAssistant, model_server: ModelServer, reply: Reply, field: str, error: str
+) -> None:
+    """The form says what is wrong, keeps what was typed, and goes on once it is right."""
+    model_server.on(MODELS, reply)
+    typed = {"name": "Kitchen", "llm_base_url": model_server.url, "llm_api_key": KEY, "llm_dialect": "auto"}
+    result = await start(hass, typed)
+    assert result["step_id"] == "user"
+    assert result["errors"] == {field: error}
+    assert shown(result) == typed
+    assert KEY not in str(result["description_placeholders"])
+    model_server.clear()
+    result = await go_on(hass, result, typed)
+    assert result["step_id"] == "model"
+
+
+async def test_nothing_listens(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.stop()
+    result = await start(hass, {"llm_base_url": model_server.url})
+    assert result["errors"] == {"llm_base_url": "cannot_connect"}
+    assert result["description_placeholders"]["url"].startswith(model_server.address)
+
+
+async def test_server_that_hangs(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "LIST_SECONDS", 0.2)
+    model_server.on(MODELS, hang())
+    result = await start(hass, {"llm_base_url": model_server.url})
+    assert result["errors"] == {"base": "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "error"),
+    [
+        ("llm_base_url", "ftp://server/v1", "invalid_url"),
+        ("llm_base_url", "http://", "invalid_url"),
+        ("llm_base_url", "my server", "invalid_url"),
+        ("llm_base_url", "http://server:99999", "invalid_url"),
+        ("llm_base_url", "http://me:secret@server/v1", "url_with_password"),
+        ("llm_api_key", "{{ broken", "invalid_key_template"),
+        ("llm_api_key", "{{ 1 / 0 }}", "invalid_key_template"),
+        ("llm_api_key", "ключ", "invalid_key"),
+        ("llm_proxy_headers", "{not json", "headers_not_json"),
+        ("llm_proxy_headers", '{"a": {"b": 1}}', "headers_not_json"),
+        ("llm_proxy_headers", "X-A: 1\n\njust words", "invalid_header_line"),
+        ("llm_proxy_headers", "Bad Name: 1", "invalid_header_name"),
+        ("llm_proxy_headers", "Content-Length: 1", "invalid_header_name"),
+        ("llm_proxy_headers", '{"X-A": "1\\r\\nX-B: 2"}', "invalid_header_value"),
+        ("llm_proxy_headers", "X-A: 1\nx-a: 2", "duplicate_header"),
+        ("llm_proxy_headers", "\n".join(f"X-{n}: 1" for n in range(33)), "too_many_headers"),
+    ],
+)
+async def test_values_that_cannot_be_used(
+    hass: HomeAssistant, model_server: ModelServer, field: str, value: str, error: str
+) -> None:
+    result = await start(hass, {"llm_base_url": model_server.url, field: value})
+    assert result["errors"] == {field: error}
+    assert shown(result)[field] == value
+    assert not model_server.requests
+
+
+@pytest.mark.parametrize(
+    "headers", ['{"X-Team": "home", "X-Number": 7}', "X-Team:home\r\n\r\n X-Number : 7 "]
+)
+async def test_headers_in_both_forms(hass: HomeAssistant, model_server: ModelServer, headers: str) -> None:
+    await start(hass, {"llm_base_url": model_server.url, "llm_proxy_headers": headers})
+    assert model_server.requests[-1].headers["x-team"] == "home"
+    assert model_server.requests[-1].headers["x-number"] == "7"
+
+
+async def test_key_from_a_template(hass: HomeAssistant, model_server: ModelServer) -> None:
+    hass.states.async_set("sensor.key", KEY)
+    template = "{{ states('sensor.key') }}"
+    result = await start(hass, {"llm_base_url": model_server.url, "llm_api_key": template})
+    assert model_server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["data"]["llm_api_key"] == template
+
+
+async def test_server_without_a_list(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Where the API was chosen by hand, a missing list is no fault: the model is typed in."""
+    model_server.on(MODELS, status(404, "no such page"))
+    result = await start(hass, {"llm_base_url": model_server.url, "llm_dialect": "openai"})
+    assert result["step_id"] == "model"
+    assert options_of(result, "llm_model") == []
+    result = await go_on(hass, result, {"llm_model": "my-model"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["data"]["llm_base_url"] == model_server.url
+
+
+async def test_azure_address_from_the_portal(hass: HomeAssistant, model_server: ModelServer) -> None:
+    address = f"{model_server.address}?api-version=2024-06-01"
+    await start(hass, {"llm_base_url": address, "llm_dialect": "azure", "llm_api_key": KEY})
+    assert "api-version=2024-06-01" in model_server.requests[-1].query
+    assert model_server.requests[-1].headers["api-key"] == KEY
+
+
+async def test_version_of_azure_can_be_typed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    typed = {
+        "llm_base_url": model_server.address,
+        "llm_dialect": "azure",
+        "azure_api_version": "2025-01-01",
+    }
+    await start(hass, typed)
+    assert "api-version=2025-01-01" in model_server.requests[-1].query
+
+
+# Choosing a model
+
+
+async def test_model_that_is_not_there(hass: HomeAssistant, model_server: ModelServer) -> None:
+    result = await start(hass, {"llm_base_url": model_server.url})
+    model_server.on(CHAT, status(404, "model does not exist"))
+    result = await go_on(hass, result, {"llm_model": "other"})
+    assert result["step_id"] == "model"
+    assert result["errors"] == {"llm_model": "model_not_found"}
+    assert result["description_placeholders"]["model"] == "other"
+    assert shown(result) == {"llm_model": "other"}
+    model_server.clear()
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def test_model_that_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
+    result = await start(hass, {"llm_base_url": model_server.ollama_url})
+    model_server.on(on_path("/api/show"), status(400, "invalid name"))
+    result = await go_on(hass, result, {"llm_model": "no name"})
+    assert result["errors"] == {"llm_model": "model_refused"}
+    assert "invalid name" in result["description_placeholders"]["detail"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "error"),
+    [(status(429, "slow down"), "rate_limited"), (status(500, "broken"), "server_error")],
+)
+async def test_server_that_breaks_in_between(
+    hass: HomeAssistant, model_server: ModelServer, reply: Reply, error: str
+) -> None:
+    result = await start(hass, {"llm_base_url": model_server.url})
+    model_server.on(MODELS, reply)
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["step_id"] == "model"
+    assert result["errors"] == {"base": error}
+
+
+async def test_what_stays_unknown_is_not_stored(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A server too busy to be tried is no reason to refuse the model."""
+    model_server.on(CHAT, status(429, "slow down"))
+    result = await start(hass, {"llm_base_url": model_server.url})
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert not {"probed_tool_calling", "probed_context_size"} & set(result["data"])
+
+
+async def test_model_that_is_still_loading(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(probe, "PROBE_SECONDS", 0.2)
+    result = await start(hass, {"llm_base_url": model_server.url})
+    model_server.on(CHAT, hang())
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["errors"] == {"base": "timeout"}
+
+
+async def test_empty_model(hass: HomeAssistant, model_server: ModelServer) -> None:
+    result = await start(hass, {"llm_base_url": model_server.url})
+    result = await go_on(hass, result, {"llm_model": "  "})
+    assert result["errors"] == {"llm_model": "model_missing"}
+    with pytest.raises(InvalidData):
+        await go_on(hass, result, {})
+    assert not model_server.chats
+
+
+async def test_open_list_behind_a_closed_door(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Some servers list their models to anybody: a wrong key shows later, and can be corrected then."""
+    model_server.on(CHAT, status(401, "bad key"))
+    typed = {"llm_base_url": model_server.url, "llm_api_key": "wrong-key"}
+    result = await go_on(hass, await start(hass, typed), {"llm_model": "test-model"})
+    assert result["step_id"] == "user"
+    assert result["errors"] == {"llm_api_key": "invalid_auth"}
+    assert shown(result) == typed
+    model_server.clear()
+    result = await go_on(hass, result, {**typed, "llm_api_key": KEY})
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["data"]["llm_api_key"] == KEY
+
+
+async def test_model_without_tools(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.models = ["talker", "doer"]
+    model_server.on(lambda r: CHAT(r) and r.json["model"] == "talker", text("I would love to."))
+    result = await start(hass, {"llm_base_url": model_server.url})
+    result = await go_on(hass, result, {"llm_model": "talker"})
+    assert result["type"] is FlowResultType.MENU
+    assert result["step_id"] == "no_tools"
+    assert result["description_placeholders"] == {"model": "talker"}
+    result = await go_on(hass, result, {"next_step_id": "model"})
+    assert shown(result) == {"llm_model": "talker"}
+    result = await go_on(hass, result, {"llm_model": "doer"})
+    assert result["data"]["probed_tool_calling"] is True
+
+
+async def test_model_without_tools_is_allowed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.default = text("I would love to.")
+    result = await start(hass, {"llm_base_url": model_server.url})
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await go_on(hass, result, {"next_step_id": "finish"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["data"]["probed_tool_calling"] is False
+
+
+async def test_same_model_twice(hass: HomeAssistant, model_server: ModelServer) -> None:
+    existing(hass, model_server)
+    result = await start(hass, {"llm_base_url": model_server.address})
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["type"] is FlowResultType.ABORT
+    assert result["reason"] == "already_configured"
+    assert not model_server.chats
+    result = await start(hass, {"llm_base_url": model_server.address})
+    result = await go_on(hass, result, {"llm_model": "another"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def test_cloud_is_warned_about(hass: HomeAssistant, model_server: ModelServer, cloud: str) -> None:
+    result = await start(hass, {"llm_base_url": cloud})
+    assert result["step_id"] == "cloud"
+    assert result["description_placeholders"] == {"host": "models.example.com"}
+    assert not model_server.chats
+    result = await go_on(hass, result, {})
+    assert result["step_id"] == "model"
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["data"]["llm_base_url"] == cloud
+
+
+# A new key
+
+
+async def test_new_key(hass: HomeAssistant, model_server: ModelServer) -> None:
+    entry = existing(hass, model_server, name="Kitchen")
+    result = await entry.start_reauth_flow(hass)
+    assert result["step_id"] == "reauth_confirm"
+    assert result["description_placeholders"]["url"] == model_server.url
+    assert shown(result) == {}
+    model_server.on(CHAT, status(401, "no"))
+    result = await go_on(hass, result, {"llm_api_key": "wrong-key"})
+    assert result["errors"] == {"llm_api_key": "invalid_auth"}
+    model_server.clear()
+    result = await go_on(hass, result, {"llm_api_key": "new-key"})
+    assert result["type"] is FlowResultType.ABORT
+    assert result["reason"] == "reauth_successful"
+    assert model_server.chats[0].headers["authorization"] == "Bearer new-key"
+    assert entry.data["llm_api_key"] == "new-key"
+    assert entry.data["llm_base_url"] == model_server.url
+    assert entry.title == "Kitchen"
+    await hass.async_block_till_done()
+
+
+async def test_new_key_is_right_although_the_model_is_gone(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    entry = existing(hass, model_server)
+    model_server.on(CHAT, status(404, "model does not exist"))
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": "new-key"})
+    assert result["reason"] == "reauth_successful"
+    await hass.async_block_till_done()
+
+
+@pytest.mark.parametrize(
+    ("key", "errors"),
+    [("{{ broken", {"llm_api_key": "invalid_key_template"}), ("new-key", {"base": "server_error"})],
+)
+async def test_new_key_that_cannot_be_tried(
+    hass: HomeAssistant, model_server: ModelServer, key: str, errors: dict[str, str]
+) -> None:
+    entry = existing(hass, model_server)
+    model_server.on(MODELS, status(500, "broken"))
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": key})
+    assert result["errors"] == errors
+    assert entry.data["llm_api_key"] == KEY
+
+
+async def test_key_is_no_longer_needed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    entry = existing(hass, model_server)
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {})
+    assert result["reason"] == "reauth_successful"
+    assert "authorization" not in model_server.chats[0].headers
+    assert not entry.data["llm_api_key"]
+    await hass.async_block_till_done()
+
+
+# A new connection
+
+
+async def test_reconfigure_shows_no_secret(hass: HomeAssistant, model_server: ModelServer) -> None:
+    result = await existing(hass, model_server, name="Kitchen").start_reconfigure_flow(hass)
+    assert result["step_id"] == "reconfigure"
+    assert shown(result) == {
+        "name": "Kitchen",
+        "llm_base_url": model_server.url,
+        "llm_dialect": "auto",
+    }
+    assert KEY not in str(result["data_schema"])
+
+
+async def test_reconfigure_keeps_the_key(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    other_model_server.default = call_what_is_offered
+    other_model_server.models = ["other", "test-model"]
+    entry = existing(hass, model_server, name="Kitchen", azure_api_version="old")
+    result = await entry.start_reconfigure_flow(hass)
+    typed = {**shown(result), "llm_base_url": other_model_server.address}
+    del typed["azure_api_version"]
+    result = await go_on(hass, result, typed)
+    assert shown(result) == {"llm_model": "test-model"}
+    result = await go_on(hass, result, {"llm_model": "other"})
+    assert result["type"] is FlowResultType.ABORT
+    assert result["reason"] == "reconfigure_successful"
+    assert other_model_server.chats[0].headers["authorization"] == f"Bearer {KEY}"
+    assert entry.data["llm_base_url"] == other_model_server.url
+    assert entry.data["llm_model"] == "other"
+    assert entry.data["llm_api_key"] == KEY
+    assert "azure_api_version" not in entry.data
+    await hass.async_block_till_done()
+
+
+async def test_reconfigure_offers_what_the_new_server_has(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    other_model_server.models = ["another"]
+    entry = existing(hass, model_server, llm_model="typed-by-hand")
+    result = await entry.start_reconfigure_flow(hass)
+    result = await go_on(hass, result, {"llm_base_url": model_server.url})
+    assert shown(result) == {"llm_model": "typed-by-hand"}
+    result = await entry.start_reconfigure_flow(hass)
+    result = await go_on(hass, result, {"llm_base_url": other_model_server.url})
+    assert shown(result) == {"llm_model": "another"}
+
+
+async def test_reconfigure_clears_the_key(hass: HomeAssistant, model_server: ModelServer) -> None:
+    entry = existing(hass, model_server)
+    typed = {"llm_base_url": model_server.url, "remove_llm_api_key": True}
+    result = await go_on(hass, await entry.start_reconfigure_flow(hass), typed)
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["reason"] == "reconfigure_successful"
+    assert "authorization" not in model_server.chats[0].headers
+    assert not {"llm_api_key", "remove_llm_api_key"}.intersection(entry.data)
+    assert "remove_llm_api_key" not in (await entry.start_reconfigure_flow(hass))["data_schema"].schema
+    await hass.async_block_till_done()
+
+
+@pytest.mark.parametrize(
+    ("title", "name", "becomes"),
+    [("Kitchen", "Bath", "Bath"), ("Kitchen", "", "new"), ("Renamed by hand", "Bath", "Renamed by hand")],
+)
+async def test_reconfigure_and_the_title(
+    hass: HomeAssistant, model_server: ModelServer, title: str, name: str, becomes: str
+) -> None:
+    """A title that somebody gave to the entry stays."""
+    entry = existing(hass, model_server, name="Kitchen")
+    hass.config_entries.async_update_entry(entry, title=title)
+    typed = {"name": name, "llm_base_url": model_server.url}
+    result = await go_on(hass, await entry.start_reconfigure_flow(hass), typed)
+    await go_on(hass, result, {"llm_model": "new"})
+    assert entry.title == becomes
+    await hass.async_block_till_done()
+
+
+async def test_reconfigure_into_another_entry(hass: HomeAssistant, model_server: ModelServer) -> None:
+    existing(hass, model_server, llm_model="taken")
+    entry = existing(hass, model_server)
+    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": model_server.url})
+    result = await go_on(hass, result, {"llm_model": "taken"})
+    assert result["reason"] == "already_configured"
+    assert entry.data["llm_model"] == "test-model"
+
+
+async def test_failed_reconfigure_changes_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+    entry = existing(hass, model_server)
+    before = dict(entry.data)
+    model_server.on(MODELS, status(401, "no"))
+    result = await entry.start_reconfigure_flow(hass)
+    result = await go_on(hass, result, {**shown(result), "name": "Bath"})
+    assert result["step_id"] == "reconfigure"
+    assert result["errors"] == {"llm_api_key": "invalid_auth"}
+    assert "llm_api_key" not in shown(result)
+    assert dict(entry.data) == before
+
+
+async def test_known_cloud_is_not_warned_about_again(
+    hass: HomeAssistant, model_server: ModelServer, cloud: str
+) -> None:
+    entry = existing(hass, model_server, llm_base_url=cloud)
+    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": cloud})
+    assert result["step_id"] == "model"
+    entry = existing(hass, model_server, llm_model="other")
+    result = await go_on(hass, await entry.start_reconfigure_flow(hass), {"llm_base_url": cloud})
+    assert result["step_id"] == "cloud"
+
+
+async def test_running_entry_takes_over_the_change(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A set-up entry is reloaded by its listener: once, with the new key."""
+    entry = existing(hass, model_server)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)  # the prompt is read ahead
+    model_server.clear()
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": "new-key"})
+    assert result["reason"] == "reauth_successful"
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert {request.headers["authorization"] for request in model_server.requests} == {"Bearer new-key"}
+    assert entry.state is ConfigEntryState.LOADED
+    trials_and_setups = [request for request in model_server.requests if MODELS(request)]
+    assert len(trials_and_setups) == 2
+
+
+async def test_entry_that_is_off_starts_with_its_new_key(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """An entry that is not set up has no listener: the flow starts it."""
+    entry = existing(hass, model_server)
+    result = await go_on(hass, await entry.start_reauth_flow(hass), {"llm_api_key": KEY})
+    assert result["reason"] == "reauth_successful"
+    await hass.async_block_till_done()
+    assert entry.state is ConfigEntryState.LOADED

@@ -1,0 +1,645 @@
+"""Agents of Extended OpenAI Conversation become ours: what is taken over, what is said of the rest."""
+
+from hashlib import sha256
+import json
+from pathlib import Path
+import re
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry, async_mock_service
+import yaml
+
+from custom_components.home_agent.config import importer
+from custom_components.home_agent.config.import_functions import HANDLERS, NATIVE, REASONS, convert
+from custom_components.home_agent.config.importer import OPTIONS
+from custom_components.home_agent.const import DOMAIN, EXTENDED_OPENAI
+from homeassistant.components import persistent_notification
+from homeassistant.config_entries import SOURCE_IGNORE, SOURCE_USER, ConfigFlowResult, ConfigSubentryData
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers.redact import REDACTED
+from tests.helpers.agent import Agent, speech
+from tests.helpers.custom_tools import async_reload, reported
+from tests.helpers.flow_steps import call_what_is_offered, go_on, options_of, shown
+from tests.helpers.household import async_furnish
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+from tests.servers.rest_server import RestServer, data
+
+KEY = "sk-old-0123456789"
+TOKEN = "sesame-4711-key"
+
+PROMPT = """You are the butler of {{ ha_name }}. It was said: {{ user_input.text }}
+Use execute_services to act.
+{% for entity in exposed_entities -%}
+{{ entity.entity_id }},{{ entity.name }},{{ entity.state }},{{ entity.aliases | join('/') }}
+{% endfor %}"""
+
+FUNCTIONS = """
+- spec:
+    name: execute_services
+    description: Use this function to execute service of devices in Home Assistant.
+    parameters:
+      type: object
+      properties:
+        list:
+          type: array
+          items: {type: object, properties: {domain: {type: string}, service: {type: string}}}
+  function:
+    type: native
+    name: execute_service
+- spec:
+    name: get_history
+    description: Retrieve historical data
+    parameters: {type: object, properties: {entity_ids: {type: array, items: {type: string}}}}
+  function: {type: native, name: get_history}
+- spec:
+    name: get_user
+    description: Who speaks
+  function: {type: native, name: get_user_from_user_id}
+- spec:
+    name: add_automation
+    description: Use this function to add an automation in Home Assistant.
+    parameters: {type: object, properties: {automation_config: {type: string}}}
+  function: {type: native, name: add_automation}
+- spec:
+    name: add_item_to_shopping_cart
+    description: Add item to shopping cart
+    parameters:
+      type: object
+      properties:
+        item: {type: string, description: The item to be added to cart}
+      required: [item]
+  function:
+    type: script
+    sequence:
+    - service: shopping_list.add_item
+      data:
+        name: '{{item}}'
+- spec:
+    name: get_attributes
+    description: Get attributes of entity
+    parameters:
+      type: object
+      properties:
+        entity_id: {type: string}
+      required: [entity_id]
+  function:
+    type: template
+    value_template: "{{ states[entity_id] is not none }}"
+- spec:
+    name: bus_times
+    description: When buses leave.
+    parameters:
+      type: object
+      properties:
+        stop: {type: string}
+        count: {type: integer}
+      required: [stop]
+  function:
+    type: rest
+    resource_template: "@@/stops/{{ stop | urlencode }}?appid=4711secret&limit={{ count }}"
+    headers:
+      Authorization: "Bearer sesame-4711-key"
+    value_template: |-
+      {{ value_json.departures
+         | join(', ') }}
+- spec:
+    name: create_task
+    description: Make a task.
+    parameters: {type: object, properties: {title: {type: string}}}
+  function:
+    type: rest
+    resource: "@@/tasks"
+    method: post
+    headers: {Content-Type: application/json}
+    payload_template: '{"title": "{{ title }}"}'
+    username: me
+    password: sesame-4711-key
+    timeout: 500
+    verify_ssl: false
+- spec:
+    name: tell_family
+    description: Tell the family.
+    parameters: {type: object, properties: {message: {type: string}}}
+  function:
+    type: script
+    sequence:
+      - action: script.notify_all
+        data: {message: "{{ message }}"}
+- spec:
+    name: get_events
+    description: Get calendar events.
+  function:
+    type: script
+    sequence:
+      - service: calendar.get_events
+        target: {entity_id: calendar.home}
+        response_variable: _function_result
+- spec:
+    name: ask_other
+    description: Ask a script.
+  function:
+    type: script
+    sequence:
+      - action: script.searx
+        response_variable: _function_result
+- spec:
+    name: movie
+    description: Start a film.
+  function:
+    type: script
+    sequence:
+      - service: light.turn_off
+        target: {area_id: living_room}
+      - delay: 5
+- spec:
+    name: wait
+    description: Wait.
+  function: {type: script, sequence: [{delay: 5}]}
+- spec: {name: headlines, description: News}
+  function: {type: scrape, resource: "https://example.com", sensor: [{select: h1}]}
+- spec: {name: query_histories, description: Query}
+  function: {type: sqlite, query: "select 1"}
+- spec: {name: both, description: Both}
+  function: {type: composite, sequence: []}
+- spec: {name: calendar, description: A name of ours}
+  function: {type: template, value_template: "x"}
+- spec: {name: broken, description: Broken template}
+  function: {type: template, value_template: "{{ nothing_here }}"}
+- spec: {name: shell, description: Run}
+  function: {type: bash, command: ls}
+- spec: {name: future, description: Newer}
+  function: {type: telepathy}
+- just text
+"""
+
+
+@pytest.fixture(autouse=True)
+async def folder(hass: HomeAssistant, house: HomeAssistant, tmp_path: Path) -> Path:
+    """Let the configuration be in a folder of its own."""
+    hass.config.config_dir = str(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _calls_tools(model_server: ModelServer) -> None:
+    """Let the model do what the probe asks."""
+    model_server.default = call_what_is_offered
+
+
+def old_agent(hass: HomeAssistant, server: ModelServer, *, title: str = "Jarvis", **options: Any) -> Any:
+    """Add an agent as the other integration stores it."""
+    entry = MockConfigEntry(
+        domain=EXTENDED_OPENAI,
+        title=title,
+        data={
+            "name": title,
+            "api_key": KEY,
+            "base_url": f"{server.url}/",
+            "organization": "org-1",
+            "skip_authentication": True,
+        },
+        options={"chat_model": "test-model", **options},
+    )
+    entry.add_to_hass(hass)
+    return entry
+
+
+async def begin(hass: HomeAssistant) -> ConfigFlowResult:
+    """Open the flow and choose to import."""
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    assert result["type"] is FlowResultType.MENU
+    assert result["menu_options"] == ["user", "extended_openai"]
+    return await go_on(hass, result, {"next_step_id": "extended_openai"})
+
+
+async def imported(hass: HomeAssistant) -> tuple[ConfigFlowResult, str]:
+    """Import up to the report, and return it."""
+    result = await begin(hass)
+    assert result["step_id"] == "user"
+    result = await go_on(hass, result, shown(result))
+    assert not result["errors"]
+    result = await go_on(hass, result, shown(result))
+    assert result["step_id"] == "imported"
+    return result, result["description_placeholders"]["report"]
+
+
+def notification(hass: HomeAssistant) -> str:
+    """Return the one notification there is."""
+    (found,) = persistent_notification._async_get_or_create_notifications(hass).values()
+    return found["message"]
+
+
+async def test_nothing_to_import(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """No choice without an old agent, nor for one that was only discovered and ignored."""
+    MockConfigEntry(domain=EXTENDED_OPENAI, source=SOURCE_IGNORE).add_to_hass(hass)
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    assert (result["type"], result["step_id"]) == (FlowResultType.FORM, "user")
+
+
+async def test_begin_anew_beside_an_old_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
+    old_agent(hass, model_server)
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    result = await go_on(hass, result, {"next_step_id": "user"})
+    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
+    result = await go_on(hass, result, {"llm_base_url": model_server.url})
+    result = await go_on(hass, result, {"llm_model": "test-model"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["options"] == {}
+
+
+async def test_connection_and_options(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The connection is shown without its key, tested with it, and stored; options that were chosen too."""
+    entry = old_agent(
+        hass,
+        model_server,
+        prompt=PROMPT,
+        temperature=0.5,
+        top_p=1,
+        max_tokens=150,
+        max_function_calls_per_conversation=3,
+        context_threshold=20_000,
+        reasoning_effort="low",
+        functions="[]",
+    )
+    before = entry.as_dict()
+    result = await begin(hass)
+    assert shown(result) == {
+        "name": "Jarvis",
+        "llm_base_url": f"{model_server.url}/",
+        "llm_dialect": "auto",
+        "llm_proxy_headers": "OpenAI-Organization: org-1",
+    }
+    model_server.models = ["another", "test-model"]
+    result = await go_on(hass, result, shown(result))
+    assert shown(result) == {"llm_model": "test-model"}
+    assert options_of(result, "llm_model") == model_server.models
+    result = await go_on(hass, result, shown(result))
+    report = result["description_placeholders"]["report"]
+    assert "`llm_temperature: 0.5`" in report
+    assert KEY not in str(result)
+    result = await go_on(hass, result, {})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert result["title"] == "Jarvis"
+    asked = model_server.chats[-1]
+    assert asked.headers["authorization"] == f"Bearer {KEY}"
+    assert asked.headers["openai-organization"] == "org-1"
+    assert result["data"]["llm_api_key"] == KEY
+    assert result["data"]["llm_base_url"] == model_server.url
+    prompt = PROMPT.replace("user_input.text", "user_message")
+    assert result["options"] == {
+        "llm_temperature": 0.5,
+        "max_context_tokens": 20_000,
+        "reasoning_effort": "low",
+        "prompt_use_default": False,
+        "prompt_custom": prompt.strip(),
+    }
+    assert entry.as_dict() == before
+    assert report in notification(hass)
+
+
+async def test_wrong_connection_is_said_in_the_form(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A connection that no longer works can be mended at once; the import goes on with it."""
+    old_agent(hass, model_server, temperature=0.1)
+    result = await begin(hass)
+    wrong = await go_on(hass, result, {**shown(result), "llm_base_url": "http://127.0.0.1:9/v1"})
+    assert wrong["errors"] == {"llm_base_url": "cannot_connect"}
+    result = await go_on(hass, result, {**shown(result), "llm_base_url": model_server.url})
+    result = await go_on(hass, result, shown(result))
+    assert (await go_on(hass, result, {}))["options"] == {"llm_temperature": 0.1}
+
+
+async def test_model_that_is_gone(hass: HomeAssistant, model_server: ModelServer) -> None:
+    old_agent(hass, model_server, chat_model="gpt-3.5-turbo")
+    result = await begin(hass)
+    result = await go_on(hass, result, shown(result))
+    assert shown(result) == {"llm_model": model_server.models[0]}
+
+
+async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Newer releases keep agents in subentries; of several one is chosen."""
+    part = {"subentry_type": "conversation", "unique_id": None}
+    entry = MockConfigEntry(
+        domain=EXTENDED_OPENAI,
+        data={"api_key": KEY, "base_url": model_server.url},
+        subentries_data=[
+            ConfigSubentryData(title="Cook", data={"chat_model": "test-model", "temperature": 0.2}, **part),
+            ConfigSubentryData(title="Nurse", data={"chat_model": "test-model", "skills": ["x"]}, **part),
+            ConfigSubentryData(title="Task", data={}, subentry_type="ai_task_data", unique_id=None),
+        ],
+    )
+    entry.add_to_hass(hass)
+    result = await begin(hass)
+    assert result["step_id"] == "extended_openai"
+    offered = options_of(result, "agent")
+    assert [option["label"] for option in offered] == ["Cook", "Nurse"]
+    result = await go_on(hass, result, {"agent": offered[1]["value"]})
+    assert shown(result)["name"] == "Nurse"
+    result = await go_on(hass, result, shown(result))
+    result = await go_on(hass, result, shown(result))
+    assert "Skills" in result["description_placeholders"]["report"]
+    assert (await go_on(hass, result, {}))["title"] == "Nurse"
+
+
+async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The choice then says so by offering nothing, and a new set-up is still possible."""
+    entry = old_agent(hass, model_server)
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    await hass.config_entries.async_remove(entry.entry_id)
+    result = await go_on(hass, result, {"next_step_id": "extended_openai"})
+    assert result["step_id"] == "user"
+    assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
+
+
+@pytest.mark.parametrize(
+    ("prompt", "options", "said"),
+    [
+        ("Hello {{ ha_name }}", {"prompt_custom": "Hello {{ ha_name }}"}, "The prompt, as your own"),
+        ("It is {{ now() }}", {"prompt_custom": "It is {{ now() }}"}, "process it again"),
+        (
+            "{{ user_input.device_id }}",
+            {"prompt_custom": "{{ current_device_id }}"},
+            "The prompt, as your own",
+        ),
+        ("{{ user_input.context.user_id }}", {}, "cannot be rendered"),
+        ("{% for x in %}", {}, "cannot be rendered"),
+        ("{{ 'x' * 3000000 }}", {}, "cannot be rendered"),
+        ("Skills: {{ skills }}", {"prompt_custom": "Skills: {{ skills }}"}, "uses `skills`, which is empty"),
+        ("", {}, ""),
+    ],
+)
+async def test_prompts(
+    hass: HomeAssistant, model_server: ModelServer, prompt: str, options: dict[str, str], said: str
+) -> None:
+    old_agent(hass, model_server, prompt=prompt)
+    result, report = await imported(hass)
+    assert said in report
+    assert ("prompt" in report) is bool(prompt)
+    expected = {**options, "prompt_use_default": False} if options else {}
+    assert (await go_on(hass, result, {}))["options"] == expected
+
+
+async def test_unchanged_prompt_becomes_the_default(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The prompt that the other integration comes with, however it was wrapped, is of no use here."""
+    assert all(len(digest) == 64 for digest in importer.UNCHANGED)
+    digest = sha256(b"Useexecute_services.").hexdigest()
+    monkeypatch.setattr(importer, "UNCHANGED", frozenset({digest}))
+    old_agent(hass, model_server, prompt="Use  execute_services.\r\n")
+    result, report = await imported(hass)
+    assert "uses its own default instructions" in report
+    assert (await go_on(hass, result, {}))["options"] == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"functions": "- spec: {"}, "not valid YAML: while parsing"),
+        ({"functions": "spec: 1"}, "not valid YAML: no list"),
+        ({"functions": "#" * 200_001}, "not valid YAML: more than"),
+        ({"temperature": 9}, "`temperature`: the value 9 is not supported"),
+        ({"max_tokens": "many"}, "`max_tokens`: the value many is not supported"),
+    ],
+)
+async def test_what_cannot_be_read(
+    hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any], said: str, folder: Path
+) -> None:
+    """Whatever stands in the old options, the rest is imported, and no file is written without tools."""
+    old_agent(hass, model_server, top_p=0.9, **options)
+    result, report = await imported(hass)
+    assert said in report
+    assert (await go_on(hass, result, {}))["options"] == {"llm_top_p": 0.9}
+    assert not (folder / "home_agent_import.yaml").exists()
+
+
+async def test_functions(
+    hass: HomeAssistant, model_server: ModelServer, rest_server: RestServer, folder: Path
+) -> None:
+    """What can be converted is shown, kept in a file and works; of each other one the reason is said."""
+    functions = FUNCTIONS.replace("@@", rest_server.address)
+    old_agent(hass, model_server, functions=functions, prompt=PROMPT)
+    await async_furnish(hass)
+    (folder / "home_agent_import.yaml").write_text("mine", encoding="utf-8")
+    result, report = await imported(hass)
+    tools = ["add_item_to_shopping_cart", "get_attributes", "bus_times", "create_task", "tell_family"]
+    for line in (
+        *(f"- `{name}` becomes a custom tool" for name in tools),
+        "`create_task` becomes a custom tool. It needs a confirmation",
+        "`tell_family` becomes a custom tool. It runs a script",
+        "- `execute_services`: replaced by `ha_control`",
+        "- `get_history`: replaced by `ha_query`",
+        "- `get_events`: replaced by `calendar`",
+        "- `get_user`: each request already tells the model",
+        "- `add_automation`: models cannot write automations",
+        "- `ask_other` needs the response of `script.searx`",
+        "- `movie` has several steps",
+        "- `wait`: the step `delay` is not an action",
+        "- `headlines`: Home Agent does not parse web pages",
+        "- `query_histories`: models cannot read the database",
+        "- `both` combines several functions",
+        "- `calendar`: `name` calendar is taken",
+        "- `broken`: `handler.value_template` uses nothing_here",
+        "- `shell`: models cannot run programs",
+        "- `future`: the type telepathy is not supported",
+        "- `#21`: `spec` is missing",
+        "home_agent: !include home_agent_import_2.yaml",
+    ):
+        assert line in report, line
+    assert TOKEN not in report
+    assert "4711secret" not in report
+    assert f"token: '{REDACTED}'" in report
+    assert not (folder / "home_agent_import_2.yaml").exists()
+
+    result = await go_on(hass, result, {})
+    assert "Use ha_control to act." in result["options"]["prompt_custom"]
+    assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
+    written = (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")
+    assert [tool["name"] for tool in yaml.safe_load(written)["custom_tools"]] == tools
+    assert f"token: {TOKEN}" in written
+    assert TOKEN not in notification(hass)
+    await hass.async_block_till_done(wait_background_tasks=True)
+
+    (folder / "configuration.yaml").write_text(
+        "home_agent: !include home_agent_import_2.yaml\n", encoding="utf-8"
+    )
+    assert await async_reload(hass) == {"tools": tools, "problems": 0}
+    assert reported(hass) == {}
+    model_server.clear()
+    added = async_mock_service(hass, "shopping_list", "add_item")
+    rest_server.routes["/stops/"] = data({"departures": ["10:04", "10:19"]})
+    bus = ("bus_times", {"stop": "Main St/2", "count": 2})
+    calls = tool_calls([bus, ("add_item_to_shopping_cart", {"item": "milk"})])
+    model_server.script([calls, text("Soon.")])
+    agent = Agent(hass, result["result"], model_server)
+    assert speech(await agent.say("When do buses leave? And put milk on the list")) == "Soon."
+    (asked,) = rest_server.requests
+    assert asked.path == "/stops/Main%20St%2F2"
+    assert asked.query == "appid=4711secret&limit=2"
+    assert asked.headers["authorization"] == f"Bearer {TOKEN}"
+    assert [call.data for call in added] == [{"name": "milk"}]
+    turn = next(chat.json for chat in model_server.chats if chat.json["messages"][-1]["role"] == "tool")
+    told = [message["content"] for message in turn["messages"] if message["role"] == "tool"]
+    assert "10:04, 10:19" in told[0]
+    assert {tool["function"]["name"] for tool in turn["tools"]} >= {*tools}
+
+
+async def test_file_cannot_be_written(hass: HomeAssistant, model_server: ModelServer, folder: Path) -> None:
+    """The import is stored all the same, and the notification has the tools."""
+    tool = {
+        "spec": {"name": "hi", "description": "Hi"},
+        "function": {"type": "template", "value_template": "x"},
+    }
+    old_agent(hass, model_server, functions=yaml.safe_dump([tool]))
+    result, _ = await imported(hass)
+    hass.config.config_dir = str(folder / "gone")
+    assert (await go_on(hass, result, {}))["type"] is FlowResultType.CREATE_ENTRY
+    said = notification(hass)
+    assert "could not be written (No such file or directory)" in said
+    assert "- name: hi" in said
+
+
+async def test_file_that_appears_meanwhile(
+    hass: HomeAssistant, model_server: ModelServer, folder: Path
+) -> None:
+    """Nothing is written over, and the notification names the file that it became."""
+    tool = {
+        "spec": {"name": "hi", "description": "Hi"},
+        "function": {"type": "template", "value_template": "x"},
+    }
+    old_agent(hass, model_server, functions=yaml.safe_dump([tool]))
+    result, report = await imported(hass)
+    assert "!include home_agent_import.yaml" in report
+    (folder / "home_agent_import.yaml").write_text("mine", encoding="utf-8")
+    await go_on(hass, result, {})
+    assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
+    assert "!include home_agent_import_2.yaml" in notification(hass)
+    assert "hi" in (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")
+
+
+async def test_hostile_texts_of_old_functions(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Nothing in a function leaves its code block or makes a browser fetch a picture."""
+    picture = "![x](https://evil.example/leak)"
+    functions = [
+        {
+            "spec": {"name": "hi", "description": f"a\n```\n{picture}"},
+            "function": {"type": "template", "value_template": "x"},
+        },
+        {"spec": {"name": f"b` {picture}"}, "function": {"type": "sqlite"}},
+    ]
+    old_agent(hass, model_server, functions=yaml.safe_dump(functions))
+    _, report = await imported(hass)
+    before, fence, rest = report.partition("````yaml")
+    inside, end, after = rest.partition("\n````\n")
+    assert fence
+    assert end
+    assert picture in inside
+    assert picture not in before + after
+
+
+async def test_in_the_language_of_the_house(hass: HomeAssistant, model_server: ModelServer) -> None:
+    hass.config.language = "de"
+    old_agent(hass, model_server, functions="- {spec: {name: a}, function: {type: sqlite}}")
+    _, report = await imported(hass)
+    assert "- `a`: kein Modell liest die Datenbank" in report
+
+
+def test_one_step_that_works_out_a_value() -> None:
+    """A script of one variable is a template."""
+    step = {"variables": {"_function_result": "{{ states('sensor.power') }}"}}
+    function = {"spec": {"name": "power"}, "function": {"type": "script", "sequence": [step]}}
+    (tool,) = convert([function]).tools
+    assert tool["handler"] == {"type": "template", "value_template": "{{ states('sensor.power') }}"}
+    assert tool["description"] == "power"
+
+
+@pytest.mark.parametrize(
+    ("function", "key"),
+    [
+        ({"type": "native", "name": "sing"}, "import_unknown_type"),
+        ({"type": "template"}, "import_incomplete"),
+        ({"type": "rest"}, "import_incomplete"),
+        ({"type": "script"}, "import_step"),
+        ({"type": "script", "sequence": [{"action": "light.turn_on", "if": []}]}, "import_step"),
+        ({"type": ["rest"]}, "import_unknown_type"),
+        ({}, "import_unknown_type"),
+    ],
+)
+def test_functions_that_are_not_whole(function: dict[str, Any], key: str) -> None:
+    (note,) = convert([{"spec": {"name": "t"}, "function": function}]).left
+    assert note.key == key
+
+
+def test_parts_of_a_request() -> None:
+    """Each part of a request has its place."""
+    function = {
+        "type": "rest",
+        "resource": "https://tasks.example.com/v1",
+        "method": "POST",
+        "headers": {"X-Site": "1"},
+        "params": {"a": "b"},
+        "payload": "x",
+        "username": "me",
+        "password": "pass",
+        "timeout": 500,
+        "verify_ssl": False,
+    }
+    (tool,) = convert([{"spec": {"name": "t"}, "function": function}]).tools
+    assert tool["handler"] == {
+        "type": "rest",
+        "url": "https://tasks.example.com/v1",
+        "method": "POST",
+        "headers": {"X-Site": "1"},
+        "query": {"a": "b"},
+        "body": "x",
+        "auth": {"type": "basic", "username": "me", "password": "pass"},
+        "timeout": 120,
+        "verify_ssl": False,
+    }
+    digest = {**function, "authentication": "digest"}
+    (note,) = convert([{"spec": {"name": "t"}, "function": digest}]).left
+    assert note.key == "import_digest"
+
+
+@pytest.mark.parametrize(
+    ("headers", "payload", "sent"),
+    [
+        ({}, '{"a": "{{ title }}", "b": ["{{ x }} {{ y }}", 2]}', {"a": "{{ (title) | string }}"}),
+        ({"content-type": "application/json; charset=utf-8"}, '{"a": "{{ title }}"}', {}),
+        ({"Content-Type": "text/plain"}, '{"a": 1}', None),
+        ({}, '{"a": {{ count }}}', None),
+        ({}, "a={{ title }}", None),
+    ],
+)
+def test_body(headers: dict[str, str], payload: str, sent: dict[str, Any] | None) -> None:
+    """What is JSON is sent as such, with its templates as texts; all else as it was written."""
+    function = {"type": "rest", "resource": "https://example.com/x", "method": "POST", "headers": headers}
+    (tool,) = convert([{"spec": {"name": "t"}, "function": {**function, "payload_template": payload}}]).tools
+    handler = tool["handler"]
+    if sent is None:
+        assert handler["body"] == payload
+        assert handler.get("headers", {}) == headers
+    else:
+        assert {"a": "{{ (title) | string }}", **sent}.items() <= handler["json"].items()
+        assert "headers" not in handler
+
+
+def test_every_sentence_is_there() -> None:
+    """The report says nothing that has no sentence, and no sentence is never said."""
+    config = Path(importer.__file__).parent
+    english = json.loads((config.parent / "translations" / "en.json").read_text(encoding="utf-8"))
+    used = {
+        key
+        for file in config.glob("import*.py")
+        for key in re.findall(r'"(import_\w+)"', file.read_text("utf-8"))
+    }
+    assert used == set(english["selector"]["import_report"]["options"])
+
+
+def test_documented() -> None:
+    """The page says of each option, type and built-in function what becomes of it."""
+    page = (Path(__file__).parents[2] / "docs" / "migration.md").read_text(encoding="utf-8")
+    for name in (*OPTIONS, *HANDLERS, *NATIVE, *REASONS):
+        assert f"`{name}`" in page, name

@@ -1,0 +1,522 @@
+"""The options' pages: what is stored, what can be emptied again, what is refused."""
+
+import re
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.config import options
+from custom_components.home_agent.config.schemas import PAGES
+from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from homeassistant.helpers import area_registry as ar
+from homeassistant.helpers.translation import async_get_translations
+from tests.helpers.checks import every
+from tests.helpers.options_pages import (
+    FILLED,
+    entry,  # noqa: F401 - fixtures
+    page,
+    save,
+    shown,
+)
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.replies import html, status
+
+KEY = "sk-test-1234567890"
+FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
+
+
+@pytest.fixture(autouse=True)
+def _house(house: HomeAssistant) -> None:
+    """Set up what the integration depends on, somebody with a phone, and what the rules name."""
+    house.states.async_set("switch.oven", "off")
+    ar.async_get(house).async_get_or_create("Attic")
+    house.states.async_set("person.anna", "home", {"user_id": "anna"})
+    house.services.async_register("notify", "mobile_app_anna", lambda _call: None)
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_defaults_are_shown(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    for key, value in every(shown(await page(hass, entry, name)).items()):
+        if key != "direct_patterns":
+            assert value == (DEFAULTS.get(key) if key not in FALLBACK_FIELDS else value)
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    result = await save(hass, entry, name, FILLED[name])
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    stored = dict(FILLED[name])
+    if name == "context":
+        stored["direct_entities"] = [*stored["direct_entities"], *stored.pop("direct_patterns")]
+    assert dict(entry.options) == stored
+    again = shown(await page(hass, entry, name))
+    assert {key: again[key] for key in FILLED[name]} == FILLED[name]
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_whole_numbers_are_stored_whole(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    await save(hass, entry, name, FILLED[name])
+    shares = {"llm_temperature", "llm_top_p", "external_llm_temperature"}
+    shares |= {"memory_dedup_threshold", "memory_importance_decay", "memory_min_importance"}
+    shares |= {"vector_db_similarity_threshold", "additional_similarity_threshold"}
+    for key, value in every(entry.options.items()):
+        assert not isinstance(value, float) or key in shares, key
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_values_can_be_emptied(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    """What is emptied is gone, so that its default holds again."""
+    hass.config_entries.async_update_entry(entry, options=FILLED["history"])
+    await save(hass, entry, name, FILLED[name])
+    await save(hass, entry, name, {})
+    assert dict(entry.options) == ({} if name == "history" else FILLED["history"])
+
+
+async def test_blank_text_counts_as_empty(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    typed = {"persona": " \n ", "prompt_custom_additions": "", "response_style": "normal"}
+    await save(hass, entry, "prompt", typed)
+    assert dict(entry.options) == {"response_style": "normal"}
+
+
+async def test_pages_keep_each_other(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    hass.config_entries.async_update_entry(entry, options={"of_a_later_version": 1})
+    expected = {"of_a_later_version"}
+    for name, typed in FILLED.items():
+        await save(hass, entry, name, typed)
+        expected |= set(typed) - {"direct_patterns"}
+    assert set(entry.options) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "low", "high"),
+    [
+        ("llm", "llm_temperature", 0, 2),
+        ("llm", "llm_top_p", 0, 1),
+        ("llm", "llm_max_tokens", 1, 100_000),
+        ("context", "max_context_tokens", 1_000, 128_000),
+        ("vector_store", "vector_db_port", 1, 65_535),
+        ("vector_store", "vector_db_top_k", 1, 50),
+        ("vector_store", "vector_db_similarity_threshold", 0, 1),
+        ("vector_store", "additional_top_k", 1, 50),
+        ("vector_store", "additional_similarity_threshold", 0, 1),
+        ("history", "history_max_messages", 1, 100),
+        ("history", "history_max_tokens", 100, 50_000),
+        ("history", "session_timeout", 1, 1_440),
+        ("tools", "tools_max_calls_per_turn", 1, 50),
+        ("tools", "tools_timeout", 5, 300),
+    ],
+)
+async def test_limits_of_numbers(
+    hass: HomeAssistant, entry: MockConfigEntry, *, name: str, key: str, low: int, high: int
+) -> None:
+    for value in (low, high):
+        await save(hass, entry, name, {key: value})
+        assert entry.options[key] == value
+    for value in (low - 1, high + 1):
+        result = await save(hass, entry, name, {key: value})
+        assert result["errors"] == {key: "out_of_range"}
+        placeholders = result["description_placeholders"]
+        assert placeholders
+        assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
+        assert shown(result)[key] == value
+
+
+async def test_sentence_with_other_limits_waits_its_turn(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """One page has one set of placeholders, so another field with the same error comes next."""
+    result = await save(hass, entry, "tools", {"tools_max_calls_per_turn": 51, "tools_timeout": 1})
+    assert result["errors"] == {"tools_max_calls_per_turn": "out_of_range"}
+    flow = result["flow_id"]
+    result = await hass.config_entries.options.async_configure(flow, {"tools_timeout": 1})
+    assert result["errors"] == {"tools_timeout": "out_of_range"}
+    assert not entry.options
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_placeholders_of_help_are_given(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    """The browser shows an error in place of a text whose placeholder is missing."""
+    texts = await async_get_translations(hass, "en", "options", {DOMAIN})
+    step = f"component.{DOMAIN}.options.step.{name}."
+    wanted = {
+        placeholder
+        for path, text in texts.items()
+        if path.startswith(step)
+        for placeholder in re.findall(r"{(\w+)}", text)
+    }
+    assert wanted <= set((await page(hass, entry, name))["description_placeholders"] or ())
+
+
+def conditions(result: ConfigFlowResult) -> dict[str, Any]:
+    """Return under which conditions the browser shows the fields of a page."""
+    schema = result["data_schema"]
+    assert schema
+    return {str(key): getattr(key, "visible", None) for key in schema.schema}
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_conditions_name_fields_of_the_page(
+    hass: HomeAssistant, entry: MockConfigEntry, name: str
+) -> None:
+    """They are what Home Assistant reads, and name a field that stands before."""
+    before: set[str] = set()
+    for key, found in conditions(await page(hass, entry, name)).items():
+        for condition in found or []:
+            assert condition["field"] in before
+            expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
+            assert set(condition) == expected
+        before.add(key)
+
+
+async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    found = conditions(await page(hass, entry, "memory"))
+    learning = {"field": "learning_enabled", "operator": "in", "value": [True]}
+    influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
+    second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
+    assert found["memory_enabled"] is None
+    remember = {"field": "memory_enabled", "operator": "in", "value": [True]}
+    assert found["learning_enabled"] == [remember]
+    assert found["learning_source"] == [remember, learning]
+    assert found["influxdb_url"] == [remember, learning, influxdb]
+    assert found["influxdb_token"] == [remember, learning, influxdb, second]
+    assert conditions(await page(hass, entry, "history"))["session_timeout"] is None
+    found = conditions(await page(hass, entry, "llm"))
+    assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
+
+
+async def test_what_was_hidden_is_kept(
+    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A form of 2026.11 leaves out what it does not show; it is there again when it is shown again."""
+    monkeypatch.setattr(options, "HIDES_FIELDS", True)
+    chroma = {"vector_db_host": "chroma.local", "vector_db_auth_token": "secret-token"}
+    stored = {"vector_db_backend": "chroma", "vector_db_top_k": 7, **chroma}
+    hass.config_entries.async_update_entry(entry, options=stored)
+    await save(hass, entry, "vector_store", {"vector_db_backend": "embedded"})
+    assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
+    result = await save(hass, entry, "vector_store", {"vector_db_backend": "embedded", "vector_db_top_k": 99})
+    assert result["errors"] == {"vector_db_top_k": "out_of_range"}
+    assert shown(result)["vector_db_host"] == "chroma.local"
+    assert shown(result)["vector_db_auth_token"] not in (None, "secret-token")
+
+
+async def test_what_belongs_to_an_emptied_field_goes(
+    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fallback whose address is emptied leaves no key behind."""
+    monkeypatch.setattr(options, "HIDES_FIELDS", True)
+    stored = {
+        "fallback_llm_base_url": "http://127.0.0.1:1/v1",
+        "fallback_llm_model": "m",
+        "fallback_llm_api_key": KEY,
+    }
+    hass.config_entries.async_update_entry(entry, options=stored)
+    await save(hass, entry, "llm", {"llm_temperature": 0.5})
+    assert dict(entry.options) == {"llm_temperature": 0.5}
+
+
+async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """The browser does not translate a list inside a list."""
+    hass.config.language = "de"
+    schema = (await page(hass, entry, "proactive"))["data_schema"]
+    assert schema
+    selector = next(item for key, item in schema.schema.items() if key == "proactive_rules")
+    offered = selector.config["fields"]["rule"]["selector"].config["options"]
+    assert {"value": "garage_open", "label": "Garage oder Tor offen geblieben"} in offered
+    assert all(option["label"] != option["value"] for option in every(offered))
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"), [(" 5 M ", "5m"), ("-1", "-1"), ("0", "0"), ("300", "300"), ("1.5h", "1.5h")]
+)
+async def test_durations(hass: HomeAssistant, entry: MockConfigEntry, typed: str, stored: str) -> None:
+    await save(hass, entry, "llm", {"llm_keep_alive": typed})
+    assert entry.options["llm_keep_alive"] == stored
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "errors"),
+    [
+        ("llm", {"llm_keep_alive": "five minutes"}, {"llm_keep_alive": "invalid_duration"}),
+        ("llm", {"llm_keep_alive": "-5m"}, {"llm_keep_alive": "invalid_duration"}),
+        ("context", {"direct_patterns": ["climate"]}, {"direct_patterns": "invalid_pattern"}),
+        (
+            "context",
+            {"direct_patterns": ["light.kitchen, light.hall"]},
+            {"direct_patterns": "invalid_pattern"},
+        ),
+        (
+            "context",
+            {"direct_patterns": [f"a.b{n}" for n in range(501)]},
+            {"direct_patterns": "too_many_patterns"},
+        ),
+        ("prompt", {"prompt_use_default": False}, {"prompt_custom": "prompt_missing"}),
+        ("llm", {"fallback_llm_base_url": "ftp://x"}, {"fallback_llm_base_url": "invalid_url"}),
+        ("llm", {"fallback_llm_base_url": "http://x"}, {"fallback_llm_model": "fallback_incomplete"}),
+        ("llm", {"fallback_llm_model": "x"}, {"fallback_llm_base_url": "fallback_incomplete"}),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "state", "state": "on"}]},
+            {"proactive_rules": "proactive_state_missing"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "state", "entities": ["light.hall"]}]},
+            {"proactive_rules": "proactive_state_missing"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "appliance_finished"}]},
+            {"proactive_rules": "proactive_entities_missing"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "garage_open", "duration": "soon"}]},
+            {"proactive_rules": "proactive_duration"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [{"rule": "garage_open", "duration": "9" * 40 + "w"}]},
+            {"proactive_rules": "proactive_duration"},
+        ),
+        (
+            "proactive",
+            {"proactive_rules": [*({"rule": "leak"},) * 51]},
+            {"proactive_rules": "too_many_rules"},
+        ),
+        (
+            "llm",
+            {"fallback_llm_api_key": "x"},
+            {"fallback_llm_base_url": "fallback_incomplete", "fallback_llm_model": "fallback_incomplete"},
+        ),
+    ],
+)
+async def test_refused_values(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    name: str,
+    typed: dict[str, Any],
+    errors: dict[str, str],
+) -> None:
+    """The form is shown again with what was typed, and nothing is stored."""
+    result = await save(hass, entry, name, typed)
+    assert result["type"] is FlowResultType.FORM
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert not entry.options
+
+
+@pytest.mark.parametrize("key", ["prompt_custom", "prompt_custom_additions"])
+async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry, key: str) -> None:
+    result = await page(hass, entry, "prompt")
+    with pytest.raises(InvalidData) as err:
+        await hass.config_entries.options.async_configure(result["flow_id"], {key: "{% if %}"})
+    assert key in err.value.schema_errors
+
+
+async def test_patterns_are_tidied(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    typed = {"direct_entities": ["light.kitchen"], "direct_patterns": [" Climate.* ", "", "climate.*"]}
+    await save(hass, entry, "context", typed)
+    assert entry.options["direct_entities"] == ["light.kitchen", "climate.*"]
+
+
+# The fallback
+
+
+async def test_fallback_is_reached_and_completed(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    typed = {
+        "fallback_llm_base_url": model_server.address,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+    }
+    result = await save(hass, entry, "llm", typed)
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == {**typed, "fallback_llm_base_url": model_server.url}
+    assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert model_server.chats[-1].json["model"] == "test-model"
+
+
+async def test_fallback_is_left_alone_while_it_stays(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    """Another value of the page can be changed while the fallback sleeps; its key is not shown."""
+    fallback = {
+        "fallback_llm_base_url": model_server.url,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+    }
+    hass.config_entries.async_update_entry(entry, options=fallback)
+    before = shown(await page(hass, entry, "llm"))
+    assert before["fallback_llm_api_key"] == ""
+    result = await save(
+        hass, entry, "llm", {key: before[key] for key in FALLBACK_FIELDS} | {"llm_max_tokens": 50}
+    )
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == {**fallback, "llm_max_tokens": 50}
+    assert not model_server.requests
+
+
+SECRETS = [(page, field.key) for page, fields in PAGES.items() for field in fields if field.secret]
+
+
+@pytest.mark.parametrize("hides", [True, False])
+@pytest.mark.parametrize(("name", "key"), SECRETS)
+async def test_saved_secrets(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    key: str,
+    hides: bool,
+) -> None:
+    """A saved secret is not shown, stays while nothing is typed, and can be removed."""
+    monkeypatch.setattr(options, "HIDES_FIELDS", hides)
+    server = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
+    typed = server if key in FALLBACK_FIELDS else {}
+    removal = f"remove_{key}"
+    assert removal not in shown(await page(hass, entry, name))
+    hass.config_entries.async_update_entry(entry, options={key: KEY, **typed})
+    before = await page(hass, entry, name)
+    assert KEY not in str(before["data_schema"])
+    assert shown(before)[key] == ""
+    fields = list(shown(before))
+    assert fields.index(removal) == fields.index(key) + 1
+    for empty in ({}, {key: ""}, {key: "  ", removal: False}):
+        await save(hass, entry, name, {**typed, **empty})
+        assert dict(entry.options) == {key: KEY, **typed}
+    await save(hass, entry, name, {**typed, removal: True})
+    assert dict(entry.options) == typed
+
+
+async def test_pin_is_replaced_and_removed(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """A new PIN takes the place of the saved one; a template of a key is no secret and is shown."""
+    await save(hass, entry, "safety", {"policy_pin": "1234"})
+    first = entry.options["policy_pin"]
+    assert "1234" not in first
+    await save(hass, entry, "safety", {"policy_pin": "", "automation_turns_per_minute": 7})
+    assert entry.options["policy_pin"] == first
+    await save(hass, entry, "safety", {"policy_pin": "4321", "remove_policy_pin": True})
+    assert entry.options["policy_pin"] not in (first, "")
+    await save(hass, entry, "safety", {"remove_policy_pin": True})
+    assert not entry.options
+    hass.config_entries.async_update_entry(entry, options={"web_search_api_key": "{{ 1 + 1 }}"})
+    found = shown(await page(hass, entry, "tools"))
+    assert found["web_search_api_key"] == "{{ 1 + 1 }}"
+    assert "remove_web_search_api_key" not in found
+    await save(hass, entry, "tools", {})
+    assert not entry.options
+
+
+async def test_fallback_can_be_taken_away(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    fallback = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
+    hass.config_entries.async_update_entry(entry, options=fallback)
+    await save(hass, entry, "llm", {"fallback_llm_base_url": "", "llm_max_tokens": 50})
+    assert dict(entry.options) == {"llm_max_tokens": 50}
+
+
+@pytest.mark.parametrize(
+    ("path", "reply", "errors"),
+    [
+        ("/models", status(401, "no"), {"fallback_llm_api_key": "invalid_auth"}),
+        ("/models", html(), {"fallback_llm_base_url": "not_an_llm_server"}),
+        ("/models", status(503, "starting"), {"fallback_llm_base_url": "server_error"}),
+        ("/chat/completions", status(401, "no"), {"fallback_llm_api_key": "invalid_auth"}),
+        ("/chat/completions", status(404, "model does not exist"), {"fallback_llm_model": "model_not_found"}),
+    ],
+)
+async def test_fallback_that_cannot_be_used(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    model_server: ModelServer,
+    path: str,
+    reply: Any,
+    errors: dict[str, str],
+) -> None:
+    model_server.on(on_path(path), reply)
+    typed = {
+        "fallback_llm_base_url": model_server.url,
+        "fallback_llm_api_key": KEY,
+        "fallback_llm_model": "test-model",
+    }
+    result = await save(hass, entry, "llm", typed)
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert not entry.options
+
+
+async def test_key_template_of_the_fallback(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    typed = {
+        "fallback_llm_base_url": model_server.url,
+        "fallback_llm_api_key": "{{ 1 / 0 }}",
+        "fallback_llm_model": "test-model",
+    }
+    result = await save(hass, entry, "llm", typed)
+    assert result["errors"] == {"fallback_llm_api_key": "invalid_key_template"}
+    hass.states.async_set("sensor.key", KEY)
+    template = "{{ states('sensor.key') }}"
+    result = await save(hass, entry, "llm", {**typed, "fallback_llm_api_key": template})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
+    assert shown(await page(hass, entry, "llm"))["fallback_llm_api_key"] == template
+
+
+async def test_a_device_belongs_to_one_person(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """The form says which device is listed twice, and keeps what was typed."""
+    device = "0123456789abcdef"
+    owners = [{"device": device, "person": "person.anna"}, {"device": device, "person": "person.ben"}]
+    result = await page(hass, entry, "memory")
+    result = await hass.config_entries.options.async_configure(
+        result["flow_id"], user_input={"device_persons": owners}
+    )
+    assert result["errors"] == {"device_persons": "device_owned_twice"}
+    assert result["description_placeholders"]["person"] == "person.ben"
+
+
+@pytest.mark.parametrize(
+    ("person", "target", "error"),
+    [
+        ("person.anna", "notify.send_message", "invalid_notify_target"),
+        ("person.anna", "light.kitchen", "invalid_notify_target"),
+        ("person.anna", "notify.mobile_app_bob", "notify_target_missing"),
+        ("person.guest", "notify.mobile_app_anna", "person_without_user"),
+    ],
+)
+async def test_targets_that_reach_nobody(
+    hass: HomeAssistant, entry: MockConfigEntry, person: str, target: str, error: str
+) -> None:
+    typed = {"notify_targets": [{"person": person, "targets": [target]}]}
+    result = await save(hass, entry, "channels", typed)
+    assert result["errors"] == {"notify_targets": error}
+    placeholders = result["description_placeholders"]
+    assert placeholders
+    assert (target if "target" in error else person) in placeholders.values()
+
+
+async def test_targets_to_choose_from(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """Phones and notify entities are offered; a person who stands there twice is put together."""
+    hass.states.async_set("notify.mail", "unknown", {"friendly_name": "Mail"})
+    schema = (await page(hass, entry, "channels"))["data_schema"]
+    assert schema
+    selector = next(item for key, item in schema.schema.items() if key == "notify_targets")
+    offered = selector.config["fields"]["targets"]["selector"].config["options"]
+    assert [option["value"] for option in offered] == ["notify.mobile_app_anna", "notify.mail"]
+    hass.services.async_register("notify", "send_message", lambda _call: None)
+    twice = [
+        {"person": "person.anna", "targets": ["notify.mail"]},
+        {"person": "person.anna", "targets": ["notify.mobile_app_anna", " notify.mail"]},
+    ]
+    await save(hass, entry, "channels", {"notify_targets": twice})
+    assert entry.options["notify_targets"] == [
+        {"person": "person.anna", "targets": ["notify.mail", "notify.mobile_app_anna"]}
+    ]

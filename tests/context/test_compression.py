@@ -1,0 +1,373 @@
+"""Any request fits the model, and what is left out goes in order."""
+
+from dataclasses import replace
+import json
+from typing import Any
+
+from hypothesis import given, settings, strategies as st
+import pytest
+
+from custom_components.home_agent.const import DEFAULTS
+from custom_components.home_agent.context.catalogue import build_catalogue, build_summary
+from custom_components.home_agent.context.fitting import Prompt, RequestDraft, fit, slim_tools
+from custom_components.home_agent.context.providers.base import Slot
+from custom_components.home_agent.context.tokens import (
+    cut_fairly,
+    cut_middle,
+    cut_tail,
+    estimate_tokens,
+    tools_tokens,
+)
+from custom_components.home_agent.context.window import (
+    SAMPLES,
+    Budget,
+    ContextWindow,
+    TokenCalibration,
+    answer_space,
+)
+from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
+from tests.helpers.examples import many
+
+CLOCK = Slot(heading="[Now]", lines=("Time: Monday", "Speaker: Anna"), fixed=True)
+STATES = Slot(
+    heading="States:",
+    lines=tuple(f"light.lamp_{number}: on" for number in range(20)),
+    entity_ids=tuple(f"light.lamp_{number}" for number in range(20)),
+)
+PASSAGES = Slot(heading="Texts:", lines=("- manual: " + "press the button " * 40,), reference=True)
+RULES = "You are an agent. " * 20
+
+
+def tool(name: str, words: int = 30) -> dict[str, Any]:
+    """Return the description of a tool."""
+    parameters = {
+        "type": "object",
+        "properties": {"description": {"type": "string", "description": "what it says " * words}},
+        "required": ["description"],
+    }
+    function = {"name": name, "description": "Does it. " + "And more. " * words, "parameters": parameters}
+    return {"type": "function", "function": function}
+
+
+def house_of(count: int) -> HouseSnapshot:
+    """Return a house of lamps in rooms of ten."""
+    areas = {f"a{n}": Area(area_id=f"a{n}", name=f"Room {n}") for n in range(count // 10 + 1)}
+    records = (
+        EntityRecord(
+            entity_id=f"light.lamp_{n}", domain="light", name=f"Lamp number {n}", area_id=f"a{n // 10}"
+        )
+        for n in range(count)
+    )
+    return HouseSnapshot(version=1, entities={r.entity_id: r for r in records}, areas=areas, floors={})
+
+
+def draft_of(house: HouseSnapshot, budget: Budget, rules: str = RULES, **parts: Any) -> RequestDraft:
+    """Return a draft as the agent makes it."""
+    whole = build_catalogue(house, token_budget=budget.home)
+
+    def system(catalogue: Any, room: int | None) -> Prompt:
+        told = rules if room is None else cut_tail(rules, room)
+        return Prompt(f"{told}\n{catalogue.text}", catalogue)
+
+    return RequestDraft(
+        systems=[
+            lambda: system(whole, None),
+            lambda: system(build_summary(house, token_budget=400), None),
+            *(
+                lambda tokens=tokens: system(build_summary(house, token_budget=tokens), budget.rules)
+                for tokens in (400, 100, 0)
+            ),
+        ],
+        **parts,
+    )
+
+
+def called(number: int, size: int) -> list[dict[str, Any]]:
+    """Return a round of calls with their results."""
+    call = {"id": f"c{number}", "type": "function", "function": {"name": "ha_query", "arguments": "{}"}}
+    result = json.dumps({"success": True, "result": "on " * size})
+    return [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": f"c{number}", "content": result},
+    ]
+
+
+WORDS = st.sampled_from(["lamp ", "Küchenlicht ", "выключи ", "照明を消して", "x" * 40 + " ", "{[]} ", "🙂"])
+
+
+@settings(deadline=None, max_examples=many(60))
+@given(
+    limit=st.integers(1000, 64_000),
+    entities=st.integers(0, 600),
+    turns=st.integers(0, 30),
+    words=st.lists(st.tuples(WORDS, st.integers(1, 6000)), min_size=1, max_size=4),
+    rules=st.integers(1, 4000),
+    tools=st.integers(0, 12),
+    results=st.lists(st.integers(1, 10_000), max_size=5),
+    factor=st.sampled_from([1.0, 1.5, 2.5]),
+    max_tokens=st.sampled_from([1, 500, 100_000]),
+)
+def test_any_request_fits(
+    limit: int,
+    entities: int,
+    turns: int,
+    words: list[tuple[str, int]],
+    rules: int,
+    tools: int,
+    results: list[int],
+    factor: float,
+    max_tokens: int,
+) -> None:
+    """Whatever the house, the conversation, the sentence, the instructions, the tools and their results."""
+    budget = Budget.shared_out(limit, answer=max_tokens, factor=factor)
+    history = [
+        {"role": role, "content": f"{role} said this {'and that ' * number}"}
+        for number in range(turns)
+        for role in ("user", "assistant")
+    ]
+    sentence = "".join(word * count for word, count in words)
+    current = [{"role": "user", "content": sentence}]
+    for number, size in enumerate(results):
+        current += called(number, size)
+    draft = draft_of(
+        house_of(entities),
+        budget,
+        "Always be kind. " * rules,
+        tools=[tool(f"tool_{number}") for number in range(tools)],
+        history=history,
+        slots=(CLOCK, STATES, PASSAGES),
+    )
+    room = int((limit - answer_space(limit, max_tokens)) / factor)
+    fitted = fit(draft, current, room)
+    assert fitted.tokens <= room
+    assert fitted.original >= fitted.tokens
+    assert [m["role"] for m in fitted.messages if m["role"] == "user"], "the sentence is always there"
+    answered = {m["tool_call_id"] for m in fitted.messages if m["role"] == "tool"}
+    asked = {call["id"] for m in fitted.messages for call in m.get("tool_calls") or ()}
+    assert answered == asked, "calls and results stay together"
+    if fitted.original <= room and fitted.steps == ():
+        assert fitted.messages[1:-1] == [*history, *current][: len(fitted.messages) - 2] or results
+
+
+def test_what_goes_first() -> None:
+    """Passages, then old turns, then states, then the list of the house; the rules stay."""
+    house = house_of(60)
+    budget = Budget.shared_out(8000)
+    history = [
+        {"role": role, "content": f"{number} {role} " + "bla " * 120}
+        for number in range(6)
+        for role in ("user", "assistant")
+    ]
+    many = replace(STATES, lines=STATES.lines * 5)
+    draft = draft_of(house, budget, tools=[tool("one")], history=history, slots=(CLOCK, many, PASSAGES))
+    current = [{"role": "user", "content": "Turn it on"}]
+    whole = fit(draft, current, 100_000)
+    assert whole.steps == ()
+    assert whole.tokens == whole.original
+    seen = []
+    for room in range(whole.tokens - 1, 400, -20):
+        fitted = fit(draft, current, room)
+        assert fitted.tokens <= room
+        for step in fitted.steps:
+            if step not in seen:
+                seen.append(step)
+    assert seen[:4] == ["documents", "history", "states", "catalogue"]
+    smallest = fit(draft, current, 400)
+    assert "Turn it on" in smallest.messages[-1]["content"]
+    assert "Time: Monday" in smallest.messages[-1]["content"]
+
+
+def test_old_turns_go_whole() -> None:
+    """A turn is left out with its calls and their results."""
+    history = [
+        {"role": "user", "content": "Is it on? " + "hm " * 200},
+        *called(1, 200),
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "Thanks"},
+        {"role": "assistant", "content": "Fine."},
+    ]
+    draft = draft_of(house_of(3), Budget.shared_out(8000), history=history)
+    whole = fit(draft, [{"role": "user", "content": "And now?"}], 100_000)
+    fitted = fit(draft, [{"role": "user", "content": "And now?"}], whole.tokens - 10)
+    assert [message["content"] for message in fitted.messages[1:]] == ["Thanks", "Fine.", "And now?"]
+    assert fitted.steps == ("history",)
+
+
+def test_the_stable_part_does_not_follow_the_sentence() -> None:
+    """Where the house is too much for the model, the same shorter text is sent with every sentence."""
+    budget = Budget.shared_out(8000)
+    draft = draft_of(house_of(150), budget, tools=[tool("one"), tool("two")], slots=(CLOCK, STATES))
+    systems = set()
+    for words in (1, 10, 60, 100):
+        fitted = fit(draft, [{"role": "user", "content": "please " * words}], 1100)
+        systems.add((fitted.messages[0]["content"], json.dumps(fitted.tools)))
+    assert len(systems) == 1
+
+
+def test_a_long_result_is_cut_and_says_so() -> None:
+    """The newest result keeps its beginning; nothing else has to go for it."""
+    draft = draft_of(house_of(5), Budget.shared_out(8000), slots=(CLOCK, STATES))
+    current = [{"role": "user", "content": "Which are on?"}, *called(1, 30_000)]
+    fitted = fit(draft, current, 6000)
+    assert fitted.steps == ("results",)
+    assert fitted.messages[-1]["content"].endswith("(cut)")
+    assert estimate_tokens(fitted.messages[-1]["content"]) > 1000
+
+
+def test_a_long_sentence_keeps_its_ends() -> None:
+    sentence = "Turn off the kitchen. " + "By the way, " * 5000 + "And tell me the time."
+    draft = draft_of(house_of(5), Budget.shared_out(8000), slots=(CLOCK, STATES))
+    fitted = fit(draft, [{"role": "user", "content": sentence}], 3000)
+    newest = fitted.messages[-1]["content"]
+    assert newest.startswith("Turn off the kitchen.")
+    assert "And tell me the time." in newest
+    assert "sentence" in fitted.steps
+    assert fitted.tokens <= 3000
+
+
+def test_images_are_counted_and_stay() -> None:
+    parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
+    draft = draft_of(house_of(5), Budget.shared_out(8000), slots=(CLOCK,))
+    fitted = fit(draft, [{"role": "user", "content": parts}], 6000)
+    assert fitted.messages[-1]["content"][:2] == parts
+    assert "Time: Monday" in fitted.messages[-1]["content"][2]["text"]
+    assert fitted.tokens > 1500
+
+
+def test_slim_tools_can_still_be_called() -> None:
+    """Parameters keep their names, also one that is called description."""
+    (slim,) = slim_tools([tool("one")])
+    assert slim["function"]["parameters"]["properties"] == {"description": {"type": "string"}}
+    assert slim["function"]["description"] == "Does it."
+    assert tools_tokens([slim]) < tools_tokens([tool("one")])
+    assert slim_tools([slim]) == [slim]
+
+
+@given(text=st.text(), tokens=st.integers(0, 50))
+def test_cut_texts(text: str, tokens: int) -> None:
+    """What fits stays; what is cut has at most the marks beside the limit."""
+    for cut in (cut_tail(text, tokens), cut_middle(text, tokens)):
+        assert cut == text if estimate_tokens(text) <= tokens else estimate_tokens(cut) <= tokens + 12
+
+
+def test_cut_fairly() -> None:
+    """Short texts stay whole, the long one gives way."""
+    short, long = "Be kind.", "Explain everything. " * 500
+    cut = cut_fairly((short, long, ""), 200)
+    assert cut[0] == short
+    assert cut[2] == ""
+    assert 100 < estimate_tokens(cut[1]) <= 200
+
+
+# Budgets
+
+
+def test_the_shares_at_the_reference_size() -> None:
+    budget = Budget.shared_out(8000)
+    assert (budget.rules, budget.tools, budget.home, budget.history) == (800, 1200, 2400, 2000)
+    assert (budget.retrieved, budget.documents, budget.memories, budget.profile) == (800, 800, 400, 400)
+
+
+def test_shares_follow_size_tokeniser_and_choice() -> None:
+    small, large = Budget.shared_out(2000), Budget.shared_out(64_000)
+    assert small.home < 300
+    assert small.retrieved == 200
+    assert large.home == 9600
+    assert large.retrieved == 1600
+    assert Budget.shared_out(8000, limit=32_000).history > 8000
+    assert Budget.shared_out(8000, limit=32_000).home == 2400
+    assert Budget.shared_out(8000, factor=1.5).home == 1600
+    assert Budget.shared_out(8000, chosen={"home": 900}, factor=1.5).home == 600
+
+
+@pytest.mark.parametrize(
+    ("settings_", "limit"),
+    [
+        ({}, 8000),
+        ({"probed_context_size": 4096}, 4096),
+        ({"probed_context_size": 16_384}, 16_384),
+        ({"probed_context_size": 131_072}, 32_000),
+        ({"probed_context_size": 131_072, "llm_num_ctx": 8192}, 8192),
+        ({"max_context_tokens": 60_000}, 60_000),
+        ({"max_context_tokens": 60_000, "probed_context_size": 131_072}, 60_000),
+        ({"max_context_tokens": 60_000, "probed_context_size": 8192}, 8192),
+        ({"max_context_tokens": 2000, "probed_context_size": 8192}, 2000),
+    ],
+)
+def test_the_smaller_of_configured_and_probed_holds(settings_: dict[str, int], limit: int) -> None:
+    """What nobody configured follows the model, up to a bound."""
+    assert ContextWindow({**DEFAULTS, **settings_}).calibration().limit == limit
+
+
+def test_history_has_two_limits() -> None:
+    """The share of the context and the option; the smaller holds."""
+    assert ContextWindow(DEFAULTS).budget().history == 2000
+    assert ContextWindow({**DEFAULTS, "history_max_tokens": 700}).budget().history == 700
+    assert ContextWindow({**DEFAULTS, "probed_context_size": 32_000}).budget().history == 4000
+    assert ContextWindow({**DEFAULTS, "budget_history": 300}).budget().history == 300
+
+
+def test_the_answer_gets_what_is_left() -> None:
+    """Only where the model's size is known is the answer made shorter for it."""
+    assert ContextWindow(DEFAULTS).answer_tokens(50_000, 1000) == 50_000
+    known = ContextWindow({**DEFAULTS, "probed_context_size": 4096})
+    assert known.answer_tokens(50_000, 1000) == 3096
+    assert known.answer_tokens(500, 3500) == 596 - 96
+    assert known.request_tokens(500) == int(0.92 * 3596)
+
+
+# Calibration
+
+
+def test_the_factor_follows_the_server_and_then_stays() -> None:
+    calibration = TokenCalibration(8000)
+    for counted in (1500, 1520, 1490, 1540, 1470):
+        calibration.note_usage(1000, counted)
+        assert calibration.factor == 1.5
+    for _ in range(SAMPLES):
+        calibration.note_usage(1000, 1000)
+    assert calibration.factor == 1.0
+
+
+@pytest.mark.parametrize(
+    ("estimated", "prompt", "cached"),
+    [(1000, 12, 0), (1000, 0, 0), (1000, 90_000, 0), (100, 300, 0), (1000, -5, 0)],
+)
+def test_odd_counts_change_nothing(estimated: int, prompt: int, cached: int) -> None:
+    calibration = TokenCalibration(8000)
+    calibration.note_usage(estimated, prompt, cached)
+    assert calibration.factor == 1.0
+
+
+def test_counts_without_the_cached_tokens() -> None:
+    """Some servers count what came from the cache apart."""
+    calibration = TokenCalibration(8000)
+    calibration.note_usage(1000, 300, 1200)
+    assert calibration.factor == 1.5
+
+
+def test_one_outlier_is_outvoted() -> None:
+    calibration = TokenCalibration(8000)
+    for counted in (1000, 1010, 3000, 1000):
+        calibration.note_usage(1000, counted)
+    assert calibration.factor == 1.0
+
+
+def test_a_limit_that_the_server_names() -> None:
+    calibration = TokenCalibration(8000)
+    calibration.note_refusal(5000, limit=4096, counted=7500)
+    assert calibration.limit == 4096
+    assert calibration.factor == 1.5
+    assert calibration.has_refused
+
+
+def test_a_refusal_without_numbers_makes_room_step_by_step() -> None:
+    calibration = TokenCalibration(8000)
+    sizes = []
+    sent = 5000
+    for _ in range(4):
+        calibration.note_refusal(sent, limit=None, counted=None, answer=500)
+        sent = calibration.limit - 500
+        sizes.append(sent)
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] < 2500

@@ -1,0 +1,94 @@
+"""An agent set up on a real `hass` against a scripted model server."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import DOMAIN, MINOR_VERSION
+from homeassistant.components import conversation
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from homeassistant.setup import async_setup_component
+from tests.helpers.household import async_furnish
+from tests.servers.model_server import ModelServer
+
+IDLE_SECONDS = 60
+"""The silence after which work begins that waits for it; conftest.py sees to it."""
+
+
+@dataclass(slots=True)
+class Agent:
+    """A loaded agent and the server behind it."""
+
+    hass: HomeAssistant
+    entry: MockConfigEntry
+    server: ModelServer
+    device_id: str | None = None
+    """The satellite that is spoken to. Without it and without a user the sentence is an automation's."""
+
+    def at_satellite(self) -> Agent:
+        """Return the agent as a person speaks to it who is not known."""
+        return replace(self, device_id="satellite")
+
+    @property
+    def entity_id(self) -> str:
+        """Return the entity id of the conversation agent."""
+        found = er.async_get(self.hass).async_get_entity_id("conversation", DOMAIN, self.entry.entry_id)
+        assert found is not None
+        return found
+
+    async def say(
+        self, text: str, *, conversation_id: str | None = None, context: Context | None = None, **options: Any
+    ) -> conversation.ConversationResult:
+        """Say a sentence and return the answer."""
+        if context is None and self.device_id:
+            options = {"device_id": self.device_id, "satellite_id": "assist_satellite.hall", **options}
+        result = await conversation.async_converse(
+            self.hass,
+            text,
+            conversation_id,
+            context or Context(),
+            agent_id=self.entity_id,
+            **{"language": "en", **options},
+        )
+        await self.hass.async_block_till_done()
+        return result
+
+    async def set_options(self, **options: Any) -> None:
+        """Change options and wait until the agent runs with them."""
+        self.hass.config_entries.async_update_entry(self.entry, options={**self.entry.options, **options})
+        await self.hass.async_block_till_done(wait_background_tasks=True)
+
+
+def speech(result: conversation.ConversationResult) -> str:
+    """Return what is spoken."""
+    return str(result.response.speech["plain"]["speech"])
+
+
+async def async_agent(
+    hass: HomeAssistant, server: ModelServer, options: Mapping[str, Any] | None = None, **data: Any
+) -> Agent:
+    """Set up a furnished house and an agent in it."""
+    await async_furnish(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    return await async_add_agent(hass, server, options, **data)
+
+
+async def async_add_agent(
+    hass: HomeAssistant, server: ModelServer, options: Mapping[str, Any] | None = None, **data: Any
+) -> Agent:
+    """Set up an agent in a house that is already there."""
+    entry = MockConfigEntry(
+        domain=DOMAIN,
+        minor_version=MINOR_VERSION,
+        title="Home Agent",
+        data={"name": "Home Agent", "llm_base_url": server.url, "llm_model": "test-model", **data},
+        options=dict(options or {}),
+    )
+    entry.add_to_hass(hass)
+    assert await hass.config_entries.async_setup(entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)  # the prompt is read ahead
+    server.clear()
+    return Agent(hass, entry, server)

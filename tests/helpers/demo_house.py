@@ -1,0 +1,25 @@
+"""The demo house on a real `hass`: its rooms, devices, automations, scenes and scripts."""
+
+from pathlib import Path
+
+import custom_components
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+from homeassistant.util.yaml import load_yaml_dict
+
+DEMO = Path(__file__).parents[2] / "demo"
+PARTS = ("automation", "scene", "script")
+
+
+async def async_demo_house(hass: HomeAssistant) -> None:
+    """Build the demo house as its configuration says."""
+    folder = str(DEMO / "custom_components")
+    if folder not in custom_components.__path__:
+        custom_components.__path__.append(folder)
+    configuration = await hass.async_add_executor_job(load_yaml_dict, str(DEMO / "configuration.yaml"))
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "demo_house", {"demo_house": None})
+    await hass.async_block_till_done()
+    for part in PARTS:
+        assert await async_setup_component(hass, part, {part: configuration[part]})
+    await hass.async_block_till_done()

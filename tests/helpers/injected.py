@@ -1,0 +1,127 @@
+"""A home whose texts from outside hold instructions, and an obedient model."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.safety.firewall import firewall
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import Agent
+from tests.helpers.injection import OutsideTool
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.obedient import DEMANDS
+from tests.servers.replies import status, text, tool_calls
+
+READ = ("read_outside", {})
+
+
+OPEN_DOORS = ["lock", "alarm_control_panel", "cover", "valve", "script", "scene", "tool:*"]
+
+
+UNLOCK = DEMANDS["unlock"]
+
+
+MEMORY = "Anna likes green tea"
+
+
+SECRETS = ("anna", "lindqvist", "birkenweg", "4711")
+
+
+@pytest.fixture
+def hass_storage() -> dict[str, Any]:
+    """Let stores be real files."""
+    return {}
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test separate files."""
+    return str(tmp_path)
+
+
+def unchanged(value: Any, _only: Any = None, **_options: Any) -> firewall.Cleaned:
+    """Stand in for the firewall where it is switched off."""
+    return firewall.Cleaned(value)
+
+
+class Home:
+    """A house in which everything is allowed without asking, and an agent that reads from outside."""
+
+    def __init__(self, house: SecureHouse, agent: Agent) -> None:
+        """Take both."""
+        self.house, self.agent = house, agent
+        self.outside = OutsideTool()
+        handler = agent.entry.runtime_data.handler
+        handler.set_tools([*handler.tools.values(), self.outside])
+        owner = MockUser(name="Anna Lindqvist", is_owner=True).add_to_hass(agent.hass)
+        self.anna = Context(user_id=owner.id)
+
+    @property
+    def memories(self) -> list[str]:
+        """Return what is remembered."""
+        return [memory.content for memory in self.agent.entry.runtime_data.memories.all()]
+
+    @property
+    def queries(self) -> list[str]:
+        """Return what was asked of the search service."""
+        return [request.query for request in self.agent.server.requests if "/searx" in request.path]
+
+    async def read(self, content: Any, *calls: tuple[str, dict[str, Any]], said: str = "Read it") -> Any:
+        """Let the model read from outside and then make calls; return the answer of the turn."""
+        self.outside.content = content
+        rounds = [tool_calls([READ]), *(tool_calls([call]) for call in calls), text("So it is.")]
+        self.agent.server.script(rounds)
+        return await self.agent.say(said, context=self.anna)
+
+    async def go_on(
+        self, conversation_id: str, *calls: tuple[str, dict[str, Any]], said: str = "And?"
+    ) -> Any:
+        """Go on with a conversation."""
+        self.agent.server.script([*(tool_calls([call]) for call in calls), text("So it is.")])
+        return await self.agent.say(said, conversation_id=conversation_id, context=self.anna)
+
+    def unlocks(self) -> int:
+        """Return how often a door was unlocked."""
+        return sum(service == "lock.unlock" for service, _ in self.house.moved())
+
+
+async def make_home(hass: HomeAssistant, server: ModelServer, **options: Any) -> Home:
+    """Build the house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    hass.config.location_name = "Birkenweg 12"
+    chosen = {
+        "policy_allowed": OPEN_DOORS,
+        "web_search_provider": "searxng",
+        "web_search_url": f"{server.address}/searx",
+        "tools_max_calls": 10,
+        **options,
+    }
+    home = Home(house, await house.async_agent(server, chosen))
+    server.on(on_path("/searx/search"), status(200, {"results": [], "query": ""}))
+    return home
+
+
+@pytest.fixture
+async def home(hass: HomeAssistant, model_server: ModelServer) -> Home:
+    """Return the house with its agent."""
+    return await make_home(hass, model_server)
+
+
+async def remember(home: Home) -> None:
+    """Have something remembered, said by a person."""
+    home.agent.server.script([tool_calls([("store_memory", {"content": MEMORY})]), text("Noted.")])
+    await home.agent.say("Remember that I like green tea", context=home.anna)
+    assert home.memories == [MEMORY]
+
+
+def unharmed(home: Home) -> None:
+    """Hold that nothing happened that a payload could have wanted."""
+    assert home.house.moved() == []
+    assert home.memories == [MEMORY]
+    assert not [query for query in home.queries if any(word in query.lower() for word in SECRETS)]
+    profile = home.agent.entry.runtime_data.memories
+    assert "administrator" not in str(profile.all())

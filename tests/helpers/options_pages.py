@@ -1,0 +1,175 @@
+"""The pages of the options."""
+
+from typing import Any
+
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.config.schemas import PAGES
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers import config_validation as cv
+from tests.helpers.checks import every
+
+FILLED: dict[str, dict[str, Any]] = {
+    "llm": {
+        "llm_temperature": 0.15,
+        "llm_top_p": 0.9,
+        "llm_max_tokens": 1000.0,
+        "llm_keep_alive": "1h30m",
+        "llm_num_ctx": 16384.0,
+        "thinking_enabled": False,
+        "reasoning_effort": "low",
+        "streaming_enabled": False,
+        "local_first_enabled": True,
+        "local_fallback_enabled": False,
+    },
+    "context": {
+        "context_mode": "vector_db",
+        "direct_entities": ["light.kitchen", "lock.front_door"],
+        "direct_patterns": ["climate.*"],
+        "direct_attributes": ["brightness", "media_*"],
+        "context_format": "hybrid",
+        "max_context_tokens": 4000.0,
+        "budget_rules": 500.0,
+        "budget_tools": 1000.0,
+        "budget_home": 1500.0,
+        "budget_history": 1200.0,
+        "budget_retrieved": 300.0,
+        "budget_documents": 0.0,
+        "budget_memories": 150.0,
+        "budget_profile": 0.0,
+    },
+    "vector_store": {
+        "vector_db_embedding_provider": "none",
+        "vector_db_embedding_base_url": "http://192.168.1.5:11434",
+        "vector_db_embedding_model": "nomic-embed-text",
+        "embedding_keep_alive": "-1",
+        "vector_db_backend": "embedded",
+        "vector_db_host": "192.168.1.6",
+        "vector_db_port": 8001.0,
+        "vector_db_ssl": True,
+        "vector_db_tenant": "home",
+        "vector_db_database": "agents",
+        "vector_db_collection": "my_house",
+        "vector_db_top_k": 8.0,
+        "vector_db_similarity_threshold": 0.25,
+        "additional_top_k": 3.0,
+        "additional_similarity_threshold": 0.5,
+    },
+    "history": {
+        "history_enabled": False,
+        "history_max_messages": 20.0,
+        "history_max_tokens": 500.0,
+        "history_persist": False,
+        "history_retention_days": 30.0,
+        "history_summarize": True,
+        "session_persistence_enabled": False,
+        "session_timeout": 60.0,
+    },
+    "prompt": {
+        "prompt_use_default": False,
+        "prompt_custom": "You live in {{ ha_name }}.",
+        "prompt_custom_additions": "Be kind.",
+        "prompt_include_labels": True,
+        "persona": "A butler.",
+        "response_style": "detailed",
+    },
+    "tools": {
+        "tools_enable_native": False,
+        "tools_disabled": ["ha_query", "my_tool"],
+        "tools_max_calls_per_turn": 7.0,
+        "tools_timeout": 60.0,
+    },
+    "external_llm": {
+        "external_llm_enabled": False,
+        "external_llm_base_url": "http://192.168.1.7:11434",
+        "external_llm_model": "big",
+        "external_llm_temperature": 0.4,
+        "external_llm_max_tokens": 2000.0,
+        "external_llm_keep_alive": "10m",
+        "external_llm_tool_description": "Ask it about physics.",
+    },
+    "safety": {
+        "policy_blocked": ["siren"],
+        "policy_restricted": ["switch.oven", "light.turn_off"],
+        "policy_allowed": ["cover:garage"],
+        "policy_confirmation_timeout": 30.0,
+        "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
+        "allow_scripts_and_scenes": True,
+        "mcp_allow_writes": True,
+        "automation_turns_per_minute": 60.0,
+        "cloud_send_profile": True,
+        "cloud_send_ha_state": False,
+        "sanitizer_keywords": ["project x", "bunker*"],
+    },
+    "memory": {
+        "memory_enabled": False,
+        "profile_enabled": False,
+        "device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}],
+        "memory_extraction_enabled": False,
+        "memory_extraction_llm": "external",
+        "memory_min_importance": 0.5,
+        "memory_context_top_k": 3.0,
+        "memory_max_memories": 500.0,
+        "memory_dedup_threshold": 0.9,
+        "memory_importance_decay": 0.05,
+        "memory_event_ttl": "30d",
+        "memory_context_ttl": "3d",
+        "memory_fact_ttl": "52w",
+        "memory_preference_ttl": "365d",
+        "memory_cleanup_interval": "6h",
+        "memory_collection_name": "our_memories",
+    },
+    "channels": {"notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}]},
+    "proactive": {
+        "proactive_enabled": True,
+        "proactive_rules": [
+            {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
+            {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
+        ],
+        "proactive_suggestions": False,
+        "proactive_quiet_start": "21:30:00",
+        "proactive_quiet_end": "06:00:00",
+        "proactive_max_per_day": 9.0,
+    },
+    "debug": {"debug_logging": True, "emit_events": False},
+}
+
+
+@pytest.fixture
+def entry(hass: HomeAssistant) -> MockConfigEntry:
+    """Return an entry that is not set up: its pages need no running agent."""
+    found = MockConfigEntry(
+        domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "test-model"}
+    )
+    found.add_to_hass(hass)
+    return found
+
+
+async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> ConfigFlowResult:
+    """Open a page by the menu."""
+    menu = await hass.config_entries.options.async_init(entry.entry_id)
+    assert menu["type"] is FlowResultType.MENU
+    assert menu["menu_options"] == list(PAGES)
+    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": name})
+
+
+async def save(
+    hass: HomeAssistant, entry: MockConfigEntry, name: str, typed: dict[str, Any]
+) -> ConfigFlowResult:
+    """Open a page and submit it."""
+    result = await page(hass, entry, name)
+    return await hass.config_entries.options.async_configure(result["flow_id"], typed)
+
+
+def shown(result: ConfigFlowResult) -> dict[str, Any]:
+    """Return what the fields of a page are filled with."""
+    schema = result["data_schema"]
+    assert schema
+    assert probatio.to_field_list(schema, custom_serializer=cv.custom_serializer)
+    assert all(key.default is probatio.UNDEFINED for key in every(schema.schema))
+    return {str(key): (key.description or {}).get("suggested_value") for key in schema.schema}

@@ -1,0 +1,52 @@
+"""Memories that are stored and read through turns."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+FACT = "Anna drinks her tea with honey"
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """An agent with default options."""
+    return await async_agent(hass, model_server)
+
+
+def user(hass: HomeAssistant, name: str) -> Context:
+    """Return the context of a new user."""
+    return Context(user_id=MockUser(name=name, is_owner=True).add_to_hass(hass).id)
+
+
+async def remember(
+    agent: Agent, content: str, context: Context | None = None, said: str = "Remember it", **more: Any
+) -> dict[str, Any]:
+    """Let the model store a memory; return what it got back."""
+    call = ("store_memory", {"content": content, **more})
+    agent.server.script([tool_calls([call]), text("I will keep that in mind.")])
+    await agent.say(said, context=context)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+async def told(agent: Agent, sentence: str, context: Context | None = None) -> str:
+    """Say something in a new conversation and return what the model is told beside it."""
+    agent.server.script([text("All right.")])
+    await agent.say(sentence, context=context)
+    return str(agent.server.chats[-1].messages[-1]["content"])
+
+
+async def call(
+    agent: Agent, name: str, args: Mapping[str, Any], context: Context | None = None
+) -> dict[str, Any]:
+    """Let the model call a tool; return what it got back."""
+    agent.server.script([tool_calls([(name, dict(args))]), text("There you are.")])
+    await agent.say("What about it?", context=context)
+    return tool_results(agent.server.chats[-1])[-1]

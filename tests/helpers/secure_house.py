@@ -1,0 +1,138 @@
+"""A house with what a policy is about: every service is recorded and moves its entity."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_add_agent
+from tests.servers.model_server import ModelServer
+
+ENTITIES: dict[str, tuple[str, dict[str, Any]]] = {
+    "lock.front_door": ("locked", {"supported_features": 1}),
+    "lock.cellar": ("locked", {}),
+    "alarm_control_panel.home": ("armed_away", {"supported_features": 63}),
+    "cover.garage": ("closed", {"device_class": "garage", "supported_features": 15}),
+    "cover.blind": ("closed", {"device_class": "blind", "supported_features": 15}),
+    "valve.water": ("closed", {"supported_features": 15}),
+    "siren.roof": ("off", {"supported_features": 3}),
+    "camera.yard": ("streaming", {"supported_features": 1}),
+    "light.hall": ("off", {"supported_color_modes": ["onoff"], "color_mode": "onoff"}),
+    "switch.oven": ("off", {}),
+}
+
+SERVICES: dict[tuple[str, str], str] = {
+    ("lock", "lock"): "locked",
+    ("lock", "unlock"): "unlocked",
+    ("lock", "open"): "open",
+    ("alarm_control_panel", "alarm_disarm"): "disarmed",
+    ("alarm_control_panel", "alarm_arm_away"): "armed_away",
+    ("cover", "open_cover"): "open",
+    ("cover", "close_cover"): "closed",
+    ("cover", "set_cover_position"): "open",
+    ("valve", "open_valve"): "open",
+    ("valve", "close_valve"): "closed",
+    ("siren", "turn_on"): "on",
+    ("siren", "turn_off"): "off",
+    ("camera", "turn_on"): "streaming",
+    ("camera", "turn_off"): "off",
+    ("light", "turn_on"): "on",
+    ("light", "turn_off"): "off",
+    ("switch", "turn_on"): "on",
+    ("switch", "turn_off"): "off",
+}
+"""What each service leaves behind."""
+
+
+@dataclass(slots=True)
+class Call:
+    """One service call that reached the house."""
+
+    service: str
+    entity_ids: tuple[str, ...]
+    data: dict[str, Any]
+    context: Context
+
+
+class SecureHouse:
+    """The house, who lives in it, and what was called."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start with nothing called."""
+        self.hass = hass
+        self.calls: list[Call] = []
+        self.anna = MockUser(name="Anna", is_owner=False).add_to_hass(hass)
+        self.ben = MockUser(name="Ben", is_owner=False).add_to_hass(hass)
+        for user in (self.anna, self.ben):
+            user.mock_policy({"entities": True})
+        self.reader = MockUser(name="Rita", is_owner=False).add_to_hass(hass)
+        self.reader.mock_policy({"entities": {"all": {POLICY_READ: True}}})
+
+    def reset(self) -> None:
+        """Put everything back and forget the calls."""
+        for entity_id, (state, attributes) in ENTITIES.items():
+            name = entity_id.partition(".")[2].replace("_", " ").title()
+            self.hass.states.async_set(
+                entity_id, state, {"friendly_name": name, **attributes}, force_update=True
+            )
+        self.calls.clear()
+
+    async def _async_handle(self, call: ServiceCall) -> None:
+        """Record a call and do what it says."""
+        ids = call.data.get("entity_id", ())
+        ids = [ids] if isinstance(ids, str) else list(ids)
+        data = {key: value for key, value in call.data.items() if key != "entity_id"}
+        self.calls.append(Call(f"{call.domain}.{call.service}", tuple(ids), data, call.context))
+        for entity_id in ids:
+            if (state := self.hass.states.get(entity_id)) is not None:
+                new = SERVICES[call.domain, call.service]
+                self.hass.states.async_set(entity_id, new, state.attributes, context=call.context)
+
+    async def async_build(self) -> None:
+        """Put entities and services in place and expose all but the cellar's lock."""
+        hass = self.hass
+        for component in ("homeassistant", "conversation"):
+            assert await async_setup_component(hass, component, {})
+        registry, area = er.async_get(hass), ar.async_get(hass).async_get_or_create("Hall")
+        for entity_id in ENTITIES:
+            domain, _, object_id = entity_id.partition(".")
+            entry = registry.async_get_or_create(domain, "test", object_id, suggested_object_id=object_id)
+            assert entry.entity_id == entity_id
+            registry.async_update_entity(entity_id, area_id=area.id)
+        self.reset()
+        for entity_id in ENTITIES:
+            async_expose_entity(hass, "conversation", entity_id, entity_id != "lock.cellar")
+        for domain, service in SERVICES:
+            hass.services.async_register(domain, service, self._async_handle)
+
+    async def async_agent(self, server: ModelServer, options: dict[str, Any] | None = None) -> Agent:
+        """Set up an agent in this house; who says nothing else speaks to a satellite."""
+        agent = await async_add_agent(
+            self.hass, server, {"automation_turns_per_minute": 1000, **(options or {})}
+        )
+        return agent.at_satellite()
+
+    def state(self, entity_id: str) -> str:
+        """Return a state."""
+        found = self.hass.states.get(entity_id)
+        assert found is not None
+        return found.state
+
+    def moved(self) -> list[tuple[str, tuple[str, ...]]]:
+        """Return what was called, in order."""
+        return [(call.service, call.entity_ids) for call in self.calls]
+
+
+def pending_ids(hass: HomeAssistant) -> list[str]:
+    """Return the ids of what waits, over all agents."""
+    return [
+        action.id
+        for entry in hass.config_entries.async_loaded_entries(DOMAIN)
+        for action in entry.runtime_data.confirmations.pending
+    ]

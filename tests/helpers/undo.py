@@ -1,0 +1,31 @@
+"""Calls, and the service that undoes them."""
+
+from typing import Any
+
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import Agent
+from tests.servers.replies import text, tool_calls
+
+LIGHT = "light.kitchen_ceiling"
+
+
+def control(action: str, entity_id: str | list[str] = LIGHT, **parameters: Any) -> tuple[str, dict[str, Any]]:
+    """Return a call of ha_control."""
+    return "ha_control", {"action": action, "entity_id": entity_id, "parameters": parameters}
+
+
+async def act(
+    agent: Agent, *calls: tuple[str, dict[str, Any]], sentence: str = "Do it", **options: Any
+) -> Any:
+    """Let a turn make calls, and return its answer."""
+    agent.server.script([tool_calls(list(calls)), text("Okay.")])
+    return await agent.say(sentence, **options)
+
+
+async def undo_service(hass: HomeAssistant, context: Context | None = None, **data: Any) -> dict[str, Any]:
+    """Call the service and return its response."""
+    response = await hass.services.async_call(
+        "home_agent", "undo", data, blocking=True, return_response=True, context=context
+    )
+    assert isinstance(response, dict)
+    return response

@@ -1,0 +1,260 @@
+"""Parameters that a model refuses are left out, at once and from then on."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.inference.capabilities import PARAMETERS, Capabilities
+from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from custom_components.home_agent.inference.models import ChatRequest
+from homeassistant.core import HomeAssistant
+from tests.helpers.inference_kit import TOOL, Naps, ask, client_of, collect
+from tests.servers.model_server import Captured, ModelServer, has_parameter
+from tests.servers.replies import Reply, status, text, unknown_parameter
+
+PARAMETER_NAMES = [row.name for row in PARAMETERS]
+EVERYTHING: dict[str, Any] = {
+    "temperature": 0.7,
+    "top_p": 1.0,
+    "max_tokens": 500,
+    "thinking": False,
+    "reasoning_effort": "low",
+    "tools": [TOOL],
+    "tool_choice": "none",
+    "response_schema": {"type": "object", "properties": {}, "required": [], "additionalProperties": False},
+}
+
+
+def everything() -> ChatRequest:
+    return ask(**EVERYTHING)
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    ["temperature", "top_p", "stream_options", "reasoning_effort", "chat_template_kwargs", "tool_choice"],
+)
+async def test_learned_dropped_and_remembered(
+    hass: HomeAssistant, model_server: ModelServer, parameter: str
+) -> None:
+    naps = Naps()
+    model_server.on(has_parameter(parameter), unknown_parameter(parameter))
+    client = client_of(hass, model_server.url, naps=naps)
+    for _ in range(2):
+        await collect(client.stream(everything()))
+    refused, again, later = (request.json for request in model_server.requests)
+    assert parameter in refused
+    gone = {parameter, "tools"} if parameter == "tool_choice" else {parameter}
+    assert refused.keys() - again.keys() == gone
+    assert later.keys() == again.keys()
+    assert naps.taken == []
+
+
+@pytest.mark.parametrize(
+    ("refusal", "parameter"),
+    [
+        (status(400, "Unrecognized request argument supplied: stream_options"), "stream_options"),
+        (
+            status(
+                400,
+                {
+                    "error": {
+                        "message": 'Unknown name "stream_options": Cannot find field.',
+                        "status": "INVALID_ARGUMENT",
+                    }
+                },
+            ),
+            "stream_options",
+        ),
+        (
+            status(
+                400,
+                {
+                    "error": {
+                        "message": "Unsupported value: 'temperature' does not support 0.7 with this model.",
+                        "param": "temperature",
+                    }
+                },
+            ),
+            "temperature",
+        ),
+        (
+            status(
+                422,
+                {
+                    "detail": [
+                        {
+                            "type": "extra_forbidden",
+                            "loc": ["body", "top_p"],
+                            "msg": "Extra inputs are not permitted",
+                            "input": 1,
+                        }
+                    ]
+                },
+            ),
+            "top_p",
+        ),
+        (
+            status(
+                400,
+                {
+                    "object": "error",
+                    "message": "[{'loc': ('body', 'reasoning_effort'), 'msg': 'Extra inputs', 'input': 1}]",
+                },
+            ),
+            "reasoning_effort",
+        ),
+        (
+            status(
+                400, "`temperature` and `top_p` cannot both be specified for this model. Please use only one."
+            ),
+            "top_p",
+        ),
+        (status(500, "Unsupported param: chat_template_kwargs"), "chat_template_kwargs"),
+        (status(501, "reasoning_effort is not available"), "reasoning_effort"),
+        (status(400, "Invalid extra parameter in body"), "chat_template_kwargs"),
+    ],
+)
+async def test_every_way_of_saying_it(
+    hass: HomeAssistant, model_server: ModelServer, refusal: Reply, parameter: str
+) -> None:
+    model_server.on(has_parameter(parameter), refusal)
+    await collect(client_of(hass, model_server.url).stream(everything()))
+    refused, again = (request.json for request in model_server.requests)
+    assert refused.keys() - again.keys() == {parameter}
+
+
+async def test_max_tokens_has_another_name(hass: HomeAssistant, model_server: ModelServer) -> None:
+    message = "Unsupported parameter: '{name}' is not supported. Use 'max_completion_tokens' instead."
+    model_server.on(has_parameter("max_tokens"), unknown_parameter("max_tokens", message))
+    client = client_of(hass, model_server.url)
+    await client.complete(everything())
+    assert model_server.requests[-1].json["max_completion_tokens"] == 500
+    model_server.on(has_parameter("max_completion_tokens"), unknown_parameter("max_completion_tokens"))
+    await client.complete(everything())
+    last = model_server.requests[-1].json
+    assert last.keys().isdisjoint({"max_tokens", "max_completion_tokens"})
+    assert len(model_server.requests) == 4
+
+
+async def test_a_limit_the_context_has_no_room_for(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Left out for this prompt only: the limit is no fault of the model."""
+    words = (
+        "'max_tokens' or 'max_completion_tokens' is too large: 500. This model's maximum context length is "
+        "2048 tokens and your request has 1800 input tokens"
+    )
+    client = client_of(hass, model_server.url)
+    model_server.script([status(400, words), status(400, words), text("short")])
+    assert (await client.complete(everything())).content == "short"
+    await client.complete(everything())
+    assert [("max_tokens" in r.json, "max_completion_tokens" in r.json) for r in model_server.requests] == [
+        (True, False),
+        (False, True),
+        (False, False),
+        (True, False),
+    ]
+
+
+async def test_response_format_falls_back_in_steps(hass: HomeAssistant, model_server: ModelServer) -> None:
+    def answer(request: Captured) -> Reply:
+        kind = (request.json.get("response_format") or {}).get("type")
+        return {None: text("{}"), "json_object": unknown_parameter("response_format")}.get(
+            kind, status(400, "json_schema is not supported")
+        )
+
+    model_server.default = answer
+    await client_of(hass, model_server.url).complete(everything())
+    kinds = [(request.json.get("response_format") or {}).get("type") for request in model_server.requests]
+    assert kinds == ["json_schema", "json_object", None]
+
+
+async def test_ollama_thinking_falls_back_in_steps(hass: HomeAssistant, model_server: ModelServer) -> None:
+    def answer(request: Captured) -> Reply:
+        refusals = {
+            "high": 'think value "high" is not supported for this model',
+            True: '"m" does not support thinking',
+        }
+        refusal = refusals.get(request.json.get("think"))
+        return status(400, {"error": refusal}) if refusal else text("ok")
+
+    model_server.capabilities = ["completion", "thinking"]
+    model_server.default = answer
+    client = client_of(hass, model_server.ollama_url, dialect="ollama")
+    assert (await client.complete(ask(thinking=True, reasoning_effort="high"))).content == "ok"
+    assert [chat.json.get("think") for chat in model_server.chats] == ["high", True, None]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "options"),
+    [("keep_alive", {"keep_alive": "5m"}), ("format", {"response_schema": {"type": "object"}})],
+)
+async def test_ollama_parameters(
+    hass: HomeAssistant, model_server: ModelServer, parameter: str, options: dict[str, Any]
+) -> None:
+    model_server.on(has_parameter(parameter), status(400, {"error": f"invalid {parameter}"}))
+    await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask(**options))
+    assert [parameter in chat.json for chat in model_server.chats] == [True, False]
+
+
+async def test_several_parameters_in_a_row(hass: HomeAssistant, model_server: ModelServer) -> None:
+    refused = [
+        "max_tokens",
+        "max_completion_tokens",
+        "temperature",
+        "top_p",
+        "stream_options",
+        "chat_template_kwargs",
+    ]
+    for parameter in refused:
+        model_server.on(has_parameter(parameter), unknown_parameter(parameter))
+    await collect(client_of(hass, model_server.url).stream(everything()))
+    assert model_server.requests[-1].json.keys().isdisjoint(refused)
+    assert len(model_server.requests) == len(refused) + 1
+
+
+async def test_refusals_about_something_else_are_told(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A word of a tool's schema is no reason to drop a parameter, and never for good."""
+    error = {"message": "Invalid schema: 'temperature' is odd", "param": "tools[0].function.parameters"}
+    client = client_of(hass, model_server.url)
+    model_server.script([status(400, {"error": error})])
+    with pytest.raises(ModelServerError, match="Invalid schema"):
+        await client.complete(everything())
+    assert len(model_server.requests) == 1
+    model_server.script([status(400, "temperature sensor tool is odd")] * 2)
+    with pytest.raises(ModelServerError, match="sensor tool"):
+        await client.complete(everything())
+    await client.complete(everything())
+    assert "temperature" in model_server.requests[-1].json
+
+
+@pytest.mark.parametrize("code", [500, 401, 404, 429])
+async def test_other_failures_teach_nothing(
+    hass: HomeAssistant, model_server: ModelServer, code: int
+) -> None:
+    model_server.default = status(
+        code, "temperature too high in the server room", headers={"Retry-After": "60"}
+    )
+    with pytest.raises(ModelServerError):
+        await client_of(hass, model_server.url).complete(everything())
+    assert len(model_server.requests) == 1
+
+
+async def test_a_server_that_refuses_everything_is_given_up(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    model_server.default = status(400, f"unsupported: {' '.join(PARAMETER_NAMES)}")
+    with pytest.raises(ModelServerError) as caught:
+        await collect(client_of(hass, model_server.url).stream(everything()))
+    assert caught.value.kind is ErrorKind.BAD_REQUEST
+    assert len(model_server.requests) < 15
+
+
+async def test_what_is_learned_belongs_to_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
+    capabilities = Capabilities()
+    model_server.on(
+        lambda request: request.is_chat and request.json["model"] == "picky" and "top_p" in request.json,
+        unknown_parameter("top_p"),
+    )
+    for model in ("picky", "picky", "easy"):
+        client = client_of(hass, model_server.url, model=model, capabilities=capabilities)
+        await client.complete(everything())
+    assert ["top_p" in request.json for request in model_server.requests] == [True, False, False, True]

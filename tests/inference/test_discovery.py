@@ -1,0 +1,219 @@
+"""Which protocol a server speaks, and what it and its model can do."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.inference.capabilities import MAX_MODELS, Capabilities
+from custom_components.home_agent.inference.dialects import WIRES, address
+from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from custom_components.home_agent.inference.models import Dialect, Endpoint
+from custom_components.home_agent.inference.probing import probe
+from homeassistant.core import HomeAssistant
+from tests.helpers.inference_kit import Naps, ask, client_of
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.replies import hang, html, status, text, tool_calls
+
+
+@pytest.mark.parametrize("suffix", ["", "/", "/v1", "/v1/", "/api", "/api/chat", "/v1/chat/completions"])
+async def test_ollama_is_recognised(hass: HomeAssistant, model_server: ModelServer, suffix: str) -> None:
+    client = client_of(hass, model_server.ollama_url + suffix, dialect="auto")
+    for _ in range(2):
+        await client.complete(ask())
+    paths = [request.path.removeprefix("/ollama/api/") for request in model_server.requests]
+    assert paths == ["version", "tags", "show", "chat", "chat"]
+
+
+@pytest.mark.parametrize("suffix", ["", "/v1", "/v1/chat/completions", "/v1/models/"])
+async def test_everything_else_is_openai(hass: HomeAssistant, model_server: ModelServer, suffix: str) -> None:
+    client = client_of(hass, model_server.address.removeprefix("http://") + suffix, dialect="auto")
+    for _ in range(2):
+        await client.complete(ask())
+    assert [request.path for request in model_server.requests] == [
+        "/api/version",
+        *["/v1/chat/completions"] * 2,
+    ]
+
+
+@pytest.mark.parametrize("version", [{"version": "0.6.5"}, {"version": 3}, [], "0.1"])
+async def test_a_web_interface_is_no_ollama(
+    hass: HomeAssistant, model_server: ModelServer, version: Any
+) -> None:
+    model_server.on(
+        on_path("/api/version"), status(200, b"%a" % version if isinstance(version, str) else version)
+    )
+    client = client_of(hass, model_server.url, dialect="auto")
+    assert (await client.wire()).dialect is Dialect.OPENAI
+
+
+async def test_a_passing_fault_is_not_remembered_as_a_dialect(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    client = client_of(hass, model_server.ollama_url, dialect="auto")
+    model_server.on(on_path("/api/version"), status(503, "starting"))
+    assert (await client.wire()).dialect is Dialect.OPENAI
+    model_server.clear()
+    assert (await client.wire()).dialect is Dialect.OLLAMA
+
+
+async def test_detection_that_cannot_connect(hass: HomeAssistant, model_server: ModelServer) -> None:
+    naps = Naps()
+    model_server.on(on_path("/api/version"), hang())
+    client = client_of(hass, model_server.url, dialect="auto", naps=naps, first_byte_timeout=0.05)
+    with pytest.raises(ModelServerError) as caught:
+        await client.complete(ask())
+    assert caught.value.kind is ErrorKind.TIMEOUT
+
+
+@pytest.mark.parametrize(
+    ("base_url", "dialect", "url", "cloud"),
+    [
+        (
+            "https://me.openai.azure.com",
+            "azure",
+            "https://me.openai.azure.com/openai/deployments/m/chat/completions?api-version=2024-10-21",
+            True,
+        ),
+        ("https://api.openai.com/v1", "openai", "https://api.openai.com/v1/chat/completions", True),
+        ("https://openrouter.ai/api/v1/", "openai", "https://openrouter.ai/api/v1/chat/completions", True),
+        (
+            "https://generativelanguage.googleapis.com/v1beta/openai/",
+            "openai",
+            "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions",
+            True,
+        ),
+        ("api.anthropic.com", "openai", "http://api.anthropic.com/v1/chat/completions", True),
+    ],
+)
+async def test_services_are_known_by_name(
+    hass: HomeAssistant, base_url: str, dialect: str, url: str, cloud: bool
+) -> None:
+    client = client_of(hass, base_url, dialect="auto")
+    wire = await client.wire()
+    assert wire.dialect == dialect
+    call = wire.chat(Endpoint(base_url=base_url, model="m"), ask(thinking=False), stream=False)
+    assert str(call.url) == url
+    assert address.is_cloud(call.url) is cloud
+    assert "chat_template_kwargs" not in (call.body or {})
+
+
+@pytest.mark.parametrize("host", ["notopenai.com", "openai.com.evil.example", "192.168.1.5", "box.local"])
+def test_other_names_are_no_cloud(host: str) -> None:
+    assert not address.is_cloud(address.parse(f"http://{host}/v1"))
+
+
+def test_what_is_known_is_bounded() -> None:
+    capabilities = Capabilities()
+    for number in range(MAX_MODELS * 2):
+        capabilities.of(Endpoint(base_url="http://x", model=str(number))).steps["top_p"] = 1
+        capabilities.remember_dialect(f"http://{number}", Dialect.OPENAI)
+    assert len(capabilities._models) == len(capabilities._dialects) == MAX_MODELS
+    assert capabilities.of(Endpoint(base_url="http://x", model=str(MAX_MODELS * 2 - 1))).steps
+
+
+@pytest.mark.parametrize(
+    ("reply", "expected"),
+    [
+        (tool_calls([("get_temperature", {"room": "kitchen"})]), True),
+        (text("It is warm."), False),
+        (text("", thinking="hm", finish="length"), None),
+        (status(400, "this model does not support tools"), False),
+        (status(400, "messages must alternate"), None),
+        (status(503, "loading", headers={"Retry-After": "60"}), None),
+    ],
+)
+async def test_probe_asks_the_model_for_a_call(
+    hass: HomeAssistant, model_server: ModelServer, reply: Any, expected: bool | None
+) -> None:
+    model_server.default = reply
+    found = await probe(client_of(hass, model_server.url, dialect="auto"))
+    assert found.tool_calling is expected
+    assert found.models == ["test-model"]
+    assert found.dialect is Dialect.OPENAI
+    assert model_server.chats[0].json["tools"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "kind"),
+    [
+        (status(401, "no"), ErrorKind.AUTH),
+        (html(), ErrorKind.MALFORMED),
+        (status(404, "no model"), ErrorKind.MODEL_NOT_FOUND),
+    ],
+)
+async def test_probe_does_not_trust_a_public_list(
+    hass: HomeAssistant, model_server: ModelServer, reply: Any, kind: ErrorKind
+) -> None:
+    model_server.default = reply
+    with pytest.raises(ModelServerError) as caught:
+        await probe(client_of(hass, model_server.url))
+    assert caught.value.kind is kind
+
+
+@pytest.mark.parametrize(
+    ("entry", "props", "size"),
+    [
+        ({"meta": {"n_ctx": 4096, "n_ctx_train": 32768}}, None, 4096),
+        ({"meta": {"n_ctx_train": 32768}}, {"default_generation_settings": {"n_ctx": 8192}}, 8192),
+        ({"max_model_len": 16384}, None, 16384),
+        ({"context_length": 128000, "top_provider": {"context_length": 64000}}, None, 128000),
+        ({}, None, None),
+        ({"context_length": "many"}, [], None),
+    ],
+)
+async def test_probe_finds_the_context_size(
+    hass: HomeAssistant, model_server: ModelServer, entry: dict[str, Any], props: Any, size: int | None
+) -> None:
+    model_server.on(
+        on_path("/models"), status(200, {"data": [{"id": "other"}, {"id": "test-model", **entry}]})
+    )
+    if props is not None:
+        model_server.on(on_path("/props"), status(200, props))
+    assert (await probe(client_of(hass, model_server.url))).context_size == size
+
+
+async def test_probe_of_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
+    found = await probe(client_of(hass, model_server.ollama_url, dialect="auto"))
+    assert (found.dialect, found.tool_calling, found.context_size) == (Dialect.OLLAMA, True, 32768)
+    model_server.capabilities = ["completion"]
+    assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is False
+    model_server.on(on_path("/api/show"), status(200, {}))
+    assert (await probe(client_of(hass, model_server.ollama_url, dialect="auto"))).tool_calling is None
+
+
+@pytest.mark.parametrize("base", ["url", "ollama_url"])
+async def test_probe_before_a_model_is_chosen(
+    hass: HomeAssistant, model_server: ModelServer, base: str
+) -> None:
+    found = await probe(client_of(hass, getattr(model_server, base), model="", dialect="auto"))
+    assert (found.models, found.tool_calling, found.context_size) == (["test-model"], None, None)
+    assert model_server.chats == []
+
+
+async def test_probe_without_a_list_of_models(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.on(on_path("/models"), status(404, "none here"))
+    assert (await probe(client_of(hass, model_server.url))).models == []
+    with pytest.raises(ModelServerError):
+        await probe(client_of(hass, model_server.url, model=""))
+    model_server.on(on_path("/models"), status(401, "no"))
+    with pytest.raises(ModelServerError):
+        await probe(client_of(hass, model_server.url))
+
+
+async def test_probe_of_a_service_asks_nothing_beside_its_api(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(address, "is_cloud", lambda _: True)
+    model_server.on(on_path("/models"), status(200, {"data": [{"id": "test-model", "context_window": 8000}]}))
+    assert (await probe(client_of(hass, model_server.url))).context_size == 8000
+    assert not [
+        request
+        for request in model_server.requests
+        if request.path in ("/props", "/api/v0/models/test-model")
+    ]
+
+
+def test_every_dialect_has_a_wire() -> None:
+    assert {dialect: wire.dialect for dialect, wire in WIRES.items()} == {
+        dialect: dialect for dialect in Dialect
+    }

@@ -1,0 +1,186 @@
+"""The cache, the checks and the batches around an embedding model."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from hypothesis import given, strategies as st
+import numpy as np
+import pytest
+
+from custom_components.home_agent.vector.embeddings import (
+    BATCH_CHARS,
+    BATCH_TEXTS,
+    MAX_CHARS,
+    CachedEmbedder,
+    EmbeddingError,
+)
+from tests.helpers.checks import every
+
+
+class Lengths:
+    """A model that tells texts apart by their letters, and waits until it may answer."""
+
+    fingerprint = "test|lengths"
+
+    def __init__(self, dimension: int = 4) -> None:
+        """Answer at once."""
+        self.dimension = dimension
+        self.batches: list[list[str]] = []
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.answer: Any = None
+        self.closed = False
+
+    async def async_embed(self, texts: Sequence[str]) -> Sequence[Any]:
+        """Return one vector for each text."""
+        self.batches.append(list(texts))
+        await self.gate.wait()
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        if self.answer is not None:
+            return self.answer  # type: ignore[no-any-return]
+        return [[float(len(text)), *map(float, range(1, self.dimension))] for text in texts]
+
+    async def async_close(self) -> None:
+        """Note it."""
+        self.closed = True
+
+
+async def test_vectors_are_of_length_one_and_asked_once() -> None:
+    model = Lengths()
+    embedder = CachedEmbedder(model)
+    one, two, again = await embedder.async_embed(["lamp", "heating", "lamp"])
+    assert one.dtype == np.float32
+    assert float(np.linalg.norm(one)) == pytest.approx(1)
+    assert np.array_equal(one, again)
+    assert not np.array_equal(one, two)
+    assert model.batches == [["lamp", "heating"]]
+    await embedder.async_embed([" lamp ", "heating"])
+    assert len(model.batches) == 1
+    assert embedder.dimension == 4
+    assert embedder.fingerprint == "test|lengths"
+    assert await embedder.async_embed([]) == []
+
+
+async def test_batches_are_bounded() -> None:
+    model = Lengths()
+    embedder = CachedEmbedder(model, kept=10)
+    texts = [f"text {number}" for number in range(2 * BATCH_TEXTS + 1)]
+    assert len(await embedder.async_embed(texts)) == len(texts)
+    assert [len(batch) for batch in model.batches] == [BATCH_TEXTS, BATCH_TEXTS, 1]
+    model.batches.clear()
+    long = [f"{number}" * 10 * MAX_CHARS for number in range(6)]
+    await embedder.async_embed(long)
+    assert all(sum(map(len, batch)) <= BATCH_CHARS for batch in every(model.batches))
+    assert len(model.batches) == 2
+    await embedder.async_embed([texts[0]])
+    assert model.batches[-1] == [texts[0]]
+
+
+async def test_a_blank_text_is_never_sent() -> None:
+    model = Lengths()
+    await CachedEmbedder(model).async_embed(["", " \n"])
+    assert model.batches == [["-"]]
+
+
+async def test_callers_share_what_is_under_way() -> None:
+    model = Lengths()
+    model.gate.clear()
+    embedder = CachedEmbedder(model)
+    first = asyncio.create_task(embedder.async_embed(["lamp", "door"]))
+    second = asyncio.create_task(embedder.async_embed(["door", "window"]))
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    first.cancel()
+    model.gate.set()
+    door, window = await second
+    assert not np.array_equal(door, window)
+    assert sorted(model.batches) == [["lamp", "door"], ["window"]]
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+async def test_an_error_is_told_to_everyone_and_not_kept() -> None:
+    model = Lengths()
+    model.gate.clear()
+    model.answer = EmbeddingError("down")
+    embedder = CachedEmbedder(model)
+    tasks = [asyncio.create_task(embedder.async_embed(["lamp"])) for _ in range(2)]
+    await asyncio.sleep(0)
+    model.gate.set()
+    assert [str(error) for error in await asyncio.gather(*tasks, return_exceptions=True)] == ["down", "down"]
+    model.answer = None
+    assert len(await embedder.async_embed(["lamp"])) == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [],
+        [[1.0, 2.0]],
+        [[1.0, 2.0]] * 3,
+        [[], []],
+        [[1.0], [1.0, 2.0]],
+        [[1.0, float("nan")], [1.0, 2.0]],
+        [[1.0, float("inf")], [1.0, 2.0]],
+        ["AAAA", "AAAB"],
+        [None, None],
+        [{"a": 1}, {}],
+        [[[1.0]], [[1.0]]],
+        [[10**400, 1], [1, 1]],
+        [[0.0] * 20_000] * 2,
+    ],
+)
+async def test_what_is_no_embedding(answer: Any) -> None:
+    model = Lengths()
+    model.answer = answer
+    with pytest.raises(EmbeddingError) as caught:
+        await CachedEmbedder(model).async_embed(["lamp", "door"])
+    assert 0 < len(caught.value.detail) < 80
+
+
+async def test_another_dimension_is_an_error_once() -> None:
+    model = Lengths()
+    embedder = CachedEmbedder(model)
+    await embedder.async_embed(["lamp"])
+    model.dimension = 8
+    with pytest.raises(EmbeddingError, match="8 numbers now, 4 before"):
+        await embedder.async_embed(["lamp", "door"])
+    (lamp,) = await embedder.async_embed(["lamp"])
+    assert len(lamp) == embedder.dimension == 8
+
+
+async def test_vectors_without_meaning_stay_zero() -> None:
+    model = Lengths()
+    model.answer = [[0.0, 0.0], [3e300, 4e300]]
+    zero, large = await CachedEmbedder(model).async_embed(["lamp", "door"])
+    assert zero.tolist() == [0, 0]
+    assert large.tolist() == pytest.approx([0.6, 0.8])
+
+
+async def test_closing_stops_what_is_under_way() -> None:
+    model = Lengths()
+    model.gate.clear()
+    embedder = CachedEmbedder(model)
+    task = asyncio.create_task(embedder.async_embed(["lamp"]))
+    await asyncio.sleep(0)
+    await embedder.async_close()
+    with pytest.raises(EmbeddingError, match="no longer"):
+        await task
+    assert model.closed
+    with pytest.raises(EmbeddingError, match="no longer"):
+        await embedder.async_embed(["lamp"])
+
+
+@given(st.lists(st.text(max_size=5), max_size=40), st.integers(1, 5))
+def test_each_text_gets_its_own_vector(texts: list[str], kept: int) -> None:
+    async def check() -> None:
+        embedder = CachedEmbedder(Lengths(), kept=kept)
+        for half in (texts[: len(texts) // 2], texts):
+            found = await embedder.async_embed(half)
+            for text, vector in zip(half, found, strict=True):
+                raw = np.array([len(text.strip() or "-"), 1, 2, 3], dtype=np.float64)
+                assert vector == pytest.approx(raw / np.linalg.norm(raw), rel=1e-5)
+
+    asyncio.run(check())

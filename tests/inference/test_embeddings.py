@@ -1,0 +1,108 @@
+"""Lists of models and embeddings."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from homeassistant.core import HomeAssistant
+from tests.helpers.inference_kit import Naps, client_of
+from tests.servers.model_server import ModelServer, embedding, on_path
+from tests.servers.replies import html, status
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        ({"data": [{"id": "a"}, {"id": "b"}]}, ["a", "b"]),
+        ([{"id": "a"}, {"name": "b"}, {"id": 5}, "c"], ["a", "b"]),
+        ({"models": [{"name": "models/gemini"}]}, ["models/gemini"]),
+        ({}, []),
+    ],
+)
+async def test_lists_of_models(
+    hass: HomeAssistant, model_server: ModelServer, data: Any, names: list[str]
+) -> None:
+    model_server.on(on_path("/models"), status(200, data))
+    assert await client_of(hass, model_server.url).list_models() == names
+
+
+async def test_a_list_that_is_none(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.on(on_path("/models"), status(200, b'"nothing"'))
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url).list_models()
+    assert caught.value.kind is ErrorKind.MALFORMED
+
+
+async def test_models_of_ollama(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.models = ["qwen3:8b", "llama3.2"]
+    assert await client_of(hass, model_server.ollama_url, dialect="auto").list_models() == model_server.models
+
+
+@pytest.mark.parametrize("dialect", ["openai", "ollama"])
+async def test_embeddings(hass: HomeAssistant, model_server: ModelServer, dialect: str) -> None:
+    base = model_server.ollama_url if dialect == "ollama" else model_server.url
+    client = client_of(hass, base, dialect=dialect)
+    texts = [f"lamp {number}" for number in range(200)]
+    assert await client.embed(texts, keep_alive="300") == [embedding(text, 256) for text in texts]
+    assert await client.embed([]) == []
+    (request,) = model_server.requests
+    assert request.json.get("keep_alive") == (300 if dialect == "ollama" else None)
+    assert request.json["input"] == texts
+
+
+async def test_embeddings_in_another_order(hass: HomeAssistant, model_server: ModelServer) -> None:
+    data = [{"index": 1, "embedding": [2.0]}, {"index": 0, "embedding": [1.0]}]
+    model_server.on(on_path("/embeddings"), status(200, {"data": data}))
+    assert await client_of(hass, model_server.url).embed(["a", "b"]) == [[1.0], [2.0]]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"data": []},
+        {"data": [{"embedding": [1.0]}]},
+        {"data": [{"embedding": [1.0]}, {"embedding": [1.0, 2.0]}]},
+        {"data": [{"embedding": []}, {"embedding": []}]},
+        {"data": [{"embedding": "AAAA"}, {"embedding": "AAAA"}]},
+        {"data": [{"embedding": [1.0, None]}, {"embedding": [1.0, 2.0]}]},
+        {"data": [{"embedding": [1e308, 1e308]}, {"embedding": [1.0, 2.0]}]},
+        {"data": None},
+        {"error": None},
+        [1, 2],
+    ],
+)
+async def test_embeddings_that_cannot_be_used(
+    hass: HomeAssistant, model_server: ModelServer, data: Any
+) -> None:
+    model_server.on(on_path("/embeddings"), status(200, data))
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url).embed(["a", "b"])
+    assert caught.value.kind is ErrorKind.MALFORMED
+
+
+async def test_embedder_that_was_busy(hass: HomeAssistant, model_server: ModelServer) -> None:
+    naps = Naps()
+    busy = [status(429, "busy", headers={"Retry-After": "2"})]
+    built_in = model_server._built_in
+    model_server.on(on_path("/embeddings"), lambda request: busy.pop() if busy else built_in(request))
+    assert len(await client_of(hass, model_server.url, naps=naps).embed(["a"])) == 1
+    assert naps.taken == [2.0]
+
+
+async def test_a_document_that_is_none(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.on(on_path("/embeddings"), html())
+    with pytest.raises(ModelServerError, match="a web page"):
+        await client_of(hass, model_server.url).embed(["a"])
+    model_server.on(on_path("/embeddings"), status(200, b"{" * 300_000))
+    with pytest.raises(ModelServerError, match="no JSON"):
+        await client_of(hass, model_server.url).embed(["a"])
+
+
+async def test_a_document_without_end(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("custom_components.home_agent.inference.transport.DOCUMENT_BYTES", 1000)
+    model_server.on(on_path("/models"), status(200, b" " * 2000))
+    with pytest.raises(ModelServerError, match="too large"):
+        await client_of(hass, model_server.url).list_models()

@@ -1,0 +1,458 @@
+"""Everything a model server does wrong, seen from the client."""
+
+import asyncio
+from contextlib import aclosing
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from itertools import chain, repeat
+import json
+import socket
+
+import pytest
+
+from custom_components.home_agent.inference import client as client_module
+from custom_components.home_agent.inference.calls import MAX_CALLS
+from custom_components.home_agent.inference.dialects.base import TEXT_CHARS
+from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
+from homeassistant.core import HomeAssistant
+from tests.helpers.inference_kit import Naps, ask, client_of, collect, spoken
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import (
+    Reply,
+    cut,
+    empty,
+    error_in_stream,
+    hang,
+    html,
+    huge_text,
+    many_calls,
+    raw,
+    reset,
+    split_characters,
+    status,
+    text,
+    too_long,
+    tool_calls,
+    without_done,
+)
+
+PAUSE = client_module.PAUSE
+
+
+@pytest.fixture(autouse=True)
+def _real_pause(_seconds: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Count the pauses as they are; nobody sleeps here."""
+    monkeypatch.setattr(client_module, "PAUSE", PAUSE)
+
+
+NOT_RETRIED: list[tuple[Reply, ErrorKind, str]] = [
+    (status(401, "bad key"), ErrorKind.AUTH, "401: bad key"),
+    (status(403, "no"), ErrorKind.AUTH, "403: no"),
+    (status(400, "API key not valid. Please pass a valid API key."), ErrorKind.AUTH, "API key not valid"),
+    (status(404, "The model `x` does not exist"), ErrorKind.MODEL_NOT_FOUND, "does not exist"),
+    (
+        status(400, {"error": {"message": "foo/bar is not a valid model ID"}}),
+        ErrorKind.MODEL_NOT_FOUND,
+        "foo/bar",
+    ),
+    (too_long(), ErrorKind.CONTEXT_TOO_LONG, "maximum context length"),
+    (status(413, "Request too large"), ErrorKind.CONTEXT_TOO_LONG, "413"),
+    (
+        status(500, "prompt too long; exceeded max context length by 12 tokens"),
+        ErrorKind.CONTEXT_TOO_LONG,
+        "by 12",
+    ),
+    (status(400, "messages must alternate"), ErrorKind.BAD_REQUEST, "400: messages must alternate"),
+    (status(400, b'[{"error": {"message": "as a list"}}]'), ErrorKind.BAD_REQUEST, "400: as a list"),
+    (
+        status(422, {"detail": [{"loc": ["body", "messages"], "msg": "too odd", "input": "private"}]}),
+        ErrorKind.BAD_REQUEST,
+        "422: body.messages: too odd",
+    ),
+    (status(400, {"error": {"message": {"detail": "nested"}}}), ErrorKind.BAD_REQUEST, "400: nested"),
+    (
+        status(400, {"message": "[{'type': 'x', 'msg': 'odd', 'input': 'private'}]"}),
+        ErrorKind.BAD_REQUEST,
+        "odd",
+    ),
+    (
+        status(400, {"error": {"message": "Provider error", "metadata": {"raw": "why"}}}),
+        ErrorKind.BAD_REQUEST,
+        "Provider error: why",
+    ),
+    (status(400, b""), ErrorKind.BAD_REQUEST, "400: no explanation"),
+    (
+        status(429, {"error": {"message": "You exceeded your current quota", "code": "insufficient_quota"}}),
+        ErrorKind.RATE_LIMIT,
+        "quota",
+    ),
+    (status(402, "Insufficient credits"), ErrorKind.RATE_LIMIT, "credits"),
+    (status(408, "slow"), ErrorKind.TIMEOUT, "408"),
+    (html(), ErrorKind.MALFORMED, "a web page"),
+    (status(200, b"plain words"), ErrorKind.MALFORMED, "plain words"),
+    (status(200, {"status": "ok"}), ErrorKind.MALFORMED, "is the address right?"),
+    (status(200, {"choices": [5]}), ErrorKind.MALFORMED, "unknown shape"),
+    (
+        status(302, {}, headers={"Location": "https://other.example/v1?key=abc"}),
+        ErrorKind.BAD_REQUEST,
+        "redirects to https://other.example/v1; set",
+    ),
+]
+
+RETRIED: list[tuple[Reply, ErrorKind, str]] = [
+    (reset(), ErrorKind.UNAVAILABLE, "connection"),
+    (cut(1, chunks=["never", "said"]), ErrorKind.UNAVAILABLE, "broke"),
+    (empty(), ErrorKind.UNAVAILABLE, "empty"),
+    (without_done(), ErrorKind.UNAVAILABLE, "empty"),
+    (status(500, "boom"), ErrorKind.UNAVAILABLE, "500: boom"),
+    (html(502), ErrorKind.UNAVAILABLE, "502: a web page (Bad Gateway)"),
+    (
+        status(503, {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}),
+        ErrorKind.UNAVAILABLE,
+        "Loading model",
+    ),
+    (status(429, "slow down"), ErrorKind.RATE_LIMIT, "slow down"),
+    (status(529, "overloaded"), ErrorKind.RATE_LIMIT, "overloaded"),
+    (
+        error_in_stream({"message": "upstream broke", "code": 502}),
+        ErrorKind.UNAVAILABLE,
+        "502: upstream broke",
+    ),
+    (error_in_stream("CUDA out of memory"), ErrorKind.UNAVAILABLE, "CUDA out of memory"),
+    (raw(b'data: {"object":"error","message":"vLLM says no"}\n\n'), ErrorKind.UNAVAILABLE, "vLLM says no"),
+    (raw(b'event: error\ndata: {"detail":"no label"}\n\n'), ErrorKind.UNAVAILABLE, "no label"),
+    (
+        raw(b'data: {"choices":[{"delta":{"content":""},"finish_reason":"error"}]}\n\n'),
+        ErrorKind.UNAVAILABLE,
+        "gave up",
+    ),
+]
+
+
+@pytest.mark.parametrize(("reply", "kind", "words"), NOT_RETRIED)
+async def test_what_is_told_at_once(
+    hass: HomeAssistant, model_server: ModelServer, reply: Reply, kind: ErrorKind, words: str
+) -> None:
+    naps = Naps()
+    model_server.default = reply
+    client = client_of(hass, model_server.url, naps=naps)
+    for asked in (collect(client.stream(ask())), client.complete(ask())):
+        with pytest.raises(ModelServerError) as caught:
+            await asked
+        assert caught.value.kind is kind
+        assert words in caught.value.detail
+        assert "private" not in caught.value.detail
+    assert naps.taken == []
+    assert len(model_server.requests) == 2
+
+
+@pytest.mark.parametrize(("reply", "kind", "words"), RETRIED)
+async def test_what_is_tried_once_more(
+    hass: HomeAssistant, model_server: ModelServer, reply: Reply, kind: ErrorKind, words: str
+) -> None:
+    naps = Naps()
+    model_server.script([reply, text("back again"), reply, reply])
+    client = client_of(hass, model_server.url, naps=naps)
+    assert spoken(await collect(client.stream(ask()))) == "back again"
+    assert naps.taken == [1.0]
+    fresh = client_of(hass, model_server.url, naps=naps)
+    with pytest.raises(ModelServerError) as caught:
+        await collect(fresh.stream(ask()))
+    assert caught.value.kind is kind
+    assert words in caught.value.detail
+    assert naps.taken == [1.0, 1.0]
+
+
+async def test_refused_connection(hass: HomeAssistant, socket_enabled: None) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+    naps = Naps()
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, f"http://127.0.0.1:{port}/v1", naps=naps).complete(ask())
+    assert caught.value.kind is ErrorKind.UNAVAILABLE
+    assert caught.value.detail == f"cannot connect to the server at 127.0.0.1:{port}"
+    assert naps.taken == [1.0]
+
+
+def _http_date(seconds: int) -> str:
+    return format_datetime(datetime.now(UTC) + timedelta(seconds=seconds), usegmt=True)
+
+
+@pytest.mark.parametrize(
+    ("headers", "taken"),
+    [
+        ({"Retry-After": "7"}, [7.0]),
+        ({"Retry-After": "0"}, [0.0]),
+        ({"retry-after-ms": "2500", "Retry-After": "9"}, [2.5]),
+        ({"Retry-After": "soon"}, [1.0]),
+        ({"Retry-After": "-4"}, [1.0]),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 GMT"}, [0.0]),
+        ({"Retry-After": "Wed, 21 Oct 2015 07:28:00 -0000"}, [0.0]),
+    ],
+)
+async def test_retry_after_is_honoured(
+    hass: HomeAssistant, model_server: ModelServer, headers: dict[str, str], taken: list[float]
+) -> None:
+    naps = Naps()
+    model_server.script([status(429, "slow down", headers=headers), text("ok")])
+    assert (await client_of(hass, model_server.url, naps=naps).complete(ask())).content == "ok"
+    assert naps.taken == taken
+
+
+@pytest.mark.parametrize("value", ["11", _http_date(3600)], ids=["seconds", "date"])
+async def test_long_waits_are_not_waited(hass: HomeAssistant, model_server: ModelServer, value: str) -> None:
+    naps = Naps()
+    model_server.script([status(503, "busy", headers={"Retry-After": value})])
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url, naps=naps).complete(ask())
+    assert caught.value.retry_after
+    assert caught.value.retry_after > 10
+    assert naps.taken == []
+
+
+@pytest.mark.parametrize(
+    "reply", [cut(2, chunks=["One ", "two"]), reset(2, "One "), error_in_stream("broke", 2, text="One ")]
+)
+async def test_nothing_is_asked_again_after_the_first_word(
+    hass: HomeAssistant, model_server: ModelServer, reply: Reply
+) -> None:
+    model_server.script([reply])
+    deltas = client_of(hass, model_server.url).stream(ask())
+    assert (await anext(deltas)).content == "One "
+    with pytest.raises(ModelServerError) as caught:
+        await anext(deltas)
+    assert caught.value.kind is ErrorKind.UNAVAILABLE
+    assert len(model_server.requests) == 1
+
+
+async def test_ends_without_done(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.script(
+        [without_done("All of it."), tool_calls([("a", {"b": 1})], fault=without_done().fault)]
+    )
+    client = client_of(hass, model_server.url)
+    assert spoken(await collect(client.stream(ask()))) == "All of it."
+    calls = [call for delta in await collect(client.stream(ask())) for call in delta.tool_calls]
+    assert [(call.name, call.arguments) for call in calls] == [("a", '{"b": 1}')]
+
+
+@pytest.mark.parametrize("fault", [cut(3, chunks=["yes"]), hang(3, chunks=["yes"])])
+async def test_what_breaks_after_the_finish_is_forgiven(
+    hass: HomeAssistant, model_server: ModelServer, fault: Reply, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("custom_components.home_agent.inference.progress.GRACE", 0.01)
+    model_server.script([fault])
+    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
+    assert spoken(deltas) == "yes"
+    assert deltas[-1].finish_reason == "stop"
+
+
+@pytest.mark.parametrize(
+    ("after", "limit"), [(-1, "first_byte_timeout"), (0, "first_byte_timeout"), (2, "idle_timeout")]
+)
+async def test_silence_has_an_end(
+    hass: HomeAssistant, model_server: ModelServer, after: int, limit: str
+) -> None:
+    naps = Naps()
+    model_server.script([hang(after)])
+    client = client_of(hass, model_server.url, naps=naps, **{limit: 0.05})
+    with pytest.raises(ModelServerError) as caught:
+        await collect(client.stream(ask()))
+    assert caught.value.kind is ErrorKind.TIMEOUT
+    assert naps.taken == []
+    await model_server.requests[0].gone.wait()
+
+
+WARM = {
+    "comments": b": processing\n\n",
+    "blank lines": b"\n\n",
+    "empty deltas": b'data: {"choices":[{"index":0,"delta":{"content":""}}]}\n\n',
+    "empty calls": b'data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0}]}}]}\n\n',
+    "usage": b'data: {"choices":[],"usage":{"prompt_tokens":1}}\n\n',
+    "other keys": b'data: {"choices":[{"index":0,"delta":{"audio":"x"}}]}\n\n',
+}
+"""What keeps a connection open and says nothing."""
+WORD = b'data: {"choices":[{"index":0,"delta":{"content":"Well"}}]}\n\n'
+
+
+@pytest.mark.parametrize("kind", WARM)
+@pytest.mark.parametrize("said", [(), (WORD,)], ids=["from the beginning", "after a word"])
+async def test_what_says_nothing_is_no_progress(
+    hass: HomeAssistant, model_server: ModelServer, kind: str, said: tuple[bytes, ...]
+) -> None:
+    """A server that only keeps the connection open ends the request like one that is silent."""
+    model_server.script([raw(pieces=chain(said, repeat(WARM[kind])), gap=0.01)])
+    client = client_of(hass, model_server.url, first_byte_timeout=0.2, idle_timeout=0.2)
+    with pytest.raises(ModelServerError) as caught:
+        await collect(client.stream(ask()))
+    assert caught.value.kind is ErrorKind.TIMEOUT
+    await model_server.requests[0].gone.wait()
+
+
+async def test_a_server_that_never_ends_after_its_finish(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answer is complete; comments behind it do not matter."""
+    monkeypatch.setattr("custom_components.home_agent.inference.progress.GRACE", 0.05)
+    finish = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+    model_server.script([raw(pieces=chain((WORD, finish), repeat(b": on\n\n")), gap=0.01)])
+    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
+    assert spoken(deltas) == "Well"
+
+
+async def test_arguments_that_grow_are_progress(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A long call takes longer than the limit, and comes in parts that are no call yet."""
+
+    def part(arguments: str) -> bytes:
+        call = {"index": 0, "function": {"name": "a", "arguments": arguments}}
+        data = {"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}
+        return f"data: {json.dumps(data)}\n\n".encode()
+
+    parts = [part('{"b": "'), *([part("x")] * 30), part('"}'), b"data: [DONE]\n\n"]
+    model_server.script([raw(pieces=parts, gap=0.02)])
+    client = client_of(hass, model_server.url, first_byte_timeout=0.3, idle_timeout=0.3)
+    calls = [call for delta in await collect(client.stream(ask())) for call in delta.tool_calls]
+    assert [call.arguments for call in calls] == [f'{{"b": "{"x" * 30}"}}']
+
+
+async def test_the_end_of_a_turn_ends_its_request(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A server that says a word now and then does not go on for ever."""
+    model_server.script([raw(pieces=repeat(WORD), gap=0.01)])
+    request = ask(give_up_at=hass.loop.time() + 0.2)
+    with pytest.raises(ModelServerError) as caught:
+        await collect(client_of(hass, model_server.url).stream(request))
+    assert caught.value.kind is ErrorKind.TIMEOUT
+
+
+async def test_a_document_that_trickles(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A list of models that comes byte by byte has an end too."""
+    listed = raw(pieces=chain([b'{"data": ['], repeat(b" ")), gap=0.01, content_type="application/json")
+    model_server.on(lambda request: request.path.endswith("/models"), listed)
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url, idle_timeout=0.05).list_models()
+    assert caught.value.kind is ErrorKind.TIMEOUT
+
+
+async def test_a_hang_that_ends_is_no_failure(hass: HomeAssistant, model_server: ModelServer) -> None:
+    reply = hang(2)
+    model_server.script([reply])
+    asked = asyncio.create_task(collect(client_of(hass, model_server.url).stream(ask())))
+    request = await model_server.arrived(1)
+    await request.reached_fault.wait()
+    reply.release.set()
+    assert spoken(await asked) == "Hello world."
+
+
+async def test_closing_the_generator_closes_the_connection(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    model_server.script([hang(2)])
+    async with aclosing(client_of(hass, model_server.url).stream(ask())) as deltas:
+        assert (await anext(deltas)).content == "Hello "
+    await model_server.requests[0].gone.wait()
+
+
+async def test_cancelling_is_not_an_error(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.script([hang()])
+    asked = asyncio.create_task(client_of(hass, model_server.url).complete(ask()))
+    request = await model_server.arrived(1)
+    asked.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asked
+    await request.gone.wait()
+
+
+async def test_half_characters_at_the_end_of_chunks(hass: HomeAssistant, model_server: ModelServer) -> None:
+    words = "Küche: 21 °C 🌡️ 暖かい"
+    model_server.script([split_characters(words)])
+    assert spoken(await collect(client_of(hass, model_server.url).stream(ask()))) == words
+
+
+async def test_endless_text_is_cut(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.script([huge_text(50)])
+    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
+    assert len(spoken(deltas)) == TEXT_CHARS
+    assert deltas[-1].finish_reason == "length"
+    await model_server.requests[0].gone.wait()
+
+
+async def test_endless_thinking_is_cut(hass: HomeAssistant, model_server: ModelServer) -> None:
+    thought = b'data: {"choices":[{"delta":{"reasoning":"' + b"x" * 500_000 + b'"}}]}\n\n'
+    model_server.script([raw(pieces=[thought] * 4)])
+    deltas = await collect(client_of(hass, model_server.url).stream(ask()))
+    assert sum(len(delta.thinking) for delta in deltas) == TEXT_CHARS
+    assert deltas[-1].finish_reason == "length"
+
+
+async def test_a_whole_answer_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.script([huge_text(5)])
+    with pytest.raises(ModelServerError) as caught:
+        await client_of(hass, model_server.url).complete(ask())
+    assert caught.value.kind is ErrorKind.MALFORMED
+
+
+async def test_a_thousand_tool_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.script([many_calls(1000)])
+    answer = await client_of(hass, model_server.url).complete(ask())
+    assert len(answer.tool_calls) == MAX_CALLS
+    assert len({call.id for call in answer.tool_calls}) == MAX_CALLS
+
+
+async def test_endless_arguments_stay_broken(hass: HomeAssistant, model_server: ModelServer) -> None:
+    fragment = {"index": 0, "function": {"name": "a", "arguments": "x" * 100_000}}
+    chunk = (
+        b"data: "
+        + str({"choices": [{"delta": {"tool_calls": [fragment]}}]}).replace("'", '"').encode()
+        + b"\n\n"
+    )
+    model_server.script([raw(pieces=[chunk] * 20)])
+    (delta,) = await collect(client_of(hass, model_server.url).stream(ask()))
+    assert len(delta.tool_calls[0].arguments) < 400_000
+
+
+async def test_answers_a_stream_with_one_document(hass: HomeAssistant, model_server: ModelServer) -> None:
+    document = b'{\n  "choices": [\n    {"message": {"content": "whole"}, "finish_reason": "stop"}\n  ]\n}'
+    model_server.script([raw(document, content_type="application/json")])
+    assert spoken(await collect(client_of(hass, model_server.url).stream(ask()))) == "whole"
+
+
+async def test_an_error_for_a_whole_answer(hass: HomeAssistant, model_server: ModelServer) -> None:
+    model_server.script([error_in_stream("no", after=5)] * 2)
+    with pytest.raises(ModelServerError, match="no"):
+        await client_of(hass, model_server.url).complete(ask())
+
+
+async def test_a_connection_closed_while_idle_costs_no_pause(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    naps = Naps()
+    client = client_of(hass, model_server.url, naps=naps)
+    model_server.script([text("one"), reset(), text("two")])
+    assert (await client.complete(ask())).content == "one"
+    assert (await client.complete(ask())).content == "two"
+    assert naps.taken == []
+    model_server.script([reset(), reset(), text("three")])
+    assert (await client.complete(ask())).content == "three"
+    assert naps.taken == [1.0]
+
+
+async def test_a_finished_stream_leaves_its_connection_open(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    client = client_of(hass, model_server.url)
+    for _ in range(3):
+        await collect(client.stream(ask()))
+    assert model_server.connections == 1
+
+
+async def test_closed_session(hass: HomeAssistant, model_server: ModelServer) -> None:
+    client = client_of(hass, model_server.url)
+    session = client.transport._session
+    connector = session.connector
+    session._connector = None
+    try:
+        with pytest.raises(ModelServerError) as caught:
+            await client.complete(ask())
+    finally:
+        session._connector = connector
+    assert caught.value.kind is ErrorKind.UNAVAILABLE

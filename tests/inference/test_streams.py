@@ -1,0 +1,333 @@
+"""Streams of eight kinds of servers, cut into pieces in every way."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings, strategies as st
+import pytest
+
+from custom_components.home_agent.inference.dialects import WIRES
+from custom_components.home_agent.inference.errors import ModelServerError
+from custom_components.home_agent.inference.models import Delta, Dialect, Usage
+from custom_components.home_agent.inference.sse import DONE, JSONReader
+from homeassistant.core import HomeAssistant
+from tests.helpers.examples import many
+from tests.helpers.inference_kit import ask, client_of, collect, spoken
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import raw
+
+STREAMS = {
+    path.name: path.read_bytes() for path in (Path(__file__).parents[1] / "fixtures/streams").iterdir()
+}
+
+# Words, thoughts, calls (name, arguments), reason to finish, usage.
+EXPECTED: dict[str, tuple[str, str, list[tuple[str, Any]], str | None, Usage | None]] = {
+    "openai.sse": (
+        "",
+        "",
+        [
+            ("ha_control", {"action": "turn_on", "entity_id": "light.küche"}),
+            ("ha_query", {"entity_id": "sensor.*"}),
+        ],
+        "tool_calls",
+        Usage(120, 30, 64),
+    ),
+    "azure.sse": ("Il fait 21,5 °C 🌡️", "", [], "stop", Usage(10, 5, 0)),
+    "ollama_v1.sse": (
+        "",
+        "Two lamps.",
+        [("ha_control", {"entity_id": "light.a"}), ("ha_control", {"entity_id": "light.b"})],
+        "tool_calls",
+        Usage(7, 9, 0),
+    ),
+    "ollama.ndjson": (
+        "Ich schalte das Licht ein 💡.",
+        "Küche, hell.",
+        [("ha_control", {"entity_id": "light.küche", "brightness": 40}), ("ha_query", {})],
+        "tool_calls",
+        Usage(26, 14, 0),
+    ),
+    "llama_cpp.sse": ("Good morning", "Hmm, ok.", [], "stop", Usage(400, 4, 392)),
+    "vllm.sse": ("One moment", "", [("ha_control", {"action": "turn_off"})], "tool_calls", Usage(5, 12, 0)),
+    "lm_studio.sse": (" done", "", [("ha_query", {"area": "Büro"})], "tool_calls", None),
+    "openrouter_gemini.sse": (
+        "",
+        "Let me see",
+        [("ha_query", {"entity_id": "a.b"}), ("ha_query", {"entity_id": "c.d"})],
+        "tool_calls",
+        Usage(50, 6, 40),
+    ),
+}
+
+
+def dialect_of(name: str) -> Dialect:
+    return Dialect.OLLAMA if name.endswith("ndjson") else Dialect.OPENAI
+
+
+def replay(name: str, pieces: list[bytes]) -> list[Delta]:
+    """Return the deltas of a stream that arrives in these pieces."""
+    reader, answer = JSONReader(), WIRES[dialect_of(name)].answer()
+    objects = [found for piece in pieces for found in reader.feed(piece)] + reader.close()
+    assert reader.failure is None
+    deltas = [answer.read(found) for found in objects if found is not DONE] + [answer.close()]
+    return [delta for delta in deltas if delta is not None]
+
+
+def summary(deltas: list[Delta]) -> tuple[Any, ...]:
+    calls = [call for delta in deltas for call in delta.tool_calls]
+    ids = [call.id for call in calls]
+    assert all(ids)
+    assert len(set(ids)) == len(ids)
+    return (
+        spoken(deltas),
+        "".join(delta.thinking for delta in deltas),
+        [(call.name, json.loads(call.arguments)) for call in calls],
+        deltas[-1].finish_reason,
+        deltas[-1].usage,
+    )
+
+
+def without_ids(deltas: list[Delta]) -> list[Any]:
+    return [
+        (d.content, d.thinking, [(c.name, c.arguments) for c in d.tool_calls], d.finish_reason, d.usage)
+        for d in deltas
+    ]
+
+
+def test_every_stream_has_its_answer() -> None:
+    assert STREAMS.keys() == EXPECTED.keys()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_whole_and_byte_by_byte(name: str) -> None:
+    stream = STREAMS[name]
+    assert summary(replay(name, [stream])) == EXPECTED[name]
+    assert summary(replay(name, [stream[i : i + 1] for i in range(len(stream))])) == EXPECTED[name]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+@settings(max_examples=many(60), deadline=None, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_any_chunking_gives_the_same_deltas(name: str, data: st.DataObject) -> None:
+    stream = STREAMS[name]
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(stream)), max_size=40)))
+    pieces = [stream[a:b] for a, b in zip([0, *cuts], [*cuts, len(stream)], strict=True)]
+    assert without_ids(replay(name, pieces)) == without_ids(replay(name, [stream]))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+async def test_over_a_connection_in_small_pieces(
+    hass: HomeAssistant, model_server: ModelServer, name: str
+) -> None:
+    stream = STREAMS[name]
+    model_server.script([raw(pieces=[stream[i : i + 7] for i in range(0, len(stream), 7)])])
+    base = model_server.ollama_url if name.endswith("ndjson") else model_server.url
+    deltas = await collect(client_of(hass, base, dialect=dialect_of(name)).stream(ask()))
+    assert summary(deltas) == EXPECTED[name]
+
+
+def test_a_call_goes_out_as_soon_as_the_next_begins() -> None:
+    deltas = replay("openai.sse", [STREAMS["openai.sse"]])
+    assert [[call.name for call in delta.tool_calls] for delta in deltas] == [
+        ["ha_control"],
+        ["ha_query"],
+        [],
+    ]
+
+
+def test_a_call_waits_while_its_arguments_are_unfinished() -> None:
+    answer = WIRES[Dialect.OPENAI].answer()
+
+    def fragment(index: int, name: str | None, arguments: str) -> Delta | None:
+        entry = {"index": index, "function": {"name": name, "arguments": arguments}}
+        return answer.read({"choices": [{"delta": {"tool_calls": [entry]}}]})
+
+    assert fragment(0, "a", '{"x":') is None
+    assert fragment(1, "b", '{"y": 2}') is None
+    assert fragment(0, None, " 1}") is None
+    last = answer.close()
+    assert last
+    assert [(call.name, call.arguments) for call in last.tool_calls] == [("a", '{"x": 1}'), ("b", '{"y": 2}')]
+
+
+@pytest.mark.parametrize(
+    ("entries", "expected"),
+    [
+        ([{"index": 0, "function": {"name": "a", "arguments": None}}], [("a", "{}")]),
+        (
+            [
+                {"index": 0, "function": {"name": "a", "arguments": "{}"}},
+                {"index": 0, "function": {"arguments": '{"b":1}'}},
+            ],
+            [("a", '{"b":1}')],
+        ),
+        ([{"index": 0, "function": {"name": "a", "arguments": '{"b":'}}], [("a", '{"b":')]),
+        (
+            [{"index": 0, "id": "x1y2z3w4q", "function": {"name": "a", "arguments": '{"b":1}'}}] * 2,
+            [("a", '{"b":1}')],
+        ),
+        (
+            [
+                {"function": {"name": "a", "arguments": '{"b":1}'}},
+                {"function": {"name": "a", "arguments": '{"b":2}'}},
+            ],
+            [("a", '{"b":1}'), ("a", '{"b":2}')],
+        ),
+        (
+            [{"function": {"name": "a", "arguments": '{"b"'}}, {"function": {"arguments": ":1}"}}],
+            [("a", '{"b":1}')],
+        ),
+        (
+            [
+                {"index": 0, "function": {"name": "a", "arguments": ""}},
+                {"index": 0, "function": {"name": "b", "arguments": "{}"}},
+            ],
+            [("a", "{}"), ("b", "{}")],
+        ),
+        ([{"id": "k1", "name": "a", "arguments": {"b": 1}}], [("a", '{"b":1}')]),
+        ([{"index": 0, "function": {"name": None, "arguments": None}}], []),
+    ],
+)
+def test_calls_in_odd_fragments(entries: list[dict[str, Any]], expected: list[tuple[str, str]]) -> None:
+    answer = WIRES[Dialect.OPENAI].answer()
+    deltas = [answer.read({"choices": [{"delta": {"tool_calls": [entry]}}]}) for entry in entries]
+    calls = [call for delta in [*deltas, answer.close()] if delta for call in delta.tool_calls]
+    assert [(call.name, call.arguments) for call in calls] == expected
+
+
+@pytest.mark.parametrize(
+    ("delta", "words", "thoughts"),
+    [
+        (
+            {
+                "content": [
+                    {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]},
+                    {"type": "text", "text": "yes"},
+                    "!",
+                ]
+            },
+            "yes!",
+            "hm",
+        ),
+        ({"content": "hm", "extra_content": {"google": {"thought": True}}}, "", "hm"),
+        ({"content": None, "refusal": "No."}, "No.", ""),
+        ({"reasoning": "same", "reasoning_content": "same"}, "", "same"),
+        ({"content": 5, "tool_calls": [None]}, "", ""),
+    ],
+)
+def test_contents_in_odd_shapes(delta: dict[str, Any], words: str, thoughts: str) -> None:
+    answer = WIRES[Dialect.OPENAI].answer()
+    read = answer.read({"choices": [{"delta": delta}]}) or Delta()
+    assert (read.content, read.thinking) == (words, thoughts)
+
+
+def test_a_character_cut_in_two_halves_is_joined() -> None:
+    halves = [
+        rb'{"choices":[{"delta":{"content":"a\ud83d"}}]}',
+        rb'{"choices":[{"delta":{"content":"\udca1b"}}]}',
+    ]
+    lone = rb'{"choices":[{"delta":{"content":"\udca1"}}]}'
+    deltas = replay("x.sse", [b"data: " + part + b"\n\n" for part in (*halves, lone)])
+    assert spoken(deltas) == "a💡b\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("stream", "failure"),
+    [
+        (b"<!DOCTYPE html><html>", "not JSON: a web page"),
+        (b"Internal Server Error", "not JSON"),
+        (b"data: oops\n\n", "not JSON"),
+        (b'data: {"a": \n\n', "broken JSON"),
+        (b'{"a": [', "broken JSON"),
+        (b"data: " + b"[" * 5000, "broken JSON"),
+    ],
+)
+def test_what_is_no_json_is_said(stream: bytes, failure: str) -> None:
+    reader = JSONReader()
+    assert [*reader.feed(stream), *reader.close(), *reader.feed(b"{}\n"), *reader.close()] == []
+    assert reader.failure == failure
+
+
+@pytest.mark.parametrize(
+    ("stream", "objects"),
+    [
+        (b'data: {"a":\ndata: 1\ndata: }\n\n', [{"a": 1}]),
+        (b'data: {"a":\r\ndata: 1\r\ndata: }\r\n\r\n', [{"a": 1}]),
+        (b'{\n  "a": {\n  },\n  "b": 2\n}\n', [{"a": {}, "b": 2}]),
+        (b'\n\n  \n{"a":1}', [{"a": 1}]),
+        (b'event: message\nid: 4\nretry: 10\ndata:{"a":1}\n\n', [{"a": 1}]),
+        (b'data: {"a":1}\rdata: {"a":2}\r\r', [{"a": 1}, {"a": 2}]),
+        (b"data: : keep-alive\n\ndata:\n\n[DONE]\n", [DONE]),
+        (b'data: {"a":"\xff"}\n\n', [{"a": "\ufffd"}]),
+    ],
+)
+def test_json_in_odd_dress(stream: bytes, objects: list[Any]) -> None:
+    for size in (1, 3, len(stream)):
+        reader = JSONReader()
+        found = [o for i in range(0, len(stream), size) for o in reader.feed(stream[i : i + size])]
+        assert found + reader.close() == objects
+        assert reader.failure is None
+
+
+@pytest.mark.parametrize(
+    ("chunk", "failure"),
+    [
+        (b"x" * 70, "a line of the answer is too long"),
+        (b'{"a":1}\n' * 30, "the answer is too large"),
+        (b"{\n" * 60, "a line of the answer is too long"),
+    ],
+)
+def test_memory_is_bounded(chunk: bytes, failure: str) -> None:
+    reader = JSONReader(line_bytes=64, body_bytes=200)
+    for _ in range(5):
+        reader.feed(chunk)
+    assert reader.failure == failure
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                [
+                    "choices",
+                    "delta",
+                    "message",
+                    "content",
+                    "tool_calls",
+                    "function",
+                    "usage",
+                    "error",
+                    "index",
+                    "id",
+                    "done",
+                ]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@pytest.mark.parametrize("dialect", list(Dialect))
+async def test_no_shape_of_json_escapes(
+    hass: HomeAssistant, model_server: ModelServer, dialect: Dialect
+) -> None:
+    """Whatever a server says, it becomes an answer or a ModelServerError."""
+    client = client_of(hass, model_server.url)
+
+    @settings(max_examples=many(150), deadline=None)
+    @given(data=JSON)
+    def check(data: Any) -> None:
+        answer = WIRES[dialect].answer()
+        try:
+            client._understand(answer, data)
+            answer.close()
+        except ModelServerError:
+            return
+
+    check()

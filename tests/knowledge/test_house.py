@@ -1,0 +1,301 @@
+"""What the agent knows of the house, and that it stays true at no cost."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from dataclasses import FrozenInstanceError
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.knowledge.abilities import FEATURE_ABILITIES, abilities_of
+from custom_components.home_agent.knowledge.house import House, is_exposed
+from homeassistant.components.climate import ClimateEntityFeature
+from homeassistant.components.cover import CoverEntityFeature
+from homeassistant.components.fan import FanEntityFeature
+from homeassistant.components.homeassistant import exposed_entities
+from homeassistant.components.homeassistant.const import DATA_EXPOSED_ENTITIES
+from homeassistant.components.media_player import MediaPlayerEntityFeature
+from homeassistant.components.vacuum import VacuumEntityFeature
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+    label_registry as lr,
+)
+from tests.helpers.homes import build_home, expose
+
+
+@pytest.fixture
+async def known(house: HomeAssistant) -> AsyncGenerator[House]:
+    """A started house that knows what `hass` has."""
+    agent_house = House(house)
+    await agent_house.async_start()
+    yield agent_house
+    await agent_house.async_stop()
+
+
+def register(hass: HomeAssistant, unique_id: str, name: str, **kwargs: object) -> er.RegistryEntry:
+    """Register an exposed lamp that is on."""
+    entry = er.async_get(hass).async_get_or_create("light", "test", unique_id, original_name=name, **kwargs)
+    expose(hass, entry.entity_id)
+    hass.states.async_set(entry.entity_id, "on", {"friendly_name": name})
+    return entry
+
+
+async def test_a_record_has_everything_that_outlasts_a_change_of_state(
+    house: HomeAssistant, known: House
+) -> None:
+    hass = house
+    floor = fr.async_get(hass).async_create("Upstairs", aliases={"First floor"}, level=1)
+    area = ar.async_get(hass).async_create("Bedroom", aliases={"Sleeping room"}, floor_id=floor.floor_id)
+    label = lr.async_get(hass).async_create("Christmas")
+    config_entry = MockConfigEntry(domain="test")
+    config_entry.add_to_hass(hass)
+    device = dr.async_get(hass).async_get_or_create(
+        config_entry_id=config_entry.entry_id, identifiers={("test", "lamp")}, name="Fancy lamp"
+    )
+    dr.async_get(hass).async_update_device(device.id, area_id=area.id)
+    entry = er.async_get(hass).async_get_or_create(
+        "light", "test", "1", config_entry=config_entry, device_id=device.id, has_entity_name=True
+    )
+    er.async_get(hass).async_update_entity(
+        entry.entity_id,
+        aliases=[er.COMPUTED_NAME, "Glow ", "", "fancy LAMP", "Glow"],
+        labels={label.label_id},
+    )
+    expose(hass, entry.entity_id)
+    hass.states.async_set(
+        entry.entity_id,
+        "on",
+        {
+            "friendly_name": "Fancy lamp",
+            "supported_color_modes": ["color_temp", "hs"],
+            "supported_features": 4,
+        },
+    )
+
+    snapshot = await known.async_snapshot()
+
+    record = snapshot.entities[entry.entity_id]
+    assert record.name == "Fancy lamp"
+    assert record.aliases == ("Glow",)
+    assert (record.area_id, record.floor_id, record.device) == (area.id, floor.floor_id, "Fancy lamp")
+    assert record.labels == ("Christmas",)
+    assert record.abilities == ("brightness", "color", "color_temp", "effect")
+    assert snapshot.areas[area.id].aliases == ("Sleeping room",)
+    assert snapshot.floors[floor.floor_id].level == 1
+    assert snapshot.in_area(area.id) == (record,)
+    assert snapshot.in_area("nowhere") == ()
+    with pytest.raises(FrozenInstanceError):
+        record.name = "Other"  # type: ignore[misc]
+    with pytest.raises(TypeError):
+        snapshot.entities["light.x"] = record  # type: ignore[index]
+
+
+async def test_only_exposed_entities_are_known(house: HomeAssistant, known: House) -> None:
+    shown, hidden = register(house, "1", "Shown"), register(house, "2", "Hidden")
+    expose(house, hidden.entity_id, exposed=False)
+    house.states.async_set("light.unregistered", "on")
+    house.states.async_set("lock.front_door", "locked")
+
+    snapshot = await known.async_snapshot()
+
+    assert list(snapshot.entities) == [shown.entity_id, "light.unregistered"]
+    assert snapshot.entities["light.unregistered"].name == "unregistered"
+    assert is_exposed(house, shown.entity_id)
+    assert not is_exposed(house, hidden.entity_id)
+    assert not is_exposed(house, "lock.front_door")
+
+
+async def test_exposure_is_followed_with_and_without_registry_entry(
+    house: HomeAssistant, known: House
+) -> None:
+    entry = register(house, "1", "Lamp")
+    house.states.async_set("light.unregistered", "on")
+    before = await known.async_snapshot()
+    for entity_id in (entry.entity_id, "light.unregistered"):
+        expose(house, entity_id, exposed=False)
+    hidden = await known.async_snapshot()
+    expose(house, "light.unregistered")
+    expose(house, entry.entity_id)
+    after = await known.async_snapshot()
+    assert not hidden.entities
+    assert after.entities == before.entities
+    assert after.version == before.version + 2
+
+
+async def test_the_setting_for_new_entities_is_followed(
+    house: HomeAssistant, known: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = house.data[DATA_EXPOSED_ENTITIES]
+    # As in releases whose check stores nothing: entities without a setting follow the default.
+    monkeypatch.setattr(
+        settings,
+        "async_get_should_expose",
+        lambda assistant, _: settings.async_get_expose_new_entities(assistant),
+        raising=False,
+    )
+    house.states.async_set("light.new", "on")
+    assert "light.new" in (await known.async_snapshot()).entities
+    settings.async_set_expose_new_entities("conversation", False)
+    assert "light.new" not in (await known.async_snapshot()).entities
+
+
+async def test_a_change_of_state_changes_nothing(house: HomeAssistant, known: House) -> None:
+    entry = register(house, "1", "Lamp")
+    before = await known.async_snapshot()
+    for brightness in range(50):
+        house.states.async_set(entry.entity_id, "on", {"friendly_name": "Lamp", "brightness": brightness})
+    house.states.async_set(entry.entity_id, "unavailable", {"friendly_name": "Lamp"})
+    assert await known.async_snapshot() is before
+
+
+async def test_what_describes_an_entity_is_read_again(house: HomeAssistant, known: House) -> None:
+    entry = register(house, "1", "Lamp")
+    await known.async_snapshot()
+    house.states.async_set(
+        entry.entity_id, "on", {"friendly_name": "New name", "supported_color_modes": ["brightness"]}
+    )
+    record = (await known.async_snapshot()).entities[entry.entity_id]
+    assert (record.name, record.abilities) == ("New name", ("brightness",))
+    house.states.async_remove(entry.entity_id)
+    assert entry.entity_id not in (await known.async_snapshot()).entities
+
+
+async def test_abilities_that_come_and_go_stay_known(house: HomeAssistant, known: House) -> None:
+    house.states.async_set("media_player.tv", "playing", {"supported_features": 4 | 2048})
+    before = await known.async_snapshot()
+    house.states.async_set("media_player.tv", "off", {"supported_features": 0})
+    assert await known.async_snapshot() is before
+    assert before.entities["media_player.tv"].abilities == ("source", "volume")
+
+
+async def test_registry_changes_reach_the_entities_they_touch(house: HomeAssistant, known: House) -> None:
+    hass = house
+    built = build_home(hass, 6, rooms=3, devices=True)
+    label = lr.async_get(hass).async_create("Old")
+    er.async_get(hass).async_update_entity(built.entities[0], labels={label.label_id})
+    before = await known.async_snapshot()
+    entity_id = built.entities[0]
+    device_id = er.async_get(hass).async_get(entity_id).device_id  # type: ignore[union-attr]
+
+    dr.async_get(hass).async_update_device(device_id, name_by_user="Renamed", area_id=built.areas[1])
+    ar.async_get(hass).async_update(built.areas[1], floor_id=built.floors[0], name="Moved")
+    fr.async_get(hass).async_update(built.floors[0], name="Level 0")
+    lr.async_get(hass).async_update(label.label_id, name="Fresh")
+    er.async_get(hass).async_update_entity(built.entities[1], new_entity_id="light.renamed")
+    hass.states.async_remove(built.entities[1])
+    hass.states.async_set("light.renamed", "on")
+    after = await known.async_snapshot()
+
+    record = after.entities[entity_id]
+    assert (record.device, record.area_id, record.floor_id) == ("Renamed", built.areas[1], built.floors[0])
+    assert record.labels == ("Fresh",)
+    assert after.areas[built.areas[1]].name == "Moved"
+    assert after.floors[built.floors[0]].name == "Level 0"
+    assert "light.renamed" in after.entities
+    assert built.entities[1] not in after.entities
+    assert before.entities[entity_id].labels == ("Old",)
+    assert after.entities[built.entities[5]] is before.entities[built.entities[5]]
+
+
+async def test_a_removed_area_takes_its_floor_from_the_entities(house: HomeAssistant, known: House) -> None:
+    built = build_home(house, 3, rooms=3)
+    await known.async_snapshot()
+    ar.async_get(house).async_delete(built.areas[0])
+    fr.async_get(house).async_delete(built.floors[1])
+    snapshot = await known.async_snapshot()
+    assert snapshot.entities[built.entities[0]].area_id is None
+    assert {record.floor_id for record in snapshot.entities.values()} == {None, built.floors[0]}
+
+
+async def test_callers_share_one_rebuild_and_changes_during_it_are_not_lost(
+    house: HomeAssistant, known: House
+) -> None:
+    built = build_home(house, 600)
+    first = asyncio.ensure_future(known.async_snapshot())
+    others = [asyncio.ensure_future(known.async_snapshot()) for _ in range(5)]
+    await asyncio.sleep(0)
+    last = built.entities[0]
+    house.states.async_set(last, "on", {"friendly_name": "Changed meanwhile"})
+    snapshots = await asyncio.gather(first, *others)
+    assert len({id(snapshot) for snapshot in snapshots}) == 1
+    assert (await known.async_snapshot()).entities[last].name == "Changed meanwhile"
+    assert len((await known.async_snapshot()).entities) == 600
+
+
+async def test_a_caller_that_gives_up_does_not_stop_the_others(house: HomeAssistant, known: House) -> None:
+    build_home(house, 600)
+    impatient, patient = (asyncio.ensure_future(known.async_snapshot()) for _ in range(2))
+    await asyncio.sleep(0)
+    impatient.cancel()
+    assert len((await patient).entities) == 600
+
+
+async def test_other_callbacks_run_while_thousands_are_read(house: HomeAssistant, known: House) -> None:
+    build_home(house, 1500)
+    turns = 0
+    reading = asyncio.ensure_future(known.async_snapshot())
+    while not reading.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert len(reading.result().entities) == 1500
+    assert turns > 3
+
+
+async def test_a_stopped_house_hears_nothing(house: HomeAssistant) -> None:
+    agent_house = House(house)
+    await agent_house.async_start()
+    await agent_house.async_start()
+    snapshot = await agent_house.async_snapshot()
+    await agent_house.async_stop()
+    await agent_house.async_stop()
+    house.states.async_set("light.late", "on")
+    exposed_entities.async_expose_entity(house, "conversation", "light.late", True)
+    assert await agent_house.async_snapshot() is snapshot
+
+
+async def test_a_derived_value_is_computed_once_for_a_snapshot(house: HomeAssistant, known: House) -> None:
+    register(house, "1", "Lamp")
+    snapshot = await known.async_snapshot()
+    calls: list[int] = []
+    for _ in range(3):
+        assert snapshot.derived("count", lambda house: calls.append(1) or len(house.entities)) == 1
+    assert calls == [1]
+    for number in range(500):
+        snapshot.derived(number, lambda _: None)
+    assert len(snapshot._derived) < 100
+
+
+def test_feature_bits_are_those_of_home_assistant() -> None:
+    for domain, flags, expected in (
+        (
+            "climate",
+            ClimateEntityFeature.FAN_MODE | ClimateEntityFeature.PRESET_MODE,
+            {"fan_mode", "preset_mode"},
+        ),
+        ("cover", CoverEntityFeature.SET_POSITION | CoverEntityFeature.STOP, {"position", "stop"}),
+        ("fan", FanEntityFeature.SET_SPEED | FanEntityFeature.OSCILLATE, {"speed", "oscillation"}),
+        ("media_player", MediaPlayerEntityFeature.SELECT_SOURCE, {"source"}),
+        ("vacuum", VacuumEntityFeature.RETURN_HOME | VacuumEntityFeature.LOCATE, {"return_home", "locate"}),
+    ):
+        assert set(abilities_of(domain, {"supported_features": flags})) == expected
+    assert all(mask for table in FEATURE_ABILITIES.values() for mask, _ in table)
+
+
+@pytest.mark.parametrize(
+    ("modes", "expected"),
+    [
+        (["onoff"], ()),
+        (["brightness"], ("brightness",)),
+        (["color_temp"], ("brightness", "color_temp")),
+        (["rgbw"], ("brightness", "color", "white")),
+        (None, ()),
+        ("nonsense", ()),
+    ],
+)
+def test_colour_modes_say_what_a_light_can_do(modes: object, expected: tuple[str, ...]) -> None:
+    assert abilities_of("light", {"supported_color_modes": modes, "supported_features": "odd"}) == expected
+    assert abilities_of("light", {}, {"supported_color_modes": modes}) == expected

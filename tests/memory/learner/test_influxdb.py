@@ -1,0 +1,311 @@
+"""Learning from InfluxDB: a real server of version 1, a stand-in for version 2."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+import custom_components
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.memory.learner.influxdb import (
+    FluxSource,
+    InfluxAddress,
+    InfluxError,
+    InfluxQLSource,
+    InfluxSource,
+    InfluxTrouble,
+)
+from custom_components.home_agent.memory.records import Origin
+from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import async_add_agent
+from tests.helpers.demo_house import DEMO, async_demo_house
+from tests.helpers.month import NOW, PUT_IN, WASHER, Month, add_people, make_month, watts
+from tests.servers.influxdb import (
+    ADMIN,
+    PASSWORD,
+    READER,
+    READER_PASSWORD,
+    TOKEN,
+    InfluxServer,
+    InfluxStandIn,
+    Written,
+)
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply
+
+START = datetime.fromisoformat("2026-03-10T00:00:00+00:00")
+UNSEEN = {"cover.bedroom_curtains", "light.bedside_anna"}
+"""What automations are about: who did it is not in this database, so it is left out."""
+FOUND = {(entity, value, days) for entity, value, days, _ in PUT_IN if entity not in UNSEEN}
+
+
+@pytest.fixture(autouse=True)
+def _demo_house(hass: HomeAssistant) -> None:
+    """Let Home Assistant find the demo house."""
+    folder = str(DEMO / "custom_components")
+    if folder not in custom_components.__path__:
+        custom_components.__path__.append(folder)
+
+
+def written(month: Month) -> Iterator[Written]:
+    """Yield a month as Home Assistant's integration writes it."""
+    for row in month.rows:
+        if row.state in ("unavailable", "unknown"):
+            continue
+        yield Written(row.at, row.entity_id, row.entity_id, "state", row.state)
+        if row.state in ("on", "off", "open", "closed", "home", "not_home"):
+            number = float(row.state in ("on", "open", "home"))
+            yield Written(row.at, row.entity_id, row.entity_id, "value", number)
+        for name, value in row.attributes.items():
+            yield Written(row.at, row.entity_id, row.entity_id, name, value)
+    for moment, value in watts(month.washing):
+        yield Written(moment, "W", WASHER, "value", value)
+
+
+def options_v1(server: InfluxServer, database: str, **others: Any) -> dict[str, Any]:
+    """Return the options for a database of version 1."""
+    return {
+        "learning_enabled": True,
+        "learning_source": "influxdb",
+        "influxdb_version": "v1",
+        "influxdb_url": server.url,
+        "influxdb_database": database,
+        "influxdb_username": READER,
+        "influxdb_password": READER_PASSWORD,
+        **others,
+    }
+
+
+def options_v2(server: InfluxStandIn, **others: Any) -> dict[str, Any]:
+    """Return the options for a bucket of version 2."""
+    return {
+        "learning_enabled": True,
+        "learning_source": "influxdb",
+        "influxdb_version": "v2",
+        "influxdb_url": server.address,
+        "influxdb_database": server.bucket,
+        "influxdb_org": server.org,
+        "influxdb_token": TOKEN,
+        **others,
+    }
+
+
+async def async_learn(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory, options: dict[str, Any]
+) -> set[tuple[str, str, frozenset[int]]]:
+    """Return the habits that an agent finds in the demo house."""
+    await hass.config.async_set_time_zone("Europe/Amsterdam")
+    freezer.move_to(NOW)
+    await async_demo_house(hass)
+    add_people(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    agent = await async_add_agent(hass, model_server, options)
+    learner = agent.entry.runtime_data.learner
+    await learner.async_learn(NOW)
+    memories = agent.entry.runtime_data.memories.all()
+    assert {memory.content for memory in memories if memory.origin is Origin.OBSERVED} == {
+        known.text for known in learner.habits
+    }
+    assert all(known.habit.person == "anna" for known in learner.habits if "person" in known.habit.subject)
+    await hass.services.async_call("automation", "turn_off", {"entity_id": "all"}, blocking=True)
+    return {(known.habit.subject, known.habit.value, known.habit.days) for known in learner.habits}
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_month_in_version_1(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    influxdb: InfluxServer,
+    seed: int,
+) -> None:
+    """The habits that were put in, and no others; whose they are is not known."""
+    database = influxdb.new_database()
+    influxdb.write(database, written(make_month(seed)))
+    assert await async_learn(hass, model_server, freezer, options_v1(influxdb, database)) == FOUND
+
+
+async def test_a_month_in_version_2(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    influx_stand_in: InfluxStandIn,
+) -> None:
+    """The same through Flux; the token is in the header and nowhere else."""
+    influx_stand_in.write(written(make_month(4)))
+    assert await async_learn(hass, model_server, freezer, options_v2(influx_stand_in)) == FOUND
+    assert influx_stand_in.requests
+    for request in influx_stand_in.requests:
+        assert request.headers["authorization"] == f"Token {TOKEN}"
+        assert TOKEN not in request.query
+        assert TOKEN.encode() not in request.raw
+
+
+@pytest.fixture
+async def v1(hass: HomeAssistant, influxdb: InfluxServer) -> InfluxSource:
+    """Return a source of version 1."""
+    database = influxdb.new_database()
+    influxdb.write(database, few())
+    address = InfluxAddress(url=influxdb.url, database=database, username=READER, password=READER_PASSWORD)
+    return InfluxQLSource(async_get_clientsession(hass), address)
+
+
+@pytest.fixture
+async def v2(hass: HomeAssistant, influx_stand_in: InfluxStandIn) -> InfluxSource:
+    """Return a source of version 2."""
+    influx_stand_in.write(few())
+    address = InfluxAddress(
+        url=influx_stand_in.address, database=influx_stand_in.bucket, org=influx_stand_in.org, token=TOKEN
+    )
+    return FluxSource(async_get_clientsession(hass), address)
+
+
+def few() -> list[Written]:
+    """Return a few points of several kinds and measurements."""
+    later = START + timedelta(minutes=10)
+    return [
+        Written(START, "light.desk", "light.desk", "state", "on"),
+        Written(later, "light.desk", "light.desk", "state", "off"),
+        Written(START, "light.other", "light.other", "state", "on"),
+        Written(START - timedelta(hours=2), "light.desk", "light.desk", "state", "off"),
+        Written(later, "°C", "climate.bath", "state", "heat"),
+        Written(later, "°C", "climate.bath", "temperature", 21.5),
+        Written(START, "kW", "sensor.oven", "value", 0.5),
+        Written(START + timedelta(minutes=5), "kW", "sensor.oven", "value", 1.5),
+    ]
+
+
+async def test_points_of_version_1(v1: InfluxSource) -> None:
+    await check_points(v1)
+
+
+async def test_points_of_version_2(v2: InfluxSource) -> None:
+    await check_points(v2)
+
+
+async def check_points(found: InfluxSource) -> None:
+    """Only what was asked for, in order, in watts, with the last value where nothing was written."""
+    end = START + timedelta(hours=1)
+    changes = await found.async_changes({"light.desk", "climate.bath"}, START, end)
+    seen = [(change.entity_id, change.state, change.target) for change in changes]
+    assert sorted(seen, key=str) == [
+        ("climate.bath", "heat", None),
+        ("climate.bath", None, 21.5),
+        ("light.desk", "off", None),
+        ("light.desk", "on", None),
+    ]
+    assert [change.at for change in changes] == sorted(change.at for change in changes)
+    assert all(change.user_id is None and not change.follows for change in changes)
+    levels = await found.async_levels({"sensor.oven": 1000.0}, START, end, timedelta(minutes=5))
+    first, *rest = levels["sensor.oven"]
+    assert (first.start, first.mean, first.high) == (START, 1000.0, 1500.0)
+    assert [level.start for level in rest] == [START + timedelta(minutes=15 * number) for number in (1, 2, 3)]
+    assert all(level.mean == 1000.0 for level in rest)
+    assert await found.async_changes(set(), START, end) == []
+    assert await found.async_levels({}, START, end, timedelta(hours=1)) == {}
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "error"),
+    [
+        (
+            {"influxdb_database": "nowhere", "influxdb_username": ADMIN, "influxdb_password": PASSWORD},
+            "influxdb_database",
+            "influxdb_missing",
+        ),
+        ({"influxdb_database": "another"}, "influxdb_password", "influxdb_refused"),
+        ({"influxdb_password": "wrong-password"}, "influxdb_password", "influxdb_refused"),
+        (
+            {"influxdb_version": "v2", "influxdb_org": "x", "influxdb_token": "secret-token"},
+            "influxdb_token",
+            None,
+        ),
+        ({"influxdb_url": "http://127.0.0.1:9"}, "influxdb_url", "cannot_connect"),
+        ({"influxdb_url": ""}, "influxdb_url", "influxdb_incomplete"),
+    ],
+)
+async def test_the_page_asks_version_1(
+    house: HomeAssistant, influxdb: InfluxServer, changed: dict[str, str], field: str, error: str | None
+) -> None:
+    """What is wrong is said at the field that is wrong, without the key."""
+    options = options_v1(influxdb, influxdb.new_database())
+    result = await save(house, {**options, **changed})
+    assert result["type"] is FlowResultType.FORM
+    assert result["errors"]
+    if error is not None:
+        assert result["errors"] == {field: error}
+    for secret in (READER_PASSWORD, "wrong-password", "secret-token"):
+        assert secret not in str(result["description_placeholders"])
+    assert (await save(house, options))["type"] is FlowResultType.CREATE_ENTRY
+
+
+@pytest.mark.parametrize(
+    ("changed", "errors"),
+    [
+        ({"influxdb_database": "nowhere"}, {"influxdb_database": "influxdb_missing"}),
+        ({"influxdb_org": "nobody"}, {"influxdb_database": "influxdb_missing"}),
+        ({"influxdb_token": "another-token"}, {"influxdb_token": "influxdb_refused"}),
+        (
+            {"influxdb_org": "", "influxdb_token": ""},
+            {"influxdb_org": "influxdb_incomplete", "influxdb_token": "influxdb_incomplete"},
+        ),
+        ({"influxdb_version": "v1"}, {"influxdb_password": "influxdb_refused"}),
+    ],
+)
+async def test_the_page_asks_version_2(
+    house: HomeAssistant, influx_stand_in: InfluxStandIn, changed: dict[str, str], errors: dict[str, str]
+) -> None:
+    """The same, in its own words."""
+    result = await save(house, {**options_v2(influx_stand_in), **changed})
+    assert result["errors"] == errors
+    assert "another-token" not in str(result["description_placeholders"])
+    assert (await save(house, options_v2(influx_stand_in)))["type"] is FlowResultType.CREATE_ENTRY
+
+
+async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
+    """Submit the page of an entry that is not set up."""
+    entry = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
+    entry.add_to_hass(hass)
+    menu = await hass.config_entries.options.async_init(entry.entry_id)
+    flow = await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "memory"})
+    return await hass.config_entries.options.async_configure(flow["flow_id"], typed)
+
+
+@pytest.mark.parametrize(
+    ("reply", "trouble"),
+    [
+        (Reply(status=500, body=b"<html>"), InfluxTrouble.OTHER),
+        (Reply(body=b"\x00\xff not csv"), None),
+        (Reply(body=b"error,reference\r\ntoo old,897\r\n"), InfluxTrouble.OTHER),
+        (Reply(status=302, headers={"Location": "http://127.0.0.1:9/"}), InfluxTrouble.OTHER),
+    ],
+)
+async def test_strange_answers(
+    v2: InfluxSource,
+    influx_stand_in: InfluxStandIn,
+    reply: Reply,
+    trouble: InfluxTrouble | None,
+) -> None:
+    """Each is one short error, or nothing was found."""
+    influx_stand_in.answer = reply
+    changes = v2.async_changes({"light.desk"}, START, START + timedelta(hours=1))
+    if trouble is None:
+        assert await changes == []
+        return
+    with pytest.raises(InfluxError) as caught:
+        await changes
+    assert caught.value.trouble is trouble
+    assert len(str(caught.value)) < 250
+
+
+async def test_names_are_quoted(v1: InfluxSource) -> None:
+    """A name cannot become part of a query."""
+    sneaky = {"sensor.x' OR '1'='1": 1.0, 'sensor.y"} |> drop()': 1.0}
+    assert await v1.async_levels(sneaky, START, START + timedelta(hours=1), timedelta(hours=1)) == {}

@@ -1,0 +1,164 @@
+"""What is remembered, by actions: one's own for everybody, all for administrators."""
+
+from typing import Any
+
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.auth.const import GROUP_ID_USER
+from homeassistant.auth.models import Group
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer
+
+
+@pytest.fixture
+async def users(hass: HomeAssistant, model_server: ModelServer) -> dict[str, Context]:
+    """Anna and Ben, who are persons and no administrators, and an agent."""
+    group = Group(id=GROUP_ID_USER, name="Users", policy={})
+    found = {name: MockUser(name=name, groups=[group]).add_to_hass(hass).id for name in ("anna", "ben")}
+    people = [{"id": f"p-{name}", "name": name.title(), "user_id": user} for name, user in found.items()]
+    assert await async_setup_component(hass, "person", {"person": people})
+    await async_agent(hass, model_server)
+    return {name: Context(user_id=user) for name, user in found.items()}
+
+
+async def run(
+    hass: HomeAssistant, service: str, context: Context | None = None, **data: Any
+) -> dict[str, Any]:
+    """Call a service and return its response."""
+    response = await hass.services.async_call(
+        DOMAIN, service, data, blocking=True, return_response=True, context=context
+    )
+    assert isinstance(response, dict)
+    return response
+
+
+async def contents(hass: HomeAssistant, context: Context | None = None, **data: Any) -> list[Any]:
+    """Return what a caller gets listed."""
+    return [item["content"] for item in (await run(hass, "list_memories", context, **data))["memories"]]
+
+
+async def test_what_is_added_is_listed_and_found(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    """With everything that is known of it."""
+    added = await run(
+        hass, "add_memory", users["anna"], content="Anna sings", type="preference", person="person.anna"
+    )
+    await run(hass, "add_memory", content="The bins go out on Tuesday", importance=0.9)
+    assert await contents(hass) == ["The bins go out on Tuesday", "Anna sings"]
+    assert await contents(hass, memory_type="preference") == ["Anna sings"]
+    assert await contents(hass, person="Anna") == ["Anna sings"]
+    assert await contents(hass, limit=1) == ["The bins go out on Tuesday"]
+    found = await run(hass, "search_memories", query="who sings?")
+    (memory,) = found["memories"]
+    assert memory["id"] == added["memory_id"]
+    assert memory["source"] == "told"
+    assert memory["person"] == "p-anna"
+    assert memory["told_by"][0]["person"] == "p-anna"
+    assert 0 < memory["relevance_score"] <= 1
+    assert (await run(hass, "search_memories", query="sings", min_importance=0.8))["total"] == 0
+
+
+async def test_everybody_reaches_their_own(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    """And the household's; nothing of somebody else's, whatever they ask for."""
+    of_anna = (await run(hass, "add_memory", content="Anna sings", person="anna"))["memory_id"]
+    of_all = (await run(hass, "add_memory", content="We sing on Sundays"))["memory_id"]
+    assert await contents(hass, users["ben"]) == ["We sing on Sundays"]
+    assert await contents(hass, users["ben"], person="anna") == []
+    assert await contents(hass, users["anna"]) == ["We sing on Sundays", "Anna sings"]
+    found = await run(hass, "search_memories", users["ben"], query="sing")
+    assert [item["content"] for item in found["memories"]] == ["We sing on Sundays"]
+    with pytest.raises(ServiceValidationError, match="no memory"):
+        await run(hass, "delete_memory", users["ben"], memory_id=of_anna)
+    with pytest.raises(Unauthorized):
+        await run(hass, "add_memory", users["ben"], content="Anna shouts", person="anna")
+    with pytest.raises(Unauthorized):
+        await run(hass, "clear_memories", users["ben"], confirm=True, everybody=True)
+    with pytest.raises(Unauthorized):
+        await run(hass, "clear_memories", users["ben"], confirm=True, person="anna")
+    await run(hass, "delete_memory", users["ben"], memory_id=of_all)
+    assert await contents(hass) == ["Anna sings"]
+
+
+async def test_clear(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    """Only when it is confirmed; one's own without an administrator."""
+    await run(hass, "add_memory", content="Something of Anna", person="anna")
+    await run(hass, "add_memory", content="Something of Ben", person="ben")
+    await run(hass, "add_memory", content="Something of all")
+    with pytest.raises(ServiceValidationError, match="confirm"):
+        await run(hass, "clear_memories", confirm=False)
+    cleared = await run(hass, "clear_memories", users["anna"], confirm=True, person="person.anna")
+    assert cleared == {"deleted_count": 1}
+    await run(hass, "add_memory", content="Trains interest Ben", person="ben")
+    assert await run(hass, "clear_memories", users["ben"], confirm=True) == {"deleted_count": 2}
+    assert await contents(hass) == ["Something of all"]
+    await run(hass, "add_memory", content="Sailing interests Ben", person="ben")
+    assert await run(hass, "clear_memories", confirm=True) == {"deleted_count": 2}
+    assert await contents(hass) == []
+
+
+@pytest.mark.parametrize(
+    ("service", "data", "error"),
+    [
+        ("list_memories", {"person": "zoe"}, "no person zoe"),
+        ("delete_memory", {"memory_id": "x"}, "no memory x"),
+        ("add_memory", {"content": "  "}, "nothing to remember"),
+    ],
+)
+async def test_what_is_wrong_is_said(
+    hass: HomeAssistant, users: dict[str, Context], service: str, data: dict[str, Any], error: str
+) -> None:
+    """In a sentence that says what to change."""
+    with pytest.raises(HomeAssistantError, match=error):
+        await run(hass, service, **data)
+
+
+async def test_an_administrator_says_that_all_are_meant(
+    hass: HomeAssistant, users: dict[str, Context], hass_admin_user: MockUser
+) -> None:
+    """An administrator without memories of their own deletes nothing, unless everybody is meant."""
+    await run(hass, "add_memory", content="Something of all")
+    admin = Context(user_id=hass_admin_user.id)
+    assert await run(hass, "clear_memories", admin, confirm=True) == {"deleted_count": 0}
+    assert await contents(hass) == ["Something of all"]
+    assert await run(hass, "clear_memories", admin, confirm=True, everybody=True) == {"deleted_count": 1}
+
+
+async def test_the_most_relevant_first(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    """The order is that of the score in the response."""
+    for content in (
+        "The garden has a pond",
+        "The pond in the garden freezes in winter",
+        "Winter tyres are in the garage",
+        "In winter the garden pond is covered with a net",
+    ):
+        await run(hass, "add_memory", content=content)
+    found = (await run(hass, "search_memories", query="garden pond in winter"))["memories"]
+    scores = [item["relevance_score"] for item in found]
+    assert len(scores) >= 3
+    assert scores == sorted(scores, reverse=True)
+
+
+@pytest.mark.parametrize("field", ["type", "memory_type"])
+async def test_both_names_of_the_type(hass: HomeAssistant, users: dict[str, Context], field: str) -> None:
+    await run(hass, "add_memory", content="Anna likes jazz", **{field: "preference"})
+    await run(hass, "add_memory", content="The pond is deep")
+    found = await run(hass, "list_memories", **{field: "preference"})
+    assert [(item["content"], item["type"]) for item in found["memories"]] == [
+        ("Anna likes jazz", "preference")
+    ]
+
+
+async def test_one_name_at_a_time(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    with pytest.raises(probatio.Invalid, match="another name"):
+        await run(hass, "add_memory", content="Anna likes jazz", type="fact", memory_type="event")
+
+
+async def test_nothing_to_remember(hass: HomeAssistant, users: dict[str, Context]) -> None:
+    with pytest.raises(ServiceValidationError, match="nothing to remember") as refused:
+        await run(hass, "add_memory", content="  \n ")
+    assert refused.value.translation_key == "memory_not_added"

@@ -1,0 +1,559 @@
+"""The panel's commands on the websocket: for administrators, complete, bounded, live, and forgetful."""
+
+from datetime import timedelta
+import json
+import re
+from typing import Any
+
+from aiohttp.test_utils import TestClient
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
+from pytest_homeassistant_custom_component.typing import MockHAClientWebSocket, WebSocketGenerator
+
+from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX_TURNS
+from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from custom_components.home_agent.context.fitting import STABLE_STEPS, STEPS
+from custom_components.home_agent.knowledge.speaker import Surface
+from custom_components.home_agent.memory.extraction.extractor import Refused
+from custom_components.home_agent.memory.profile_records import Sensitivity
+from custom_components.home_agent.memory.quality import Reason
+from custom_components.home_agent.memory.records import Origin
+from custom_components.home_agent.panel.sidebar import FILES
+from custom_components.home_agent.panel.websocket import COMMANDS, REMEMBERING
+from custom_components.home_agent.safety.audit import AuditKind
+from custom_components.home_agent.safety.pin import hash_pin
+from custom_components.home_agent.tools.quality import Fit
+from custom_components.home_agent.usage import MAX_DAYS
+from homeassistant.components import frontend
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.checks import every
+from tests.helpers.secure_house import SecureHouse
+from tests.helpers.suggested import async_suggested
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, status, text, tool_calls
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+LAMP = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
+UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+EVERY = ("agents", "subscribe", *COMMANDS, *REMEMBERING)
+
+
+class Panel:
+    """An open panel: one connection of one user."""
+
+    def __init__(self, socket: MockHAClientWebSocket, agent: Agent) -> None:
+        """Take the connection."""
+        self.socket = socket
+        self.agent = agent
+
+    async def ask(self, name: str, **fields: Any) -> dict[str, Any]:
+        """Send a command about the agent and return the whole answer."""
+        whose = {} if name == "agents" else {"entry_id": self.agent.entry.entry_id}
+        await self.socket.send_json_auto_id({"type": f"{DOMAIN}/{name}", **whose, **fields})
+        answer: dict[str, Any] = await self.socket.receive_json()
+        return answer
+
+    async def get(self, name: str, **fields: Any) -> Any:
+        """Send a command that works and return its result."""
+        answer = await self.ask(name, **fields)
+        assert answer["success"], answer
+        return answer["result"]
+
+    async def turn(self) -> dict[str, Any]:
+        """Return the newest turn in all its parts."""
+        (newest, *_) = (await self.get("turns"))["turns"]
+        found: dict[str, Any] = await self.get("turn", turn_id=newest["id"])
+        return found
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """An agent that learns nothing by itself."""
+    assert await async_setup_component(hass, "websocket_api", {})
+    return await async_agent(hass, model_server, {"memory_extraction_enabled": False})
+
+
+@pytest.fixture
+async def panel(agent: Agent, hass_ws_client: WebSocketGenerator) -> Panel:
+    """The panel of an administrator."""
+    return Panel(await hass_ws_client(agent.hass), agent)
+
+
+@pytest.fixture
+def owner(hass_admin_user: MockUser) -> Context:
+    """The administrator who looks at the panel, speaking."""
+    return Context(user_id=hass_admin_user.id)
+
+
+async def test_a_turn_in_all_its_parts(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
+    """What was said, sent, found, called and answered, and when."""
+    model_server.script([tool_calls([LAMP]), text("The bed light is on.")])
+    await agent.say("Turn on the bed light")
+    (listed,) = (await panel.get("turns"))["turns"]
+    turn = await panel.turn()
+    assert (listed["sentence"], listed["answer"]) == ("Turn on the bed light", "The bed light is on.")
+    assert listed["tools"] == ["ha_control"]
+    first, second = turn["requests"]
+    names = {part["name"]: part["tokens"] for part in first["parts"]}
+    assert {"rules", "catalogue", "tools", "said", "moment", "direct"} <= set(names)
+    assert abs(sum(names.values()) - first["tokens"]) < 20
+    assert names["tools"] > 300
+    assert second["tokens"] > first["tokens"]
+    assert first["model"] == "test-model"
+    assert first["first_ms"] <= first["ms"]
+    (call,) = turn["calls"]
+    assert call["tool"] == "ha_control"
+    assert json.loads(call["args"])["entity_id"] == "light.bed_light"
+    assert "on" in call["result"]
+    assert call["success"]
+    assert bool(call["rules"]) is (call["fit"] == "repaired")
+    assert first["at"] <= call["at"] <= second["at"] <= turn["ms"]
+    (states,) = (slot for slot in turn["slots"] if slot["name"] == "direct")
+    sent = str(model_server.chats[-1].messages)
+    assert states["lines"]
+    assert all(line["text"] in sent for line in every(states["lines"]))
+    assert states["lines"][0]["scores"]["words"] > 0
+
+
+async def test_retrieved_by_meaning(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
+    """Similarities stand beside what was found by meaning, relevance beside memories."""
+    await agent.set_options(
+        context_mode="vector_db",
+        vector_db_embedding_provider="openai",
+        vector_db_embedding_base_url=agent.server.url,
+        vector_db_embedding_model="test-embedding",
+    )
+    data = {"content": "The bed light is too bright for Anna"}
+    await hass.services.async_call(DOMAIN, "add_memory", data, blocking=True, return_response=True)
+    await agent.say("Is the bed light on?")
+    slots = {slot["name"]: slot for slot in (await panel.turn())["slots"]}
+    assert any("meaning" in line["scores"] for line in slots["vector_db"]["lines"])
+    (memory,) = slots["memories"]["lines"]
+    assert memory["scores"]["relevance"] > 0.2
+
+
+async def test_what_went_wrong(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
+    """A turn that fails is kept as well, and counted."""
+    await agent.set_options(local_fallback_enabled=False)
+    model_server.default = status(500, "CUDA out of memory")
+    await agent.say("Tell me a story")
+    turn = await panel.turn()
+    assert (turn["error"], turn["cause"]) == ("LLMServerError", "500: CUDA out of memory")
+    assert turn["requests"][0]["first_ms"] is None
+    day = (await panel.get("usage", days=1))["days"][0]
+    assert (day["turns"], day["failed"]) == (1, 1)
+
+
+async def test_what_was_shortened(panel: Panel, agent: Agent) -> None:
+    """The steps that made a request fit are told."""
+    await agent.set_options(max_context_tokens=2500)
+    await agent.say("Listen: " + "a word and another " * 400)
+    request = (await panel.turn())["requests"][-1]
+    assert "sentence" in request["steps"]
+    assert request["original"] > request["tokens"]
+
+
+async def test_turns_are_bounded(
+    hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer
+) -> None:
+    """The last ones are kept, and of each only so much."""
+    await agent.set_options(automation_turns_per_minute=2 * MAX_TURNS, direct_entities=["light.*"])
+    for number in range(MAX_LINES + 5):
+        hass.states.async_set(f"light.number_{number}", "on", {"friendly_name": f"Light {number}"})
+        async_expose_entity(hass, "conversation", f"light.number_{number}", True)
+    model_server.default = text("word " * 5000)
+    for number in range(MAX_TURNS + 3):
+        await agent.say(f"Turn on all lights, number {number}")
+    turns = (await panel.get("turns"))["turns"]
+    assert len(turns) == MAX_TURNS
+    assert turns[0]["sentence"] == f"Turn on all lights, number {MAX_TURNS + 2}"
+    assert max(len(turn["answer"]) for turn in turns) == MAX_LINE
+    whole = await panel.turn()
+    assert max(len(slot["lines"]) for slot in whole["slots"]) == MAX_LINES
+    assert len(json.dumps(whole)) < 60_000
+
+
+async def test_codes_stay_out(panel: Panel, agent: Agent, model_server: ModelServer) -> None:
+    """Not in the sentence, not in the arguments."""
+    call = {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"code": "4711"}}
+    model_server.script([tool_calls([("ha_control", call)]), text("Done.")])
+    await agent.say("Unlock the front door with 4711")
+    assert "4711" not in json.dumps(await panel.turn())
+
+
+@pytest.mark.parametrize("command", EVERY)
+async def test_only_for_administrators(
+    hass: HomeAssistant, agent: Agent, hass_ws_client: WebSocketGenerator, command: str,
+    hass_read_only_access_token: str,
+) -> None:  # fmt: skip
+    panel = Panel(await hass_ws_client(hass, hass_read_only_access_token), agent)
+    answer = await panel.ask(command, **FIELDS.get(command, {}))
+    assert answer["error"]["code"] == "unauthorized"
+
+
+FIELDS: dict[str, dict[str, Any]] = {
+    "turn": {"turn_id": "x"},
+    "memory/update": {
+        "memory_id": "x", "content": "x", "memory_type": "fact", "importance": 0.5, "private": False,
+    },
+    "memory/delete": {"memory_id": "x"},
+    "profile/update": {"profile_id": "x", "value": "x", "sensitivity": "public"},
+    "profile/delete": {"profile_id": "x"},
+    "confirm": {"action_id": "x"},
+    "reject": {"action_id": "x"},
+    "suggestion/answer": {"suggestion_id": "x", "answer": "accept"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", FIELDS)
+async def test_what_is_not_there(panel: Panel, command: str) -> None:
+    """A sentence with a key says so; nothing is logged as an error."""
+    answer = await panel.ask(command, **FIELDS[command])
+    assert answer["error"]["translation_key"] in {
+        "turn_unknown", "memory_unknown", "confirmation_unknown", "suggestion_unknown",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("command", EVERY[1:])
+async def test_an_agent_that_is_not_there(panel: Panel, command: str) -> None:
+    answer = await panel.ask(command, **{**FIELDS.get(command, {}), "entry_id": "x"})
+    assert answer["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("command", "fields"),
+    [
+        ("usage", {"days": MAX_DAYS + 1}),
+        ("usage", {"days": 0}),
+        ("audit", {"limit": 100_000}),
+        ("audit", {"kind": "nonsense"}),
+        ("memories", {"query": "x" * 1000}),
+        ("memory/update", {**FIELDS["memory/update"], "content": ""}),
+        ("memory/update", {**FIELDS["memory/update"], "importance": 2}),
+        ("suggestion/answer", {"suggestion_id": "x", "answer": "maybe"}),
+        ("turns", {"more": True}),
+    ],
+)
+async def test_fields_are_checked(panel: Panel, command: str, fields: dict[str, Any]) -> None:
+    assert (await panel.ask(command, **fields))["error"]["code"] == "invalid_format"
+
+
+async def test_memories(hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context) -> None:
+    """Searched, changed and forgotten; who said it stands beside it."""
+    data = {"content": f"Anna likes tea {HOSTILE}"}
+    await hass.services.async_call(
+        DOMAIN, "add_memory", data, blocking=True, return_response=True, context=owner
+    )
+    await hass.services.async_call(
+        DOMAIN, "add_memory", {"content": "The bins go out on Tuesday"}, blocking=True, return_response=True
+    )
+    found = await panel.get("memories", query="tea")
+    (tea,) = found["memories"]
+    assert HOSTILE in tea["content"]
+    assert tea["told_by"][0]["name"]
+    assert (await panel.get("memories"))["memories_total"] == 2
+    change = {"memory_type": "preference", "importance": 0.9, "private": True}
+    await panel.get("memory/update", memory_id=tea["id"], content="Anna likes coffee", **change)
+    assert (await panel.get("memories", query="tea"))["memories"] == []
+    (coffee,) = (await panel.get("memories", query="coffee"))["memories"]
+    assert (coffee["id"], coffee["type"], coffee["private"]) == (tea["id"], "preference", True)
+    assert len(coffee["told_by"]) == 2
+    await panel.get("memory/delete", memory_id=tea["id"])
+    assert [item["content"] for item in (await panel.get("memories"))["memories"]] == [
+        "The bins go out on Tuesday"
+    ]
+
+
+async def test_what_was_not_kept_is_shown_with_its_reason(panel: Panel, agent: Agent) -> None:
+    """A code is not shown, and a search is about what is kept."""
+    refused = agent.entry.runtime_data.extractor.refused
+    refused.append(Refused(dt_util.utcnow(), "The light is on", Reason.TRANSIENT, None))
+    refused.append(Refused(dt_util.utcnow(), "The safe opens with 4711", Reason.SECRET, None))
+
+    told = (await panel.get("memories"))["refused"]
+
+    assert [(item["reason"], item["content"]) for item in told] == [
+        ("secret", ""),
+        ("transient_state", "The light is on"),
+    ]
+    assert (await panel.get("memories", query="light"))["refused"] == []
+
+
+async def test_a_changed_memory_reaches_the_model(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
+    added = await hass.services.async_call(
+        DOMAIN, "add_memory", {"content": "The dog is called Rex"}, blocking=True, return_response=True
+    )
+    change = {"memory_type": "fact", "importance": 0.9, "private": False}
+    await panel.get("memory/update", **added, content="The dog is called Bello", **change)
+    await agent.say("What is the dog called?")
+    sent = str(agent.server.chats[-1].messages)
+    assert "Bello" in sent
+    assert "Rex" not in sent
+
+
+async def test_profile(panel: Panel, agent: Agent, owner: Context) -> None:
+    note = {"category": "diet", "key": "style", "value": "vegetarian"}
+    agent.server.script([tool_calls([("update_user_profile", note)]), text("Noted.")])
+    await agent.say("I am vegetarian", context=owner)
+    (entry,) = (await panel.get("memories"))["profile"]
+    assert (entry["value"], entry["source"]) == ("vegetarian", "told")
+    await panel.get("profile/update", profile_id=entry["id"], value="vegan", sensitivity="sensitive")
+    (entry,) = (await panel.get("memories", query="vegan"))["profile"]
+    assert (entry["sensitivity"], entry["previous"]) == ("sensitive", "vegetarian")
+    refused = await panel.ask(
+        "profile/update", profile_id=entry["id"], value="password: hunter2hunter2", sensitivity="public"
+    )
+    assert refused["error"]["code"] == "home_assistant_error"
+    await panel.get("profile/delete", profile_id=entry["id"])
+    assert (await panel.get("memories"))["profile"] == []
+    assert (await panel.get("turns"))["turns"] == []
+
+
+@pytest.mark.parametrize(
+    "by", ["delete_memory", "erase_data", "clear_history", "conversation", "panel", "tool"]
+)
+async def test_forgetting_reaches_the_turns(
+    hass: HomeAssistant, panel: Panel, agent: Agent, owner: Context, by: str
+) -> None:
+    """However something is forgotten, it stands in no turn any more."""
+    added = await hass.services.async_call(
+        DOMAIN, "add_memory", {"content": "Anna is fond of marzipan"}, blocking=True, return_response=True
+    )
+    result = await agent.say("What is Anna fond of?", context=owner)
+    assert "marzipan" in json.dumps(await panel.turn())
+    if by == "panel":
+        await panel.get("memory/delete", **added)
+    elif by == "tool":
+        agent.server.script([tool_calls([("forget_memory", {"memory": added["memory_id"]})]), text("Gone.")])
+        await agent.say("Forget that", context=owner)
+    else:
+        data = {
+            "delete_memory": added,
+            "erase_data": {"confirm": True},
+            "clear_history": {},
+            "conversation": {"conversation_id": result.conversation_id},
+        }
+        service = "clear_history" if by == "conversation" else by
+        await hass.services.async_call(DOMAIN, service, data[by], blocking=True, context=owner)
+    assert (await panel.get("turns"))["turns"] == []
+
+
+async def test_other_conversations_stay(hass: HomeAssistant, panel: Panel, agent: Agent) -> None:
+    first = await agent.say("One", device_id="a")
+    await agent.say("Two", device_id="b")
+    data = {"conversation_id": first.conversation_id}
+    await hass.services.async_call(DOMAIN, "clear_history", data, blocking=True)
+    assert [turn["sentence"] for turn in (await panel.get("turns"))["turns"]] == ["Two"]
+
+
+async def test_turns_grow_old(hass: HomeAssistant, panel: Panel, agent: Agent, freezer: Any) -> None:
+    """They go with the history, after as many days."""
+    await agent.say("Long ago")
+    freezer.tick(timedelta(days=9))
+    async_fire_time_changed(hass, dt_util.utcnow())
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert len(agent.entry.runtime_data.turn_log) == 0
+
+
+async def test_confirmations(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    hass_ws_client: WebSocketGenerator,
+    hass_admin_user: MockUser,
+) -> None:
+    """What waits is shown at once; a PIN is needed where one is set; the door opens once."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    assert await async_setup_component(hass, "websocket_api", {})
+    agent = await async_add_agent(hass, model_server)
+    panel = Panel(await hass_ws_client(hass), agent)
+    await panel.get("subscribe")
+    owner = Context(user_id=hass_admin_user.id)
+    model_server.script([tool_calls([UNLOCK])])
+    await agent.say("Unlock the front door", context=owner)
+    topics = {(await panel.socket.receive_json())["event"]["topic"] for _ in range(2)}
+    assert topics == {"confirmations", "turns"}
+    (waiting,) = (await panel.get("confirmations"))["actions"]
+    assert waiting["may_approve"]
+    await panel.socket.send_json_auto_id(
+        {"type": "home_agent/confirm", "entry_id": agent.entry.entry_id, "action_id": waiting["id"]}
+    )
+    event, answer = await panel.socket.receive_json(), await panel.socket.receive_json()
+    assert event["event"] == {"topic": "confirmations"}
+    assert answer["success"]
+    assert house.moved() == [("lock.unlock", ("lock.front_door",))]
+    assert (await panel.get("confirmations"))["actions"] == []
+    assert (await panel.get("audit", kind="confirmation"))["entries"]
+
+
+async def test_a_pin(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    hass_ws_client: WebSocketGenerator,
+    hass_admin_user: MockUser,
+) -> None:
+    """Where a PIN is set it is asked for here as well, and what is wrong is said."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    assert await async_setup_component(hass, "websocket_api", {})
+    pin = await hass.async_add_executor_job(hash_pin, "4711")
+    agent = await async_add_agent(hass, model_server, {"policy_pin": pin})
+    panel = Panel(await hass_ws_client(hass), agent)
+    model_server.script([tool_calls([UNLOCK])])
+    await agent.say("Unlock the front door", context=Context(user_id=hass_admin_user.id))
+    waiting = await panel.get("confirmations")
+    action_id = waiting["actions"][0]["id"]
+    assert waiting["wants_pin"]
+    for typed, key in (({}, "confirmation_pin_needed"), ({"pin": "1234"}, "confirmation_pin_wrong")):
+        refused = await panel.ask("confirm", action_id=action_id, **typed)
+        assert refused["error"]["translation_key"] == key
+    await panel.get("confirm", action_id=action_id, pin="4711")
+    assert house.moved() == [("lock.unlock", ("lock.front_door",))]
+
+
+async def test_only_who_asked_approves(
+    hass: HomeAssistant, model_server: ModelServer, hass_ws_client: WebSocketGenerator
+) -> None:
+    """An administrator can drop what another person asked for, and not approve it."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    assert await async_setup_component(hass, "websocket_api", {})
+    agent = await async_add_agent(hass, model_server)
+    panel = Panel(await hass_ws_client(hass), agent)
+    other = MockUser(name="Ben", is_owner=True).add_to_hass(hass)
+    model_server.script([tool_calls([UNLOCK])])
+    await agent.say("Unlock the front door", context=Context(user_id=other.id))
+    (action,) = (await panel.get("confirmations"))["actions"]
+    assert (action["may_approve"], action["person"]) == (False, "Ben")
+    refused = await panel.ask("confirm", action_id=action["id"])
+    assert refused["error"]["translation_key"] == "confirmation_not_yours"
+    await panel.get("reject", action_id=action["id"])
+    assert house.moved() == []
+
+
+async def test_suggestions(panel: Panel, agent: Agent) -> None:
+    suggestion_id = await async_suggested(agent)
+    (item,) = (await panel.get("suggestions"))["suggestions"]
+    assert (item["id"], item["state"]) == (suggestion_id, "open")
+    assert "light.bed_light" in item["yaml"]
+    assert (await panel.get("suggestion/answer", suggestion_id=suggestion_id, answer="reject"))[
+        "state"
+    ] == "rejected"
+    (item,) = (await panel.get("suggestions"))["suggestions"]
+    assert item["state"] == "rejected"
+
+
+async def test_usage(agent: Agent, freezer: Any) -> None:
+    """Counted by days, and bounded."""
+    agent.server.default = Reply(text="Yes.", usage=(100, 20, 60))
+    await agent.say("One")
+    freezer.tick(timedelta(days=1))
+    await agent.say("Two")
+    usage = agent.entry.runtime_data.shared.usage.of(agent.entry.entry_id)
+    before, today = usage.days(dt_util.now().date(), 2)
+    assert [day["turns"] for day in (before, today)] == [1, 1]
+    assert (today["prompt"], today["completion"], today["cached"]) == (100, 20, 60)
+    for _ in range(MAX_DAYS + 5):
+        freezer.tick(timedelta(days=1))
+        usage.note(dt_util.now().date(), {"turns": 1})
+    assert len(usage.stored()) == MAX_DAYS
+
+
+async def test_agents(hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer) -> None:
+    """All that run and want it, also those that come later."""
+    second = await async_add_agent(hass, model_server, {"panel_enabled": False}, name="Quiet")
+    found = (await panel.get("agents"))["agents"]
+    assert [item["entry_id"] for item in found] == [agent.entry.entry_id]
+    await second.say("Hello")
+    assert len(second.entry.runtime_data.turn_log) == 0
+    answer = await panel.ask("turns", entry_id=second.entry.entry_id)
+    assert answer["error"]["code"] == "not_found"
+
+
+async def test_the_sidebar(
+    hass: HomeAssistant, model_server: ModelServer, hass_client: Any, hass_client_no_auth: Any
+) -> None:
+    """There for administrators while an agent wants it; its files can be kept by the browser."""
+    assert await async_setup_component(hass, "frontend", {})
+    agent = await async_agent(hass, model_server)
+    shown = hass.data[frontend.DATA_PANELS][DOMAIN]
+    assert shown.require_admin
+    address = shown.config["_panel_custom"]["module_url"]
+    client: TestClient[Any, Any] = await hass_client_no_auth()
+    folder = address.rpartition("/")[0]
+    for file in every(FILES.glob("*.js")):
+        answer = await client.get(f"{folder}/{file.name}")
+        assert answer.status == 200
+        assert "max-age" in answer.headers["Cache-Control"]
+        assert "javascript" in answer.headers["Content-Type"]
+    await agent.set_options(panel_enabled=False)
+    assert not frontend.async_panel_exists(hass, DOMAIN)
+    await agent.set_options(panel_enabled=True)
+    assert hass.data[frontend.DATA_PANELS][DOMAIN].config["_panel_custom"]["module_url"] == address
+    await hass.config_entries.async_remove(agent.entry.entry_id)
+    assert not frontend.async_panel_exists(hass, DOMAIN)
+
+
+async def test_persons_are_named(hass: HomeAssistant, panel: Panel, hass_admin_user: MockUser) -> None:
+    """By what they are called in the house, not by their ids."""
+    person = {"id": "p-anna", "user_id": hass_admin_user.id, "friendly_name": "Anna"}
+    hass.states.async_set("person.anna", "home", person)
+    data = {"content": "Anna sings", "person": "Anna"}
+    owner = Context(user_id=hass_admin_user.id)
+    await hass.services.async_call(
+        DOMAIN, "add_memory", data, blocking=True, return_response=True, context=owner
+    )
+    (memory,) = (await panel.get("memories"))["memories"]
+    assert (memory["name"], memory["told_by"][0]["name"]) == ("Anna", "Anna")
+
+
+def test_every_word_is_there() -> None:
+    """The page uses no word that the translations lack, and they hold none that it does not use."""
+    translated = json.loads((FILES.parents[1] / "translations" / "en.json").read_text(encoding="utf-8"))
+    words = set(translated["selector"]["panel"]["options"])
+    written = "".join(file.read_text(encoding="utf-8") for file in FILES.glob("*.js"))
+    used = set(re.findall(r'\bt\(\s*"(\w+)"', written))
+    made = tuple(re.findall(r"\bt\(`(\w+_)\$\{", written))
+    assert used <= words
+    assert [word for word in words if not word.startswith(made) and f'"{word}"' not in written] == []
+    told = {f"kind_{kind}" for kind in AuditKind} | {f"fit_{fit}" for fit in Fit}
+    told |= {f"surface_{surface.name.lower()}" for surface in Surface}
+    told |= {f"part_{name}" for name, _ in (*STABLE_STEPS, *STEPS)}
+    told |= {f"source_{origin}" for origin in Origin} | {f"sensitivity_{level}" for level in Sensitivity}
+    assert told <= words
+
+
+def test_text_never_becomes_markup() -> None:
+    """The page writes text nodes only, and loads nothing from elsewhere."""
+    for file in every(FILES.glob("*.js")):
+        written = file.read_text(encoding="utf-8")
+        assert not any(word in written for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "eval("))
+        outside = written.replace("http://www.w3.org/2000/svg", "")
+        assert "://" not in outside
+        assert len(written.splitlines()) < 400
+
+
+async def test_a_call_that_waits_is_no_failure(
+    panel: Panel, agent: Agent, model_server: ModelServer, owner: Context
+) -> None:
+    """It has neither worked nor failed, in the turn and in the events."""
+    progress = async_capture_events(agent.hass, EVENT_TOOL_PROGRESS)
+    executed = async_capture_events(agent.hass, EVENT_TOOL_EXECUTED)
+    await agent.hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    model_server.script([tool_calls([UNLOCK, LAMP]), text("Done.")])
+    await agent.say("Unlock the front door and turn on the bed light", context=owner)
+    unlock, lamp = (await panel.turn())["calls"]
+    assert (unlock["success"], unlock["waits"]) == (False, True)
+    assert (lamp["success"], lamp["waits"]) == (True, False)
+    ended = {event.data["status"]: event.data for event in progress if event.data["status"] != "started"}
+    assert set(ended) == {"waiting", "completed"}
+    assert (ended["waiting"]["success"], ended["waiting"]["error"]) == (None, None)
+    assert sorted(event.data["waiting"] for event in executed) == [False, True]

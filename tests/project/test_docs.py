@@ -1,0 +1,369 @@
+"""The documentation says what the code does: tables, links and examples are held against it."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+import json
+from pathlib import Path
+import re
+from typing import Any
+from urllib.parse import unquote
+
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
+import yaml
+
+from benchmarks.__main__ import SUITES
+from custom_components.home_agent import connection, const, services
+from custom_components.home_agent.config import probe, schemas, validators
+from custom_components.home_agent.config.fields import Field
+from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
+from custom_components.home_agent.inference.errors import ErrorKind
+from custom_components.home_agent.inference.models import Endpoint
+from custom_components.home_agent.knowledge.sources import summaries
+from custom_components.home_agent.languages import languages
+from custom_components.home_agent.safety.firewall.rules import WORDS
+from custom_components.home_agent.timers.records import Timer
+from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
+from custom_components.home_agent.tools.control.actions import ACTIONS, GATED_DOMAINS, is_vetted
+from custom_components.home_agent.tools.control.parameter_table import PARAMETERS, STEPS
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers.selector import (
+    BooleanSelector,
+    EntitySelector,
+    NumberSelector,
+    ObjectSelector,
+    SelectSelector,
+    TemplateSelector,
+    TextSelector,
+    TimeSelector,
+)
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import IDLE_SECONDS, Agent
+from tests.helpers.checks import every
+from tests.helpers.documents import PAGES, ROOT, code, rows, section
+from tests.helpers.indexed import equipped
+from tests.helpers.suggested import async_suggested
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import cut, reset, text, tool_calls
+
+INTEGRATION = ROOT / "custom_components" / DOMAIN
+ENGLISH: dict[str, Any] = json.loads((INTEGRATION / "translations" / "en.json").read_text(encoding="utf-8"))
+EMPTY = "\u2013"
+UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+OPTION_KEYS = {
+    key
+    for name, value in vars(const).items()
+    if name.startswith("CONF_")
+    for key in (value.values() if isinstance(value, dict) else (value,))
+}
+EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
+FORMS = {
+    "Connection": ("config.step.user", schemas.CONNECTION),
+    **{
+        ENGLISH["options"]["step"]["init"]["menu_options"][page]: (f"options.step.{page}", fields)
+        for page, fields in schemas.PAGES.items()
+    },
+}
+NAMES_OF_SELECTORS = {
+    BooleanSelector: "on, off",
+    EntitySelector: "entities",
+    SelectSelector: "choice or text",
+    TemplateSelector: "template",
+    TimeSelector: "time",
+}
+
+NAMES_OF_LISTS = {
+    const.CONF_POLICY_PROFILES: "profiles",
+    const.CONF_DEVICE_PERSONS: "devices and persons",
+    const.CONF_NOTIFY_TARGETS: "persons with targets",
+    const.CONF_TELEGRAM_CHATS: "private chats with persons",
+    const.CONF_PROACTIVE_RULES: "rules with entities",
+}
+
+
+def shown_default(key: str) -> str:
+    """Return a default as the tables show it."""
+    value = DEFAULTS.get(key)
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return EMPTY if value in (None, "", []) else f"`{value}`"
+
+
+def shown_values(field: Field) -> str:
+    """Return what a field takes as the tables show it."""
+    config: dict[str, Any] = dict(field.selector.config)
+    several = "texts" if config.get("multiple") else "text"
+    match field.selector:
+        case NumberSelector():
+            limits = f"{int(config['min'])} to {int(config['max'])}"
+            return f"{limits} {config.get('unit_of_measurement', '')}".strip()
+        case SelectSelector() if field.key != const.CONF_MODEL:
+            listed = [f"`{option}`" for option in config["options"]]
+            if not listed:
+                return several
+            return ", ".join([*listed, f"or other {several}"] if config["custom_value"] else listed)
+        case TextSelector():
+            return "secret" if config.get("type") == "password" else several
+        case ObjectSelector():
+            return NAMES_OF_LISTS[field.key]
+    return NAMES_OF_SELECTORS[type(field.selector)]
+
+
+@pytest.mark.parametrize("heading", FORMS)
+def test_fields_of_the_forms(heading: str) -> None:
+    """Each page has each of its fields, with label, default and limits, and none that is gone."""
+    step, fields = FORMS[heading]
+    labels: Any = ENGLISH
+    for part in (*step.split("."), "data"):
+        labels = labels[part]
+    if heading == "Connection":
+        labels = labels | ENGLISH["config"]["step"]["model"]["data"]
+        fields = (*fields, schemas.model_field([]))
+    expected = [(f.key, labels[f.key], shown_default(f.key), shown_values(f)) for f in fields]
+    table = list(rows(section("docs/configuration.md", heading), 5))
+    assert [(code(key)[0], *rest[:3]) for key, *rest in table] == expected
+    assert all(cells[4] for cells in every(table))
+
+
+def test_keys_without_a_field() -> None:
+    """Every key of an entry is named, those without a field with their default."""
+    written = PAGES["docs/configuration.md"]
+    assert {key for key in OPTION_KEYS if f"`{key}`" not in written} == set()
+    shown = {field.key for _, fields in FORMS.values() for field in fields}
+    kept = {code(name)[0]: default for name, default, _ in rows(written, 3)}
+    assert kept == {key: shown_default(key) for key in DEFAULTS if key not in shown}
+
+
+def test_actions_of_the_tool() -> None:
+    """Each domain has a row with its actions and parameters; what is gated stands apart."""
+    offered, gated = section("docs/tools.md", "What can be done", 3).split("Scenes and scripts, unless")
+    for written, is_gated in ((offered, False), (gated, True)):
+        table = {code(cells[0])[0]: cells for cells in rows(written, 3)}
+        assert set(table) == {domain for domain in ACTIONS if (domain in GATED_DOMAINS) is is_gated}
+        for domain, (_, actions, parameters) in table.items():
+            assert code(actions) == list(ACTIONS[domain])
+            step = ["step"] if domain in STEPS else []
+            assert code(parameters) == [*PARAMETERS.get(domain, ()), *step]
+    for never in ("homeassistant.turn_on", "shell_command.any", "automation.trigger"):
+        assert not is_vetted(*never.split("."))
+
+
+def test_slots_of_the_tools() -> None:
+    documented = {code(cells[0])[0] for cells in rows(section("docs/tools.md", "Targets"), 3)}
+    slots = {str(key) for key in ha_query.QueryTool.parameters.schema}
+    assert documented == slots - {"attributes", "history"}
+    assert documented | {"action", "parameters"} == {
+        str(key) for key in ha_control.ControlTool().parameters.schema
+    }
+    assert set(ha_query.AGGREGATES) <= set(code(section("docs/tools.md", "ha_query")))
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence", "number"),
+    [
+        ("tools", "at most {} entities at once", ha_control.MAX_TARGETS),
+        ("tools", "At most {} entities in one answer", ha_query.MAX_ENTITIES),
+        ("tools", "in one answer, {} with history", ha_query.MAX_HISTORY_ENTITIES),
+        ("tools", "about {:,} characters. What is left out", ha_query.MAX_CHARS),
+        ("tools", "in full, at most {} and", knowledge_tools.MAX_DOCUMENTS),
+        ("tools", "by title, at most {};", knowledge_tools.MAX_TITLES),
+        ("tools", "ids by name, at most {},", knowledge_tools.MAX_LISTED),
+        ("knowledge", "| every {:g} hours, from the recorder |", summaries.EVERY.total_seconds() / 3600),
+        ("tools", "| a result | {:,} characters |", const.MAX_RESULT_CHARS),
+        ("tools", "| requests to the model | {},", const.MAX_ROUNDS),
+        ("tools", "| time | {:g} minutes,", const.TURN_SECONDS / 60),
+        ("configuration", "after {} requests to the model", const.MAX_ROUNDS),
+        ("configuration", "At most {}. They win", connection.MAX_HEADERS),
+        ("configuration", "At most {}. |", validators.MAX_PATTERNS),
+    ],
+)
+def test_limits(page: str, sentence: str, number: float) -> None:
+    assert sentence.format(number) in PAGES[f"docs/{page}.md"]
+    assert turn_calls.MAX_SAME_FAILURE == 2, "docs/tools.md: may be tried twice"
+
+
+def test_services() -> None:
+    """Each action has a section with each field that its form and its schema have."""
+    forms = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
+    assert set(forms) == {*services.SERVICES, *services.COMMON}
+    assert all(section("docs/services.md", f"{DOMAIN}.{name}") for name in services.COMMON)
+    for name, service in services.SERVICES.items():
+        written = section("docs/services.md", f"{DOMAIN}.{name}")
+        table = {code(cells[0])[0]: cells[1] == "yes" for cells in rows(written, 3)}
+        required = {str(key): isinstance(key, probatio.Required) for key in service.fields}
+        assert table == {**required, services.ATTR_CONFIG_ENTRY_ID: False}
+        assert set(forms[name].get("fields", {})) == set(table)
+    assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
+
+
+@pytest.fixture
+async def agent(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer, tmp_path: Path
+) -> AsyncIterator[Agent]:
+    """Return an agent with all that it can have; it is unloaded at the end."""
+    async with equipped(hass, model_server, other_model_server, tmp_path) as agent:
+        yield agent
+
+
+async def test_responses(hass: HomeAssistant, agent: Agent, hass_admin_user: MockUser) -> None:
+    """What the actions return is named, and nothing else."""
+    asked = async_capture_events(hass, const.EVENT_CONFIRMATION_REQUESTED)
+    tool_name, parameters = UNLOCK
+    for _ in range(2):
+        data = {"tool_name": tool_name, "parameters": parameters}
+        await hass.services.async_call(DOMAIN, "execute_tool", data, blocking=True, return_response=True)
+    confirmed, rejected = ({"action_id": event.data["action_id"]} for event in asked)
+    given: dict[str, dict[str, Any]] = {
+        "confirm_action": confirmed,
+        "reject_action": rejected,
+        "process": {"text": "Hello"},
+        "execute_tool": {"tool_name": "ha_query", "parameters": {"domain": "light"}},
+        "index_documents": {"collection": "manuals", "folder": "texts/manuals"},
+        "index_entity": {"entity_id": "light.bed_light"},
+        "search_memories": {"query": "tea"},
+        "add_memory": {"content": "Anna likes tea"},
+        "clear_memories": {"confirm": True},
+        "export_data": {},
+        "erase_data": {"confirm": True},
+        "answer_suggestion": {"suggestion_id": await async_suggested(agent), "answer": "preview"},
+    }
+    added = await hass.services.async_call(
+        DOMAIN, "add_memory", {"content": "Ben likes coffee"}, blocking=True, return_response=True
+    )
+    given["delete_memory"] = added
+    for name in services.SERVICES:
+        response = await hass.services.async_call(
+            DOMAIN,
+            name,
+            given.get(name, {}),
+            blocking=True,
+            return_response=True,
+            context=Context(user_id=hass_admin_user.id),
+        )
+        assert set(response) <= set(code(section("docs/services.md", f"{DOMAIN}.{name}")))
+
+
+async def test_events(
+    hass: HomeAssistant, agent: Agent, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """Each event is fired and holds what its table says, no more and no less."""
+    captured = {event: async_capture_events(hass, event) for event in EVENTS}
+    await hass.services.async_call(DOMAIN, "reindex_entities", blocking=True)
+    model_server.script([tool_calls([UNLOCK])])
+    asked = await agent.say("Unlock the front door")
+    await agent.say("No", conversation_id=asked.conversation_id)
+    model_server.script([cut(2, chunks=["It is ", "open ", "now."]), text("It is open.")])
+    await agent.say("Is the front door open?")
+    model_server.script([text("All right."), text('{"memories": []}')])
+    await agent.say("I am vegetarian", context=Context(user_id=hass_admin_user.id))
+    await agent.entry.runtime_data.timers.async_set(Timer(due=dt_util.utcnow() + timedelta(seconds=5)))
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=IDLE_SECONDS + 1))
+    await hass.async_block_till_done(wait_background_tasks=True)
+    await agent.set_options(max_context_tokens=2500)
+    await agent.say("Listen: " + "a word and another " * 400)
+    model_server.default = reset()
+    await agent.say("Tell me a story")
+    await hass.services.async_call(DOMAIN, "clear_history", blocking=True)
+    answer = {"suggestion_id": await async_suggested(agent), "answer": "reject"}
+    await hass.services.async_call(DOMAIN, "answer_suggestion", answer, blocking=True)
+    for event in EVENTS:
+        documented = {code(cells[0])[0] for cells in rows(section("docs/events.md", event), 2)}
+        assert {frozenset(fired.data) for fired in captured[event]} == {frozenset(documented)}, event
+    assert {kind.value for kind in ErrorKind} <= set(code(PAGES["docs/events.md"]))
+
+
+def test_every_message_is_explained() -> None:
+    """What the agent says, forms and actions complain of, and repair issues stand word for word."""
+    written = PAGES["docs/troubleshooting.md"]
+    sentences = [
+        *ENGLISH["config"]["error"].values(),
+        *ENGLISH["config"]["abort"].values(),
+        *ENGLISH["options"]["error"].values(),
+        *(exception["message"] for exception in ENGLISH["exceptions"].values()),
+        *(issue["title"] for issue in ENGLISH["issues"].values()),
+        ENGLISH["selector"]["spoken"]["options"]["no_answer"],
+    ]
+    assert [sentence for sentence in sentences if f"| {sentence} |" not in written] == []
+
+
+def test_tables_are_whole() -> None:
+    """Each row of a table has as many cells as its head."""
+    broken, seen = [], 0
+    for name, page in PAGES.items():
+        width = 0
+        for line in re.sub(r"```.*?```", "", page, flags=re.DOTALL).splitlines():
+            if not line.startswith("|"):
+                width = 0
+                continue
+            cells = len(re.split(r"(?<!\\)\|", re.sub(r"`[^`]*`", "", line)))
+            width = width or cells
+            seen += 1
+            if cells != width:
+                broken.append(f"{name}: {line[:60]}")
+    assert seen
+    assert broken == []
+
+
+def test_model_servers() -> None:
+    """The addresses are taken as they are written, and lead to the API that the table names."""
+    table = [
+        line.strip("| ").split(" | ")
+        for line in section("docs/model-servers.md", "What to type").splitlines()
+    ]
+    servers = [cells for cells in table if len(cells) == 5 and code(cells[1])]
+    assert {dialect for cells in servers for dialect in code(cells[4])} == set(const.DIALECTS) - {"auto"}
+    for _, address, _, _, dialect in servers:
+        url, api = code(address)[0].replace("HOST", "192.168.1.5").replace("NAME", "name"), code(dialect)[0]
+        assert validators.normalise_url(url) == url
+        assert is_azure(parse(url)) is (api == "azure")
+        assert is_cloud(parse(url)) is connection.is_cloud(url)
+        first = next(probe.candidates(Endpoint(base_url=url, model="", dialect=api)))
+        assert first == (url if api != "openai" or connection.is_cloud(url) else f"{url}/v1")
+
+
+def test_benchmarks() -> None:
+    documented = {code(cells[0])[0]: cells[1] for cells in rows(PAGES["docs/benchmarks.md"], 2)}
+    assert set(documented) == set(SUITES)
+    for table in ", ".join(documented.values()).split(", "):
+        assert re.search(rf"^## {table}: ", PAGES["docs/benchmarks.md"], re.MULTILINE), table
+
+
+def anchors(written: str) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub names them."""
+    titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", written, flags=re.DOTALL), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_numbers_of_languages() -> None:
+    """They are counted where they are said."""
+    assert (
+        f"It reads {len(json.loads(WORDS.read_text(encoding='utf-8')))} languages"
+        in PAGES["docs/security.md"]
+    )
+    said = re.findall(r"(\d+)\s+languages\s+of\s+`languages/`", PAGES["docs/security.md"])
+    assert {int(number) for number in every(said)} == {len(languages())}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links(page: str) -> None:
+    """Relative links lead to files that are there, and to headings that are in them."""
+    for target in re.findall(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):
+        if "://" in target:
+            continue
+        path, _, anchor = unquote(target).partition("#")
+        file = (ROOT / page).parent / path if path else ROOT / page
+        assert file.is_file(), target
+        assert not anchor or anchor in anchors(file.read_text(encoding="utf-8")), target
+
+
+@pytest.mark.skipif(not (ROOT / "docs" / "images").is_dir(), reason="there are no pictures")
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures(page: str) -> None:
+    for target in re.findall(r"!\[[^\]]*\]\(([^)\s]+)\)", PAGES[page]):
+        assert ((ROOT / page).parent / target).is_file(), target

@@ -1,0 +1,214 @@
+"""What people read: all languages alike, nothing missing, nothing that breaks when it is shown."""
+
+import ast
+import inspect
+import json
+from pathlib import Path
+import re
+from typing import Any
+
+import pytest
+import yaml
+
+from custom_components.home_agent import errors
+from custom_components.home_agent.config import probe, schemas, validators
+from custom_components.home_agent.config.fields import Field
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
+from tests.helpers.checks import every
+from tests.helpers.spoken_languages import SPOKEN
+
+INTEGRATION = Path(validators.__file__).parents[1]
+FILES = sorted((INTEGRATION / "translations").glob("*.json"))
+LANGUAGES = [file.stem for file in FILES]
+WHOLE = ["de", "en", "es", "fr", "nl"]
+"""Languages in which the pages of the settings and the panel are written as well."""
+CONNECTION_ERRORS = {*probe._LIST_ERROR_KEYS.values(), *probe._PROBE_ERROR_KEYS.values(), "server_error"}
+
+
+def read(language: str) -> dict[str, Any]:
+    """Return a language as it is on disk."""
+    return json.loads((INTEGRATION / "translations" / f"{language}.json").read_text(encoding="utf-8"))
+
+
+def flat(tree: dict[str, Any], prefix: str = "") -> dict[str, str]:
+    """Return the sentences by their dotted keys."""
+    found: dict[str, str] = {}
+    for key, value in tree.items():
+        path = f"{prefix}.{key}" if prefix else key
+        found |= flat(value, path) if isinstance(value, dict) else {path: value}
+    return found
+
+
+def placeholders(text: str) -> set[str]:
+    """Return the names in braces."""
+    return set(re.findall(r"{(\w+)}", text))
+
+
+ENGLISH = flat(read("en"))
+
+
+def needed(language: str) -> list[str]:
+    """Return the keys that a language must have: all of them, or those of sentences that people hear."""
+    if language in WHOLE:
+        return list(ENGLISH)
+    return [key for key in ENGLISH if key.startswith(("exceptions.", "selector.spoken."))]
+
+
+def test_languages() -> None:
+    assert sorted(WHOLE + SPOKEN) == LANGUAGES
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_parity(language: str) -> None:
+    """Every sentence that is needed is there once, in the same order, with the same placeholders."""
+    translated = flat(read(language))
+    assert list(translated) == needed(language)
+    differing = [key for key, text in translated.items() if placeholders(ENGLISH[key]) != placeholders(text)]
+    assert not differing
+
+
+@pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+def test_sentences_are_translated(language: str) -> None:
+    """A sentence that equals the English one was forgotten; single words may be the same."""
+    same = {key for key, text in flat(read(language)).items() if text == ENGLISH[key] and text.count(" ") > 1}
+    assert not same
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_sentences_can_be_shown(language: str) -> None:
+    """No HTML, no address, no apostrophe that a message formatter takes for a quotation mark."""
+    for key, text in flat(read(language)).items():
+        assert isinstance(text, str), key
+        assert text, key
+        assert text == text.strip(), key
+        assert not re.search(r"<[a-zA-Z/]", text), key
+        assert "[%key:" not in text, key
+        assert "://" not in text, key
+        assert not re.search(r"['\"]{|}['\"]", text), key
+        assert text.count("{") == text.count("}") == len(re.findall(r"{\w+}", text)), key
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_home_assistant_loads_them(hass: HomeAssistant, language: str) -> None:
+    """Home Assistant drops sentences whose placeholders differ from English: none is dropped.
+
+    What a spoken language does not have, it shows in English.
+    """
+    sections = ("config", "options", "exceptions", "issues", "services", "selector")
+    expected = ENGLISH | flat(read(language))
+    for section in sections:
+        loaded = await async_get_translations(hass, language, section, {"home_agent"})
+        for key, text in expected.items():
+            if key.startswith(f"{section}."):
+                assert loaded[f"component.home_agent.{key}"] == text
+
+
+@pytest.mark.parametrize(
+    ("step", "fields"),
+    [
+        ("config.step.user", schemas.CONNECTION),
+        ("config.step.reconfigure", schemas.CONNECTION),
+        ("config.step.reauth_confirm", schemas.REAUTH),
+        ("config.step.model", (schemas.model_field([]),)),
+        *((f"options.step.{page}", fields) for page, fields in schemas.PAGES.items()),
+    ],
+)
+def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[Field, ...]) -> None:
+    named = {key.removeprefix(f"{step}.data.") for key in ENGLISH if key.startswith(f"{step}.data.")}
+    described = {
+        key.removeprefix(f"{step}.data_description.")
+        for key in ENGLISH
+        if key.startswith(f"{step}.data_description.")
+    }
+    removals = {field.removal for field in fields if field.secret and fields is not schemas.REAUTH}
+    assert named == described == {field.key for field in fields} | removals
+
+
+def test_menu_has_every_page() -> None:
+    prefix = "options.step.init.menu_options."
+    pages = {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)}
+    assert pages == set(schemas.PAGES)
+    prefix = "options.step.init.menu_option_descriptions."
+    assert pages == {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)}
+
+
+def test_selector_options_have_labels() -> None:
+    for fields in (schemas.CONNECTION, *schemas.PAGES.values()):
+        for field in fields:
+            if name := field.selector.config.get("translation_key"):
+                for part in field.selector.config.get("fields", ()):
+                    assert f"selector.{name}.fields.{part}.name" in ENGLISH
+                    assert f"selector.{name}.fields.{part}.description" in ENGLISH
+                for option in field.selector.config.get("options", ()):
+                    assert f"selector.{name}.options.{option}" in ENGLISH
+
+
+def test_every_error_of_a_form_has_a_sentence() -> None:
+    raised = set(CONNECTION_ERRORS)
+    others = [INTEGRATION / name for name in ("config_flow.py", "connection.py")]
+    for file in (INTEGRATION / "config").glob("*.py"), others:
+        for source in file:
+            raised |= set(re.findall(r'InvalidInput\(\s*"(\w+)"', source.read_text(encoding="utf-8")))
+    told = {key.rsplit(".", 1)[1] for key in ENGLISH if re.match(r"(config|options)\.error\.", key)}
+    assert told == raised
+
+
+def test_every_exception_has_a_sentence() -> None:
+    keys = {cls.key for _, cls in inspect.getmembers(errors, inspect.isclass) if hasattr(cls, "key")}
+    assert {f"exceptions.{key}.message" for key in keys} <= set(ENGLISH)
+
+
+SAYS = {"report": "", "report fixable": ".fix_flow.step.confirm"}
+"""Where an issue is explained: one that can be mended on a click, in the dialog that does it."""
+
+
+def _translated_calls(source: str) -> set[tuple[str, str]]:
+    """Return the constant translation keys in calls, with what is called."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = ast.unparse(node.func).rsplit(".", 1)[-1]
+        keys = [keyword.value for keyword in node.keywords if keyword.arg == "translation_key"]
+        if called == "report":
+            keys += node.args[2:3]
+            called += " fixable" * any(keyword.arg == "fix" for keyword in node.keywords)
+        found |= {(called, str(key.value)) for key in keys if isinstance(key, ast.Constant)}
+    return found
+
+
+def test_every_key_used_in_code_has_a_sentence() -> None:
+    for file in every(INTEGRATION.rglob("*.py")):
+        for called, key in _translated_calls(file.read_text(encoding="utf-8")):
+            if called in SAYS:
+                assert f"issues.{key}.title" in ENGLISH, f"{file.name}: {key}"
+                assert f"issues.{key}{SAYS[called]}.description" in ENGLISH, f"{file.name}: {key}"
+            elif called.endswith(("Error", "Failed", "NotReady")):
+                assert f"exceptions.{key}.message" in ENGLISH, f"{file.name}: {key}"
+
+
+def test_services_have_names_descriptions_and_icons() -> None:
+    services = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
+    icons = json.loads((INTEGRATION / "icons.json").read_text(encoding="utf-8"))["services"]
+    told = {key for key in ENGLISH if key.startswith("services.")}
+    expected = set()
+    for name, service in services.items():
+        expected |= {f"services.{name}.name", f"services.{name}.description"}
+        for field in (service or {}).get("fields", ()):
+            expected |= {f"services.{name}.fields.{field}.{part}" for part in ("name", "description")}
+    assert told == expected
+    assert set(icons) == set(services)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_pages_are_called_by_their_names(language: str) -> None:
+    """A text that sends people to a page of the options names it as the menu that they see does."""
+    menu = "options.step.init.menu_options."
+    translated = flat(read(language))
+    shown = ENGLISH | translated
+    pages = {key.removeprefix(menu): name for key, name in ENGLISH.items() if key.startswith(menu)}
+    for key, text in translated.items():
+        for page, name in pages.items():
+            if re.search(rf"\b([Pp]age|Options,|[Uu]nder(?: Options,)?) {re.escape(name)}\b", ENGLISH[key]):
+                assert shown[menu + page] in text, key

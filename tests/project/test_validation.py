@@ -1,0 +1,284 @@
+"""What Home Assistant's and HACS' own checks would find, as far as it can be found offline."""
+
+import ast
+from collections.abc import Iterator
+import json
+from pathlib import Path
+import re
+import struct
+from typing import Any
+
+from awesomeversion import AwesomeVersion, AwesomeVersionStrategy
+from packaging.requirements import Requirement
+import pytest
+import yaml
+
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import selector
+from homeassistant.loader import async_get_custom_components
+from tests.helpers.checks import every
+
+REPOSITORY = Path(__file__).parents[2]
+INTEGRATION = REPOSITORY / "custom_components" / "home_agent"
+MANIFEST: dict[str, Any] = json.loads((INTEGRATION / "manifest.json").read_text(encoding="utf-8"))
+SOURCES = {
+    file.relative_to(INTEGRATION): file.read_text(encoding="utf-8") for file in INTEGRATION.rglob("*.py")
+}
+
+MANIFEST_KEYS = {
+    "domain",
+    "name",
+    "after_dependencies",
+    "codeowners",
+    "config_flow",
+    "dependencies",
+    "documentation",
+    "import_executor",
+    "integration_type",
+    "iot_class",
+    "issue_tracker",
+    "loggers",
+    "preview_features",
+    "quality_scale",
+    "requirements",
+    "single_config_entry",
+    "version",
+}
+HACS_KEYS = {
+    "content_in_root",
+    "country",
+    "filename",
+    "hacs",
+    "hide_default_branch",
+    "homeassistant",
+    "name",
+    "persistent_directory",
+    "render_readme",
+    "zip_release",
+}
+# Integrations that may be imported without being named in the manifest.
+ALWAYS_THERE = {
+    "conversation",
+    "diagnostics",
+    "frontend",
+    "homeassistant",
+    "repairs",
+    "system_health",
+    "websocket_api",
+}
+# Names by which core imports parts of an integration: a file or folder called so must be that part.
+CORE_PARTS = {
+    "condition",
+    "config",
+    "device_action",
+    "device_trigger",
+    "intent",
+    "llm",
+    "logbook",
+    "media_source",
+    "recorder",
+    "trigger",
+}
+IOT_CLASSES = {"calculated", "cloud_polling", "cloud_push", "local_polling", "local_push"}
+SERVICE_FIELD_KEYS = {"advanced", "default", "example", "required", "selector"}
+OLDEST_HOME_ASSISTANT = "2026.10.0"
+RULES = 54
+
+
+def imported_components(source: str) -> Iterator[str]:
+    """Yield the integrations that a file imports at run time."""
+    tree = ast.parse(source)
+    guarded = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if id(node) in guarded:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level == 0:
+            parts = (node.module or "").split(".")
+            if parts[:2] == ["homeassistant", "components"]:
+                yield from parts[2:3] or (alias.name for alias in node.names)
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("homeassistant.components."):
+                    yield alias.name.split(".")[2]
+
+
+def png_size(file: Path) -> tuple[int, int]:
+    """Return width and height of a PNG."""
+    head = file.read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", head[16:24])
+
+
+def test_manifest_has_what_is_required() -> None:
+    assert set(MANIFEST) <= MANIFEST_KEYS
+    assert list(MANIFEST) == ["domain", "name", *sorted(set(MANIFEST) - {"domain", "name"})]
+    assert MANIFEST["domain"] == INTEGRATION.name
+    assert MANIFEST["integration_type"] == "service"
+    assert MANIFEST["iot_class"] in {
+        "local_polling",
+        "local_push",
+        "cloud_polling",
+        "cloud_push",
+        "calculated",
+    }
+    assert MANIFEST["config_flow"] is True
+    assert (INTEGRATION / "config_flow.py").is_file()
+    assert MANIFEST["codeowners"]
+    assert all(re.fullmatch(r"@[\w-]+(/[\w-]+)?", owner) for owner in every(MANIFEST["codeowners"]))
+
+
+@pytest.mark.parametrize("key", ["documentation", "issue_tracker"])
+def test_manifest_addresses(key: str) -> None:
+    assert re.match(r"https://(?!www\.home-assistant\.io)[\w.-]+/", MANIFEST[key])
+
+
+def test_manifest_version() -> None:
+    strategies = [AwesomeVersionStrategy.CALVER, AwesomeVersionStrategy.SEMVER, AwesomeVersionStrategy.PEP440]
+    assert AwesomeVersion(MANIFEST["version"], ensure_strategy=strategies)
+
+
+def test_requirements_can_be_parsed_and_are_pinned() -> None:
+    for requirement in MANIFEST["requirements"]:
+        assert Requirement(requirement).specifier
+
+
+async def test_home_assistant_accepts_the_manifest(hass: HomeAssistant) -> None:
+    integration = (await async_get_custom_components(hass))["home_agent"]
+    assert integration.config_flow
+    assert integration.version == MANIFEST["version"]
+    assert integration.has_services
+    assert integration.has_translations
+
+
+def test_imported_integrations_are_declared() -> None:
+    declared = {*MANIFEST.get("dependencies", []), *MANIFEST.get("after_dependencies", [])}
+    declared |= ALWAYS_THERE | {platform.value for platform in Platform}
+    for file, source in SOURCES.items():
+        undeclared = set(imported_components(source)) - declared
+        assert not undeclared, f"{file}: {undeclared}"
+
+
+def test_setup_has_a_config_schema() -> None:
+    source = SOURCES[Path("__init__.py")]
+    assert "async def async_setup(" not in source or "CONFIG_SCHEMA" in source
+
+
+def test_nothing_is_mistaken_for_a_part_of_core() -> None:
+    """The folder `config` is meant: core looks there for a validator of YAML and finds none."""
+    names = {path.stem for path in INTEGRATION.iterdir()} & (CORE_PARTS | {p.value for p in Platform})
+    assert names <= {
+        "config",
+        "conversation",
+        "ai_task",
+        "binary_sensor",
+        "button",
+        "logbook",
+        "sensor",
+        "llm",
+    }
+    assert not (INTEGRATION / "llm").is_dir()
+
+
+def test_json_files_parse() -> None:
+    files = list(INTEGRATION.rglob("*.json"))
+    assert files
+    for file in files:
+        json.loads(file.read_text(encoding="utf-8"))
+
+
+def test_translation_keys_are_plain() -> None:
+    def keys(tree: dict[str, Any]) -> Iterator[str]:
+        for key, value in tree.items():
+            yield key
+            if isinstance(value, dict):
+                yield from keys(value)
+
+    for key in keys(json.loads((INTEGRATION / "translations/en.json").read_text(encoding="utf-8"))):
+        assert re.fullmatch(r"[a-z0-9](?:[a-z0-9]|[_-](?![_-]))*(?<![_-])", key), key
+
+
+def test_no_core_style_strings_file() -> None:
+    """Only `translations/` is read for a custom integration; a second source would drift."""
+    assert not (INTEGRATION / "strings.json").exists()
+
+
+def test_services_file() -> None:
+    services = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
+    for name, service in services.items():
+        assert set(service) <= {"fields", "target"}, name
+        for field, config in service.get("fields", {}).items():
+            assert set(config) <= {"required", "example", "default", "selector", "advanced"}, (
+                f"{name}.{field}"
+            )
+            assert selector.selector(config["selector"])
+
+
+async def test_services_file_and_code_agree(hass: HomeAssistant, house: HomeAssistant) -> None:
+    """Every registered service is described, with the fields that its schema takes."""
+    from custom_components.home_agent.services import async_setup_services  # noqa: PLC0415
+
+    async_setup_services(hass)
+    described = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
+    registered = hass.services.async_services_for_domain("home_agent")
+    assert set(registered) == set(described)
+    for name, service in registered.items():
+        taken = {str(key) for key in service.schema.schema}
+        assert taken - {"entry_id"} == set(described[name].get("fields", {})), name
+
+
+def test_icons_file() -> None:
+    def leaves(tree: dict[str, Any]) -> Iterator[str]:
+        for value in tree.values():
+            if isinstance(value, dict):
+                yield from leaves(value)
+            else:
+                yield value
+
+    icons = json.loads((INTEGRATION / "icons.json").read_text(encoding="utf-8"))
+    assert set(icons) <= {"entity", "services", "triggers", "conditions"}
+    assert all(re.fullmatch(r"mdi:[a-z0-9-]+", icon) for icon in every(leaves(icons)))
+
+
+def test_hacs_file() -> None:
+    hacs = json.loads((REPOSITORY / "hacs.json").read_text(encoding="utf-8"))
+    assert set(hacs) <= HACS_KEYS
+    assert hacs["name"]
+    assert (
+        AwesomeVersion(hacs["homeassistant"], ensure_strategy=[AwesomeVersionStrategy.CALVER]) >= "2026.10.0"
+    )
+    assert not hacs.get("zip_release") or hacs.get("filename")
+
+
+def test_hacs_finds_one_integration_with_a_licence() -> None:
+    assert len(list((REPOSITORY / "custom_components").glob("*/manifest.json"))) == 1
+    assert "MIT License" in (REPOSITORY / "LICENSE").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(("name", "size"), [("icon.png", 256), ("icon@2x.png", 512)])
+def test_brand_icon(name: str, size: int) -> None:
+    assert png_size(INTEGRATION / "brand" / name) == (size, size)
+
+
+@pytest.mark.parametrize("name", ["logo", "dark_logo"])
+def test_brand_logo(name: str) -> None:
+    width, height = png_size(INTEGRATION / "brand" / f"{name}.png")
+    assert width > height
+    assert 128 <= height <= 256
+    assert png_size(INTEGRATION / "brand" / f"{name}@2x.png")[1] == 2 * height
+
+
+def test_quality_scale() -> None:
+    rules = yaml.safe_load((INTEGRATION / "quality_scale.yaml").read_text(encoding="utf-8"))["rules"]
+    assert len(rules) == RULES
+    for name, rule in rules.items():
+        if isinstance(rule, str):
+            assert rule in {"done", "todo"}, name
+        else:
+            assert rule["status"] == "exempt", name
+            assert rule["comment"], name

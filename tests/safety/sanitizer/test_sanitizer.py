@@ -1,0 +1,294 @@
+"""What leaves the house is held against the house: names, numbers, addresses, plans."""
+
+from pathlib import Path
+
+from hypothesis import assume, given, settings, strategies as st
+import pytest
+
+from custom_components.home_agent.safety.sanitizer.private_names import (
+    Names,
+    build_finder,
+    ordinary_words,
+)
+from custom_components.home_agent.safety.sanitizer.private_patterns import Kind, find_patterns
+from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer
+from custom_components.home_agent.texts import fold_letters
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er
+from tests.helpers.examples import many
+from tests.helpers.homes import LANGUAGES, build_home
+
+FIXTURES = Path(__file__).parents[2] / "fixtures"
+
+
+@pytest.fixture
+async def home(house: HomeAssistant) -> HomeAssistant:
+    """Return a house with people, rooms and things that have names of their own."""
+    house.config.latitude, house.config.longitude = 53.5511, 9.9937
+    house.config.location_name = "Villa Kunterbunt"
+    house.config.external_url = "https://kunterbunt42.duckdns.org"
+    for name in ("Kitchen", "Wohnzimmer", "Narnia", "Annas Zimmer", "Garage"):
+        ar.async_get(house).async_create(name)
+    for entity_id, name in {
+        "person.anna": "Anna Brinkmann",
+        "person.will": "Will",
+        "person.jiri": "Ji\u0159\u00ed Nov\u00e1k",
+        "person.olga": "\u041e\u043b\u044c\u0433\u0430",
+        "person.mei": "\u674e\u5c0f\u96e8",
+        "zone.grandma": "Oma Gertrud",
+        "light.kitchen_ceiling": "Kitchen Light",
+        "light.zephyr": "Zephyr Lampe",
+        "media_player.tv": "Samsung TV",
+        "sensor.phone_geocoded_location": "Phone location",
+    }.items():
+        house.states.async_set(entity_id, "home", {"friendly_name": name})
+    house.states.async_set(
+        "sensor.phone_geocoded_location",
+        "Sonnenwinkel 7\n22087 Hamburg",
+        {"friendly_name": "Phone location", "Thoroughfare": "Sonnenwinkel"},
+    )
+    er.async_get(house).async_get_or_create("lock", "demo", "1", suggested_object_id="front_door")
+    return house
+
+
+@pytest.fixture
+def sanitizer(home: HomeAssistant) -> Sanitizer:
+    """Return the sanitiser of that house."""
+    return Sanitizer(
+        home,
+        ["bunker*", "project x"],
+        lambda: ["Anna takes Ritalin", "strawberries make the younger girl scratch"],
+    )
+
+
+PRIVATE = (
+    ("call +49 171 1234567", "phone"),
+    ("who is 0171 1234567", "phone"),
+    ("01 23 45 67 89 numéro", "phone"),
+    ("(555) 234-5678 spam", "phone"),
+    ("555-234-5678 spam", "phone"),
+    ("+1-202-555-0143 number", "phone"),
+    ("0044 20 7946 0958 who", "phone"),
+    ("8 912 345-67-89 чей номер", "phone"),
+    ("600 700 801 kto dzwonił", "phone"),
+    ("612 34 56 78 quien llama", "phone"),
+    ("13812345678 谁的电话", "phone"),
+    ("070-123 45 67 vem ringde", "phone"),
+    ("03-1234-5678 電話", "phone"),
+    ("DE89 3704 0044 0532 0130 00 bank", "account"),
+    ("4111 1111 1111 1111 charge", "account"),
+    ("weather 53.551, 9.993", "coordinates"),
+    ("weather 53.55 9.99", "coordinates"),
+    ("48.8584 N, 2.2945 E sunset", "coordinates"),
+    ("48\u00b051' N sunset", "coordinates"),
+    ("Wetter Musterstraße 12 Hamburg", "address"),
+    ("weather at 12 Baker Street, London", "address"),
+    ("weather 12 Oak Lane Springfield", "address"),
+    ("météo 12 rue de la Paix Paris", "address"),
+    ("tiempo Calle Mayor 12 Madrid", "address"),
+    ("meteo Via Roma 5 Milano", "address"),
+    ("pogoda ul. Długa 7 Kraków", "address"),
+    ("погода улица Ленина 10 Москва", "address"),
+    ("weer Kerkstraat 5 Utrecht", "address"),
+    ("Wetter Am Alten Markt 3, 24103 Kiel", "address"),
+    ("bus near Sonnenwinkel", "address"),
+    ("we are away from 3 July to 10 July what to do with plants", "schedule"),
+    ("house sitting we're on vacation until Sunday", "schedule"),
+    ("nobody home alarm", "schedule"),
+    ("wir sind im Urlaub vom 3. Juli bis 10. Juli", "schedule"),
+    ("niemand zu Hause", "schedule"),
+    ("nous sommes absents du 3 juillet au 10", "schedule"),
+    ("estamos de vacaciones hasta el 10 de julio", "schedule"),
+    ("we zijn op vakantie van 3 tot 10 juli", "schedule"),
+    ("siamo in vacanza fino al 10 luglio", "schedule"),
+    ("мы в отпуске до 10 июля", "schedule"),
+    ("my wife leaves for work at 8", "schedule"),
+    ("bunkers in Germany", "keyword"),
+    ("is Project  X legal", "keyword"),
+    ("the alarm code is 4711", "secret"),
+)
+REPLACED = (
+    ("Geschenkideen für Anna zum Geburtstag", "de", "Geschenkideen für jemand zum Geburtstag"),
+    ("Anna's birthday gift ideas", "en", "someone birthday gift ideas"),
+    ("Annas Geburtstag Geschenkideen", "de", "jemand Geburtstag Geschenkideen"),
+    ("birthday gift ideas for Will", "en", "birthday gift ideas for someone"),
+    ("dárek pro Jiřího k narozeninám", "cs", "dárek pro někdo k narozeninám"),
+    ("подарок для Ольги на день рождения", "ru", "подарок для кто-то на день рождения"),
+    ("wallpaper ideas for Narnia bedroom", "en", "wallpaper ideas for room bedroom"),
+    ("how to reset light.zephyr after power cut", "en", "how to reset light after power cut"),
+    ("Zephyr Lampe blinkt rot", "de", "Gerät blinkt rot"),
+    ("cannot reach 192.168.1.20 port 8123", "en", "cannot reach IP address port 8123"),
+    ("who makes aa:bb:cc:dd:ee:ff devices", "en", "who makes MAC address devices"),
+    ("kunterbunt42.duckdns.org certificate expired", "en", "server.duckdns.org certificate expired"),
+    ("block mails from anna.b@example.com in Gmail", "en", "block mails from e-mail address in Gmail"),
+    ("gift ideas for 李小雨 birthday", "en", "gift ideas for someone birthday"),
+)
+
+
+@pytest.mark.parametrize(("text", "kind"), PRIVATE)
+async def test_held_back(sanitizer: Sanitizer, text: str, kind: str) -> None:
+    cleaned = await sanitizer.async_clean(text)
+    assert cleaned.blocked
+    assert kind in cleaned.found
+    assert cleaned.text == ""
+    assert cleaned.advice.startswith("Not sent")
+
+
+@pytest.mark.parametrize(("text", "language", "expected"), REPLACED)
+async def test_replaced(sanitizer: Sanitizer, text: str, language: str, expected: str) -> None:
+    """Where the query keeps its sense a generic word stands in; in a tainted turn nothing is sent."""
+    cleaned = await sanitizer.async_clean(text, language=language)
+    assert (cleaned.text, cleaned.blocked) == (expected, False)
+    assert (await sanitizer.async_clean(text, language=language, strict=True)).blocked
+
+
+async def test_harmless(sanitizer: Sanitizer) -> None:
+    """Ordinary questions pass as they are, in several languages."""
+    queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
+    assert len(queries) >= 200
+    changed = [query for query in queries if await sanitizer.async_clean(query) != Sanitized(query)]
+    assert len(changed) / len(queries) < 0.03, changed
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_a_furnished_house_hides_nothing_ordinary(house: HomeAssistant, language: str) -> None:
+    """Rooms and devices that are called what everybody calls them stand in nobody's way."""
+    build_home(house, 100, language=language)
+    sanitizer = Sanitizer(house)
+    queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
+    changed = [query for query in queries if await sanitizer.async_clean(query) != Sanitized(query)]
+    assert len(changed) / len(queries) < 0.03, changed
+
+
+async def test_names_are_read_anew(home: HomeAssistant, sanitizer: Sanitizer) -> None:
+    query = "gift ideas for Theodora"
+    assert await sanitizer.async_clean(query) == Sanitized(query)
+    home.states.async_set("person.theo", "home", {"friendly_name": "Theodora"})
+    assert (await sanitizer.async_clean(query)).found == ("person",)
+
+
+async def test_what_is_remembered_in_private(sanitizer: Sanitizer) -> None:
+    """It leaves only in words that the person has just said, and never in a tainted turn."""
+    query = "ritalin side effects"
+    assert (await sanitizer.async_clean(query)).found == ("memory",)
+    said = "look up the side effects of Ritalin"
+    assert await sanitizer.async_clean(query, said=said) == Sanitized(query)
+    assert (await sanitizer.async_clean(query, said=said, strict=True)).blocked
+
+
+async def test_a_private_memory_in_other_words(sanitizer: Sanitizer) -> None:
+    """One everyday word of it is sent, several are not."""
+    for query in ("strawberries season", "younger brother"):
+        assert await sanitizer.async_clean(query) == Sanitized(query)
+    assert (await sanitizer.async_clean("strawberries scratch skin child")).blocked
+
+
+@pytest.mark.parametrize("text", ["a" * 19_000, "1 " * 9_000, "Calle a " * 2_400, "we a@" * 3_900])
+async def test_no_text_takes_long(sanitizer: Sanitizer, text: str) -> None:
+    """Time grows with the length alone, so the largest texts there may be are answered."""
+    assert isinstance((await sanitizer.async_clean(text, strict=True)).blocked, bool)
+
+
+async def test_a_long_text_is_held_back(sanitizer: Sanitizer) -> None:
+    assert (await sanitizer.async_clean("word " * 10_000)).blocked
+
+
+DISGUISED = (
+    "gift for \u0410nn\u0430",  # two letters of the Cyrillic alphabet
+    "gift for A.n.n.a B r i n k m a n n",
+    "nnamknirB",
+    "QnJpbmttYW5u",
+    "4272696e6b6d616e6e",
+    "brinkmannbrinkmann",
+    "gift for will",
+    "Front door Kitchen Light",
+    "light.kitchen_ceiling",
+    "the number is 4711",
+    "4-7-1-1",
+    "NDcxMTQ3MTE=",
+    "when nobody is home",
+)
+
+
+@pytest.mark.parametrize("query", DISGUISED)
+async def test_strict(sanitizer: Sanitizer, query: str) -> None:
+    """A turn that has read text from outside lets no private word out, however it is written."""
+    assert (await sanitizer.async_clean(query, strict=True)).blocked
+
+
+async def test_strict_lets_ordinary_words_out(sanitizer: Sanitizer) -> None:
+    queries = (FIXTURES / "searches_harmless.txt").read_text(encoding="utf-8").splitlines()
+    held = [
+        query for query in queries if (await sanitizer.async_clean(query, strict=True, said=query)).blocked
+    ]
+    assert len(held) / len(queries) < 0.1, held
+
+
+# Any home
+
+LETTERS = st.sampled_from("bdfgklmnprstvz")
+VOWELS = st.sampled_from("aeiou\u00e4\u00e9")
+SYLLABLE = st.tuples(LETTERS, VOWELS).map("".join)
+INVENTED = st.lists(SYLLABLE, min_size=3, max_size=5).map("".join)
+FRAMES = st.sampled_from(
+    (
+        "birthday gift ideas for {}",
+        "{}'s favourite pizza recipe",
+        "Geschenke f\u00fcr {} zum Geburtstag",
+        "weather at {} tomorrow morning",
+        "{}",
+        "how to repair {} at home",
+        "what does ({}) cost",
+        "\u201e{}\u201c Bedeutung des Namens",
+    )
+)
+
+
+@given(
+    name=INVENTED,
+    kind=st.sampled_from(("person", "room", "device", "place")),
+    frame=FRAMES,
+    upper=st.booleans(),
+)
+@settings(max_examples=many(300), deadline=None)
+def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
+    """Whatever somebody or something is called, it is found in any sentence and in any case."""
+    assume(fold_letters(name) not in ordinary_words())
+    finder = build_finder(
+        Names(frozenset({(Kind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
+    )
+    query = frame.format(name.upper() if upper else name.title())
+    found = list(finder.find(query, "en", strict=False))
+    assert found
+    start = query.casefold().index(name.casefold())
+    assert any(item.start <= start and item.end >= start + len(name) for item in found)
+
+
+PHONE = st.builds(
+    "{}{} {}{}".format,
+    st.sampled_from(("+49 ", "+1 ", "0044 ", "+7 ", "+86 ", "0")),
+    st.integers(100, 999),
+    st.integers(100, 999),
+    st.integers(1000, 9999),
+)
+EMAIL = st.builds("{}@{}.{}".format, INVENTED, INVENTED, st.sampled_from(("de", "com", "co.uk")))
+ADDRESS = st.one_of(
+    st.builds("{}stra\u00dfe {}".format, INVENTED.map(str.title), st.integers(1, 200)),
+    st.builds("{} {} Street".format, st.integers(1, 999), INVENTED.map(str.title)),
+    st.builds("{} rue de {}".format, st.integers(1, 99), INVENTED.map(str.title)),
+    st.builds("Calle {} {}".format, INVENTED.map(str.title), st.integers(1, 99)),
+)
+ACCOUNT = st.integers(10**17, 10**18 - 1).map(lambda number: f"DE12{number}")
+
+
+@given(
+    private=st.one_of(PHONE, EMAIL, ADDRESS, ACCOUNT, st.ip_addresses(v=4, network="192.168.0.0/16").map(str))
+)
+@settings(max_examples=many(400), deadline=None)
+def test_no_number_passes(private: str) -> None:
+    """Numbers and addresses of many forms are found wherever they stand."""
+    for frame in ("{}", "who is {} calling", "info about {} please"):
+        query = frame.format(private)
+        found = list(find_patterns(query, (), lambda _entity_id: False))
+        start = query.index(private)
+        assert any(item.start <= start + 3 and item.end >= start + len(private) - 1 for item in found), query

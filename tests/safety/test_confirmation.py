@@ -1,0 +1,436 @@
+"""Confirmations: whose word counts, when, how often, and what is left behind."""
+
+import asyncio
+from datetime import timedelta
+import json
+import re
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import (
+    MockUser,
+    async_capture_events,
+    async_fire_time_changed,
+)
+
+from custom_components.home_agent.const import (
+    DOMAIN,
+    EVENT_CONFIRMATION_REQUESTED,
+    EVENT_CONFIRMATION_RESOLVED,
+    EVENT_HISTORY_SAVED,
+)
+from custom_components.home_agent.runtime import DATA_SHARED
+from custom_components.home_agent.safety.pin import hash_pin, matches
+from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import ConfigEntryState
+from homeassistant.const import MATCH_ALL
+from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.checks import every
+from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
+RAN = [("lock.unlock", ("lock.front_door",))]
+PIN = "4711"
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return the furnished house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
+
+
+async def ask(agent: Agent, *calls: tuple[str, dict[str, Any]], **options: Any) -> Any:
+    """Say something that makes the model call, and return the answer."""
+    agent.server.clear()
+    agent.server.script([tool_calls(list(calls or (UNLOCK,))), text("The model's own words.")])
+    return await agent.say("Open the front door", **options)
+
+
+def outcomes(events: list[Event]) -> list[str]:
+    """Return how actions ended."""
+    return [event.data["outcome"] for event in events]
+
+
+async def test_events(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """They carry what is listed and nothing of the call's data."""
+    agent = await secure.async_agent(model_server)
+    requested = async_capture_events(hass, EVENT_CONFIRMATION_REQUESTED)
+    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    coded = ("ha_control", {**UNLOCK[1], "parameters": {"code": "9876"}})
+    asked = await ask(agent, coded)
+    assert set(requested[0].data) == {"action_id", "summary", "expires_at", "timestamp"}
+    assert requested[0].data["summary"] == speech(asked) == "Shall I unlock Front Door?"
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert set(resolved[0].data) == {"action_id", "outcome", "timestamp"}
+    assert outcomes(resolved) == ["approved"]
+    assert "9876" not in json.dumps([dict(event.data) for event in (*requested, *resolved)])
+    assert secure.calls[0].data == {"code": "9876"}
+
+
+async def test_the_speaker_is_the_one_who_acts(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """What was confirmed runs in the name of who asked for it."""
+    agent = await secure.async_agent(model_server)
+    anna = Context(user_id=secure.anna.id)
+    asked = await ask(agent, context=anna)
+    await agent.say("yes", conversation_id=asked.conversation_id, context=Context(user_id=secure.anna.id))
+    assert secure.calls[0].context.user_id == secure.anna.id
+
+
+async def test_a_model_cannot_confirm(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Neither its words nor further calls count, in the same turn or in the next."""
+    agent = await secure.async_agent(model_server, {"tools_max_calls_per_turn": 10})
+    confirm = ("confirm_action", {"action_id": "x"})
+    again = (
+        "ha_control",
+        {"action": "unlock", "entity_id": "lock.front_door", "parameters": {"confirmed": True}},
+    )
+    model_server.script(
+        [tool_calls([UNLOCK, UNLOCK, confirm, again], text="Yes. Yes, confirmed."), text("Yes")]
+    )
+    asked = await agent.say("Hm")
+    assert speech(asked) == "Shall I unlock Front Door?"
+    model_server.script([text("Yes"), text("Yes")])
+    await agent.say("How are you?", conversation_id=asked.conversation_id)
+    assert secure.calls == []
+
+
+async def test_one_question_for_several(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """All that waits is named, and one yes lets all of it run, once each."""
+    agent = await secure.async_agent(model_server)
+    garage = (
+        "ha_control",
+        {"action": "set_position", "entity_id": "cover.garage", "parameters": {"position": 40}},
+    )
+    light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
+    asked = await ask(agent, UNLOCK, garage, light)
+    assert speech(asked) == "Shall I unlock Front Door? Shall I set Garage to 40 percent?"
+    assert secure.moved() == [("light.turn_on", ("light.hall",))]
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert secure.moved()[1:] == [*RAN, ("cover.set_cover_position", ("cover.garage",))]
+    assert secure.calls[-1].data == {"position": 40}
+
+
+async def test_what_is_asked_is_what_runs(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Changing the arguments afterwards changes nothing."""
+    agent = await secure.async_agent(model_server)
+    args = {"action": "set_position", "entity_id": "cover.garage", "parameters": {"position": 10}}
+    asked = await ask(agent, ("ha_control", args))
+    (action,) = agent.entry.runtime_data.confirmations.pending
+    with pytest.raises((AttributeError, TypeError)):
+        action.frozen[0].entity_ids = ("lock.front_door",)
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert (secure.calls[0].service, secure.calls[0].data) == ("cover.set_cover_position", {"position": 10})
+
+
+async def test_everything_else_is_checked_again(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """What was hidden, or taken from the user meanwhile, does not run in spite of a yes."""
+    agent = await secure.async_agent(model_server)
+    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    asked = await ask(agent)
+    async_expose_entity(hass, "conversation", "lock.front_door", False)
+    answer = await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert secure.calls == []
+    assert outcomes(resolved) == ["failed"]
+    assert speech(answer) == "Sorry, I'm not allowed to do that."
+    async_expose_entity(hass, "conversation", "lock.front_door", True)
+    anna = {"context": Context(user_id=secure.anna.id)}
+    asked = await ask(agent, **anna)
+    secure.anna.mock_policy({"entities": {}})
+    await agent.say("Yes", conversation_id=asked.conversation_id, **anna)
+    assert secure.calls == []
+
+
+async def test_expiry(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """It ends by itself, a late yes is told so without the model, and a later one means something else."""
+    agent = await secure.async_agent(model_server, {"policy_confirmation_timeout": 20})
+    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    asked = await ask(agent)
+    same = {"conversation_id": asked.conversation_id}
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=21))
+    await hass.async_block_till_done()
+    assert outcomes(resolved) == ["expired"]
+    model_server.clear()
+    assert speech(await agent.say("Yes", **same)).startswith("That took too long")
+    assert model_server.chats == []
+    await agent.say("Yes", **same)
+    assert model_server.chats
+    assert secure.calls == []
+
+
+async def test_only_one_of_many_answers_runs(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Approvals at the same moment, by different ways, run it once."""
+    agent = await secure.async_agent(model_server)
+    await ask(agent)
+    confirmations = agent.entry.runtime_data.confirmations
+    (action,) = confirmations.pending
+    tries = [confirmations.async_approve_owned(action) for _ in range(20)]
+    results = await asyncio.gather(*tries, return_exceptions=True)
+    assert sum(result is None for result in every(results)) == 1
+    assert secure.moved() == RAN
+
+
+async def test_reload_and_restart(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
+) -> None:
+    """A reload withdraws; after a restart it counts as denied, and it is said."""
+    agent = await secure.async_agent(model_server)
+    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    anna = {"context": Context(user_id=secure.anna.id)}
+    asked = await ask(agent, **anna)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    stored = json.dumps(hass_storage["home_agent.confirmations"]["data"])
+    assert secure.anna.id in stored
+    assert "lock" not in stored, "what it would do is not kept"
+    await hass.config_entries.async_reload(agent.entry.entry_id)
+    await hass.async_block_till_done(
+        wait_background_tasks=True
+    )  # the prompt is read ahead: not with a reply of ours
+    assert outcomes(resolved) == ["withdrawn"]
+    await agent.say("Yes", conversation_id=asked.conversation_id, **anna)
+    assert secure.calls == []
+
+    await ask(agent, **anna)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    written = hass_storage["home_agent.confirmations"]
+    hass_storage["home_agent.confirmations"] = json.loads(json.dumps(written))
+    # What a crash leaves behind: the file as it was, and nothing in memory.
+    left = written["data"][agent.entry.entry_id]
+    await hass.config_entries.async_unload(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    hass_storage["home_agent.confirmations"]["data"] = {agent.entry.entry_id: left}
+    await hass.data[DATA_SHARED].confirmations.async_load()
+    resolved.clear()
+    await hass.config_entries.async_setup(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert outcomes(resolved) == ["restarted"]
+    log = agent.entry.runtime_data.handler.guard.journal.audit.entries(1, "confirmation")
+    assert (log[0]["outcome"], log[0]["user_id"]) == ("restarted", secure.anna.id)
+    model_server.clear()
+    assert "was restarted" in speech(await agent.say("Yes", **anna))
+    assert model_server.chats == []
+    assert secure.calls == []
+
+
+async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """With a PIN a yes is not enough; the PIN is in no log, event, store or chat log."""
+    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
+    agent = await secure.async_agent(model_server, options)
+    seen: list[str] = []
+
+    @callback
+    def note(event: Event) -> None:
+        seen.append(json.dumps(event.as_dict(), default=str))
+
+    hass.bus.async_listen(MATCH_ALL, note)
+    asked = await ask(agent)
+    same = {"conversation_id": asked.conversation_id}
+    assert speech(asked) == "Shall I unlock Front Door? Please say the PIN."
+    answer = await agent.say("Yes", **same)
+    assert (speech(answer), answer.continue_conversation) == ("Please say the PIN.", True)
+    assert secure.calls == []
+    answer = await agent.say("the PIN is four seven one one", **same)
+    assert speech(answer) == "I unlocked Front Door."
+    assert secure.moved() == RAN
+    asked = await ask(agent, **same)
+    await agent.say("4 7 1 1", **same)
+    assert len(secure.calls) == 2
+    model_server.clear()
+    await agent.say("Thanks", **same)
+    shared = hass.data[DATA_SHARED]
+    await shared.history.async_flush()
+    log = hass.data[DATA_CHAT_LOGS][asked.conversation_id]
+    places = [*seen, json.dumps(model_server.chats[0].json), str(log.content), str(shared.history.__dict__)]
+    for place in places:
+        # Between other digits it is the fraction of a second.
+        assert not re.search(rf"(?<!\d){PIN}(?!\d)", place)
+        assert "four seven one one" not in place
+        assert "4 7 1 1" not in place
+
+
+async def test_pin_brute_force(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """Three wrong ones end the action, ten wrong ones end PINs for a while."""
+    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
+    agent = await secure.async_agent(model_server, options)
+    resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
+    for first in range(4):
+        asked = await ask(agent)
+        for guess in range(3):
+            await agent.say(f"{first}00{guess}", conversation_id=asked.conversation_id)
+    assert outcomes(resolved) == ["wrong_pin"] * 4
+    asked = await ask(agent)
+    await agent.say(PIN, conversation_id=asked.conversation_id)
+    assert secure.calls == [], "even the right one is not looked at any more"
+
+
+async def test_pins_at_the_same_time(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A hundred guesses at once are three guesses."""
+    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, "0050")}
+    agent = await secure.async_agent(model_server, options)
+    await ask(agent)
+    (action_id,) = pending_ids(hass)
+    confirmations = agent.entry.runtime_data.confirmations
+    guesses = [confirmations.async_approve(action_id, user=secure.anna, pin=f"{n:04}") for n in range(100)]
+    results = await asyncio.gather(*guesses, return_exceptions=True)
+    assert all(isinstance(result, HomeAssistantError) for result in every(results))
+    assert secure.calls == []
+
+
+def test_the_hash() -> None:
+    stored = hash_pin(PIN)
+    assert PIN not in stored
+    assert matches(PIN, stored)
+    assert not matches("4712", stored)
+    assert not matches(PIN, PIN)
+    assert not matches(PIN, "scrypt$x$y")
+    assert hash_pin(PIN) != stored
+
+
+async def test_the_services(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_admin_user: MockUser
+) -> None:
+    """Only who asked may confirm; an automation may not; anybody's id is not enough."""
+    agent = await secure.async_agent(model_server)
+    await ask(agent, context=Context(user_id=secure.anna.id))
+    (action_id,) = pending_ids(hass)
+    for user_id in (secure.ben.id, secure.reader.id, hass_admin_user.id, None):
+        with pytest.raises(ServiceValidationError) as err:
+            await hass.services.async_call(
+                DOMAIN, "confirm_action", {"action_id": action_id}, True, Context(user_id=user_id)
+            )
+        assert err.value.translation_key == "confirmation_not_yours"
+    assert secure.calls == []
+    result = await hass.services.async_call(
+        DOMAIN,
+        "confirm_action",
+        {"action_id": action_id},
+        True,
+        Context(user_id=secure.anna.id),
+        return_response=True,
+    )
+    assert result == {"action_id": action_id, "outcome": "approved"}
+    assert secure.moved() == RAN
+    with pytest.raises(ServiceValidationError) as err:
+        await hass.services.async_call(
+            DOMAIN, "confirm_action", {"action_id": action_id}, True, Context(user_id=secure.anna.id)
+        )
+    assert err.value.translation_key == "confirmation_unknown"
+
+
+async def test_two_agents(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """The action's id says whose it is, so that no agent has to be named."""
+    await secure.async_agent(model_server)
+    second = await async_add_agent(hass, model_server, {}, llm_model="another")
+    await ask(second, context=Context(user_id=secure.anna.id))
+    (action_id,) = pending_ids(hass)
+    await hass.services.async_call(
+        DOMAIN, "reject_action", {"action_id": action_id}, True, Context(user_id=secure.anna.id)
+    )
+    assert pending_ids(hass) == []
+
+
+async def test_notifications(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """Where nobody hears the question it is shown; the phone's own user answers it."""
+    agent = await secure.async_agent(model_server)
+    anna = Context(user_id=secure.anna.id)
+
+    async def call() -> str:
+        result = await hass.services.async_call(
+            DOMAIN,
+            "execute_tool",
+            {"tool_name": UNLOCK[0], "parameters": UNLOCK[1]},
+            blocking=True,
+            context=anna,
+            return_response=True,
+        )
+        assert result["success"] is False
+        assert "waits for the person's confirmation" in result["error"]
+        assert result["confirmation"]["question"] == "Shall I unlock Front Door?"
+        return result["confirmation"]["action_id"]
+
+    action_id = await call()
+    shown = hass.data["persistent_notification"]
+    assert "Shall I unlock Front Door?" in next(iter(shown.values()))["message"]
+
+    async def press(verb: str, user_id: str | None) -> None:
+        event = {"action": f"HOME_AGENT_{verb}_{action_id}"}
+        context = Context(user_id=user_id)
+        hass.bus.async_fire("mobile_app_notification_action", event, EventOrigin.remote, context)
+        await hass.async_block_till_done()
+
+    for stranger in (None, secure.ben.id):
+        await press("APPROVE", stranger)
+        await press("REJECT", stranger)
+    assert secure.calls == []
+    await press("APPROVE", secure.anna.id)
+    await press("APPROVE", secure.anna.id)
+    assert secure.moved() == RAN
+    assert not shown
+    action_id = await call()
+    await press("REJECT", secure.anna.id)
+    assert pending_ids(hass) == []
+    assert agent.entry.state is ConfigEntryState.LOADED
+
+
+async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Home Assistant's own sentences are judged by what they would call, and confirmed the same way."""
+    agent = (await async_agent(hass, model_server, {"local_first_enabled": True})).at_satellite()
+    await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    await hass.async_block_till_done()
+    asked = await agent.say("unlock front door")
+    assert speech(asked) == "Shall I unlock Front Door?"
+    assert asked.continue_conversation is True
+    assert hass.states.get("lock.front_door").state == "locked"
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert hass.states.get("lock.front_door").state == "unlocked"
+    assert model_server.chats == []
+
+
+async def test_throttle(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """Automations are held back, people and satellites are not."""
+    agent = await secure.async_agent(model_server, {"automation_turns_per_minute": 3})
+    said = [speech(await agent.say("Hello", context=Context(), device_id=None)) for _ in range(5)]
+    assert said[:3] == ["Done."] * 3
+    assert all("too many requests" in sentence for sentence in every(said[3:]))
+    assert len(model_server.chats) == 3
+    assert speech(await agent.say("Hello", device_id="satellite")) == "Done."
+    assert speech(await agent.say("Hello", context=Context(user_id=secure.anna.id))) == "Done."
+
+
+async def test_masked_before_the_store(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A PIN that comes a moment too late is not stored either."""
+    options = {"policy_pin": await hass.async_add_executor_job(hash_pin, PIN)}
+    agent = await secure.async_agent(model_server, options)
+    async_capture_events(hass, EVENT_HISTORY_SAVED)
+    asked = await ask(agent)
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=61))
+    await hass.async_block_till_done()
+    model_server.clear()
+    answer = await agent.say(PIN, conversation_id=asked.conversation_id)
+    assert speech(answer).startswith("That took too long")
+    assert model_server.chats == []
+    assert PIN not in str(hass.data[DATA_CHAT_LOGS][asked.conversation_id].content)
+    assert PIN not in str(hass.data[DATA_SHARED].history.__dict__)

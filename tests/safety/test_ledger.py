@@ -1,0 +1,175 @@
+"""What was called is kept: states before and after, no codes, within bounds, over a restart."""
+
+from datetime import timedelta
+import json
+from typing import Any
+
+from pytest_homeassistant_custom_component.common import async_fire_time_changed
+
+from custom_components.home_agent.safety.journal import STORE_KEY
+from custom_components.home_agent.safety.ledger import (
+    MAX_DEEDS,
+    MAX_STATES,
+    MAX_STORED,
+    Deed,
+    Ledger,
+    Shown,
+    clean_data,
+)
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant, ServiceCall
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.undo import LIGHT, act, control, undo_service
+from tests.servers.model_server import ModelServer
+
+
+def deeds(agent: Agent) -> list[Deed]:
+    """Return what is in the ledger, the newest first."""
+    return agent.entry.runtime_data.handler.guard.journal.ledger.recent(MAX_DEEDS)
+
+
+def a_deed(number: int, entities: int = 1) -> Deed:
+    """Return a call on so many entities."""
+    ids = tuple(f"light.a{index}" for index in range(entities))
+    return Deed(
+        at=dt_util.utcnow(),
+        turn_id=f"turn {number}",
+        conversation_id="c",
+        user_id=None,
+        device_id=None,
+        context_id="x",
+        domain="light",
+        service="turn_on",
+        entity_ids=ids,
+        data={},
+        before={entity_id: Shown("off") for entity_id in ids},
+    )
+
+
+async def test_a_call_is_kept(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Who asked, what was called, and what it did."""
+    agent = await async_agent(hass, model_server)
+    context = Context()
+    result = await act(agent, control("turn_on", brightness_pct=40), context=context)
+    (deed,) = deeds(agent)
+    assert (deed.domain, deed.service, deed.entity_ids) == ("light", "turn_on", (LIGHT,))
+    assert deed.conversation_id == result.conversation_id
+    assert deed.context_id == context.id
+    assert deed.success
+    assert deed.before[LIGHT].state == "off"
+    assert deed.after[LIGHT].state == "on"
+    assert deed.after[LIGHT].attributes["brightness"] == 102
+
+
+async def test_a_question_leaves_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Reading is no deed."""
+    agent = await async_agent(hass, model_server)
+    await act(agent, ("ha_query", {"entity_id": LIGHT}), sentence="Is it on?")
+    assert deeds(agent) == []
+
+
+async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """With its reason, and it is nothing to undo."""
+    agent = await async_agent(hass, model_server)
+
+    async def fail(_call: ServiceCall) -> None:
+        raise HomeAssistantError("bridge unreachable")
+
+    hass.services.async_register("light", "turn_on", fail)
+    await act(agent, control("turn_on"))
+    (deed,) = deeds(agent)
+    assert not deed.success
+    assert "bridge unreachable" in (deed.error or "")
+    assert (await undo_service(hass))["restored"] == {}
+
+
+async def test_codes_are_never_kept(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """Neither in memory nor on disk."""
+    agent = await async_agent(hass, model_server)
+    hass.states.async_set("lock.shed", "unlocked", {})
+    async_expose_entity(hass, "conversation", "lock.shed", True)
+    given: list[str] = []
+
+    async def lock(call: ServiceCall) -> None:
+        given.append(call.data["code"])
+        hass.states.async_set("lock.shed", "locked", context=call.context)
+
+    hass.services.async_register("lock", "lock", lock)
+    await hass.async_block_till_done()
+    await act(agent, control("lock", "lock.shed", code="483920"), sentence="Lock the shed with 483920")
+    assert given == ["483920"], "the lock itself gets it"
+    assert deeds(agent)[0].entity_ids == ("lock.shed",)
+    await agent.entry.runtime_data.shared.journals.async_flush()
+    assert "lock.shed" in json.dumps(hass_storage[STORE_KEY])
+    assert "483920" not in json.dumps(hass_storage[STORE_KEY])
+    assert clean_data({"code": "1", "alarm_code": "2", "api_key": "3", "volume_level": 0.5}) == {
+        "volume_level": 0.5
+    }
+
+
+async def test_passwords_are_never_kept(hass: HomeAssistant) -> None:
+    """What stands in a password field is not read."""
+    hass.states.async_set("input_text.wifi", "geheim", {"mode": "password"})
+    assert Ledger(hass).show(["input_text.wifi"]) == {"input_text.wifi": Shown("")}
+
+
+async def test_bounds(hass: HomeAssistant) -> None:
+    """The number of calls and of states is limited; the newest stay."""
+    ledger = Ledger(hass)
+    for number in range(MAX_DEEDS + 50):
+        ledger.add(a_deed(number))
+    assert len(ledger.recent(1000)) == MAX_DEEDS
+    assert ledger.recent(1)[0].turn_id == f"turn {MAX_DEEDS + 49}"
+    for number in range(50):
+        ledger.add(a_deed(number, entities=200))
+    assert sum(len(deed.before) for deed in ledger.recent(1000)) <= MAX_STATES
+    assert len(ledger.stored()) <= MAX_STORED
+
+
+async def test_a_restart(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """The last calls are written soon, read again, and can still be put back."""
+    agent = await async_agent(hass, model_server)
+    await act(agent, control("turn_on"))
+    async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=30))
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert STORE_KEY in hass_storage
+    journals = agent.entry.runtime_data.shared.journals
+    journals._entries.clear()
+    await journals.async_load()
+    assert await hass.config_entries.async_reload(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert deeds(agent)[0].entity_ids == (LIGHT,)
+    assert set((await undo_service(hass))["restored"]) == {LIGHT}
+    assert hass.states.get(LIGHT).state == "off"
+
+
+async def test_a_broken_store_is_kept_aside(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """The agent starts with an empty ledger and works."""
+    hass_storage[STORE_KEY] = {
+        "version": 1,
+        "minor_version": 1,
+        "key": STORE_KEY,
+        "data": {"entries": {"x": {"ledger": [{"at": 5}], "audit": []}}},
+    }
+    agent = await async_agent(hass, model_server)
+    await act(agent, control("turn_on"))
+    assert len(deeds(agent)) == 1
+
+
+async def test_removal_forgets(
+    hass: HomeAssistant, model_server: ModelServer, hass_storage: dict[str, Any]
+) -> None:
+    """Nothing of a removed agent stays on disk."""
+    agent = await async_agent(hass, model_server)
+    await act(agent, control("turn_on"))
+    await hass.config_entries.async_remove(agent.entry.entry_id)
+    await hass.async_block_till_done()
+    assert agent.entry.entry_id not in json.dumps(hass_storage[STORE_KEY])

@@ -1,0 +1,222 @@
+"""The self test: a corpus in an imaginary house, held against what the configured model answers."""
+
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.self_test.imaginary_house import CASES
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, status, text, tool_calls
+
+
+def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
+    """Return a call of ha_control."""
+    return "ha_control", {"action": action, "entity_id": entity_id} | (
+        {"parameters": parameters} if parameters else {}
+    )
+
+
+PERFECT: dict[str, list[Reply]] = {
+    "switch on": [tool_calls([control("turn_on", "light.kitchen")])],
+    "switch off, in German": [tool_calls([control("turn_off", "light.bedroom")])],
+    "a value": [tool_calls([control("turn_on", "light.bedroom", brightness="30%")])],
+    "a temperature": [tool_calls([control("set_temperature", "climate.living_room", temperature=21)])],
+    "a floor": [tool_calls([("ha_control", {"action": "close", "floor": "Upstairs", "domain": "cover"})])],
+    "two things at once": [
+        tool_calls([control("turn_on", "switch.coffee_machine"), control("turn_on", "light.office")])
+    ],
+    "a name that is not exact, in French": [tool_calls([control("turn_on", "switch.coffee_machine")])],
+    "the other way round": [tool_calls([control("turn_off", "media_player.tv")])],
+    "a question": [text("Yes, it is locked.")],
+    "a question, in German": [text("Ja, es ist offen.")],
+    "a number": [text("It is 19.5 degrees.")],
+    "the past": [
+        tool_calls(
+            [
+                (
+                    "ha_query",
+                    {
+                        "entity_id": "sensor.living_room_temperature",
+                        "history": {"duration": "24h", "aggregate": "avg"},
+                    },
+                )
+            ]
+        )
+    ],
+    "small talk": [text("You are welcome.")],
+    "general knowledge": [text("Paris.")],
+    "an instruction in a title": [text("The TV is playing something with a strange title.")],
+    "an error is not taken for success": [
+        tool_calls([control("turn_on", "light.office")]),
+        text("I could not turn it on, the office light is offline."),
+    ],
+}
+
+
+async def run(hass: HomeAssistant, **options: Any) -> dict[str, Any]:
+    """Run the self test; return its report."""
+    report = await hass.services.async_call(
+        DOMAIN, "self_test", blocking=True, return_response=True, **options
+    )
+    assert isinstance(report, dict)
+    return report
+
+
+def script(server: ModelServer, **other: list[Reply]) -> None:
+    """Have the model answer everything right, but for some cases."""
+    answers = PERFECT | {name.replace("_", " "): replies for name, replies in other.items()}
+    server.clear()
+    server.script([reply for case in CASES for reply in answers[case.name]])
+
+
+def failed(report: dict[str, Any]) -> dict[str, str]:
+    """Return what is wrong, by case."""
+    return {case["name"]: case["problem"] for case in report["cases"] if not case["passed"]}
+
+
+async def test_a_model_that_answers_everything_right(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server)
+    moved = hass.states.get("light.kitchen")
+    script(model_server)
+
+    report = await run(hass)
+
+    assert failed(report) == {}
+    assert (report["verdict"], report["passed"], report["total"]) == ("good", len(CASES), len(CASES))
+    assert report["advice"] == "This model is good enough for Home Agent."
+    assert hass.states.get("light.kitchen") is moved
+
+
+async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server, {"persona": "Ada", "llm_temperature": 0.3})
+    script(model_server)
+
+    await run(hass)
+
+    first = model_server.requests[0]
+    assert first.messages[0]["content"].startswith("You are Ada")
+    assert "Living Room" in first.messages[0]["content"]
+    assert "media_player.tv: playing" in first.messages[1]["content"]
+    assert first.json["temperature"] == 0.3
+    assert {"ha_control", "ha_query"} <= {tool["function"]["name"] for tool in first.json["tools"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "reply", "problem"),
+    [
+        ("switch_on", text("Okay."), "makes no call"),
+        ("switch_on", text("I turned on the kitchen light."), "says that it is done, without a call"),
+        (
+            "switch_on",
+            tool_calls([control("turn_on", ["light.kitchen", "light.office"])]),
+            "also moves light.office",
+        ),
+        (
+            "two_things_at_once",
+            tool_calls([control("turn_on", "light.office")]),
+            "leaves out switch.coffee_machine",
+        ),
+        ("switch_on", tool_calls([control("turn_off", "light.kitchen")]), "light.kitchen: turn_off {}"),
+        ("switch_on", tool_calls([control("turn_on", "light.cellar")]), "a call does not fit"),
+        (
+            "the_past",
+            text("It was 20 degrees."),
+            "did not read the history of sensor.living_room_temperature",
+        ),
+        ("a_number", text("It is warm."), "does not say 19.5 or 19,5"),
+        (
+            "an_instruction_in_a_title",
+            tool_calls([control("unlock", "lock.front_door")]),
+            "also moves lock.front_door",
+        ),
+        ("a_question", tool_calls([control("unlock", "lock.front_door")]), "also moves lock.front_door"),
+        ("a_question", tool_calls([control("status", "lock.front_door")]), "a call does not fit"),
+        (
+            "a_question,_in_German",
+            tool_calls([control("unlock", "lock.front_door")], text="Ja, es ist offen."),
+            "also moves lock.front_door",
+        ),
+        ("small_talk", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
+        ("switch_on", status(400, {"error": {"message": "no tools here"}}), "the server: "),
+    ],
+)
+async def test_a_case_that_fails(
+    hass: HomeAssistant, model_server: ModelServer, name: str, reply: Reply, problem: str
+) -> None:
+    await async_agent(hass, model_server)
+    script(model_server, **{name: [reply]})
+
+    wrong = failed(await run(hass))
+
+    assert list(wrong) == [name.replace("_", " ")]
+    assert problem in wrong[name.replace("_", " ")]
+
+
+async def test_words_count_after_a_call_too(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A question may be answered by reading first; then the words behind the result are looked at."""
+    await async_agent(hass, model_server)
+    read = tool_calls([("ha_query", {"entity_id": "lock.front_door"})])
+    script(model_server, a_question=[read, text("Yes.")], a_number=[read, text("It is warm.")])
+
+    wrong = failed(await run(hass))
+
+    assert wrong == {"a number": "does not say 19.5 or 19,5"}
+
+
+async def test_an_error_that_is_taken_for_success(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server)
+    asked = PERFECT["an error is not taken for success"][0]
+    script(model_server, an_error_is_not_taken_for_success=[asked, text("I turned on the office light.")])
+
+    wrong = failed(await run(hass))
+
+    assert "claims success after an error" in wrong["an error is not taken for success"]
+
+
+async def test_a_model_that_calls_nothing_is_not_good_enough(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    await async_agent(hass, model_server)
+    model_server.default = text("I am a language model.")
+
+    report = await run(hass)
+
+    assert report["verdict"] == "poor"
+    assert report["advice"].startswith("This model is not good enough")
+
+
+async def test_calls_that_are_written_as_text_count(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server)
+    arguments = '{"action": "turn_on", "entity_id": "light.kitchen"}'
+    written = f'<tool_call>{{"name": "ha_control", "arguments": {arguments}}}</tool_call>'
+    script(model_server, switch_on=[text(written)])
+
+    assert failed(await run(hass)) == {}
+
+
+async def test_without_a_server(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server)
+    model_server.stop()
+
+    with pytest.raises(HomeAssistantError):
+        await run(hass)
+
+
+async def test_it_needs_its_tools(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server, {"tools_disabled": ["ha_query"]})
+
+    with pytest.raises(ServiceValidationError, match="ha_query"):
+        await run(hass)
+
+
+async def test_it_is_for_administrators(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server)
+    guest = MockUser(is_owner=False).add_to_hass(hass)
+
+    with pytest.raises(Unauthorized):
+        await run(hass, context=Context(user_id=guest.id))

@@ -1,0 +1,178 @@
+"""Timers on devices that count down by themselves: Home Assistant's own timer there, ours behind it."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent.const import EVENT_TIMER_FINISHED
+from homeassistant.components.intent import TimerEventType, TimerInfo, async_register_timer_handler
+from homeassistant.components.intent.const import TIMER_DATA
+from homeassistant.components.intent.timers import TimerManager
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent, async_agent
+from tests.helpers.everyday_house import NOW, Satellite, async_add_satellite, async_pass
+from tests.helpers.timers import call, shown
+from tests.servers.model_server import ModelServer
+
+pytestmark = pytest.mark.freeze_time(NOW)
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Keep the stores of one test from those of others."""
+    return str(tmp_path)
+
+
+class Ring:
+    """A satellite with a ring of lights: what Home Assistant tells it of its timers."""
+
+    def __init__(self, hass: HomeAssistant, satellite: Satellite) -> None:
+        """Register as Home Assistant's integrations do."""
+        self.satellite = satellite
+        self.told: list[tuple[str, str | None, int]] = []
+        self.manager: TimerManager = hass.data[TIMER_DATA]
+        self.unregister = async_register_timer_handler(hass, satellite.device, self._on_timer)
+
+    @property
+    def here(self) -> dict[str, Any]:
+        """Return where it is spoken to."""
+        return {"device_id": self.satellite.device}
+
+    @property
+    def timers(self) -> list[TimerInfo]:
+        """Return Home Assistant's timers."""
+        return list(self.manager.timers.values())
+
+    def _on_timer(self, event: TimerEventType, timer: TimerInfo) -> None:
+        """Note what is told."""
+        self.told.append((event.value, timer.name, timer.seconds_left))
+
+
+async def _async_home(hass: HomeAssistant, server: ModelServer) -> tuple[Agent, Ring]:
+    """Return an agent, and a satellite that counts down."""
+    await hass.config.async_set_time_zone("UTC")
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, server, {"memory_enabled": False})
+    return agent, Ring(hass, satellite)
+
+
+async def test_the_device_counts_and_rings(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """The device shows it from the start; when it is over it rings, and nothing is said beside."""
+    agent, ring = await _async_home(hass, model_server)
+    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
+    assert ring.told == [("started", "pasta", 600)]
+    await async_pass(hass, freezer, 598)
+    assert told == []
+    await async_pass(hass, freezer, 1.5)
+    assert [event.data["told_by"] for event in told] == ["device"]
+    assert ring.satellite.said == shown(hass) == []
+    await async_pass(hass, freezer, 1)
+    assert ring.told[-1] == ("finished", "pasta", 0), "it is Home Assistant's own timer that rings"
+    assert len(told) == 1
+
+
+async def test_longer_and_cancelled(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    agent, ring = await _async_home(hass, model_server)
+    await call(agent, action="set", when="10 minutes", **ring.here)
+    await async_pass(hass, freezer, 60)
+    longer = await call(agent, "Add five minutes", action="extend", when="5 minutes", **ring.here)
+    assert longer["result"]["now"]["in"] == "14 min"
+    assert ring.told[-1] == ("updated", None, 840)
+    await call(agent, action="cancel", **ring.here)
+    assert ring.told[-1][0] == "cancelled"
+    assert ring.timers == []
+    await async_pass(hass, freezer, 900)
+    assert ring.satellite.said == shown(hass) == []
+
+
+async def test_what_home_assistant_s_own_sentences_do(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """A timer that was cancelled, paused or moved there is neither told too early nor at all."""
+    agent, ring = await _async_home(hass, model_server)
+    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    for name in ("eggs", "rice", "tea"):
+        await call(agent, action="set", when="10 minutes", name=name, **ring.here)
+    eggs, rice, tea = ring.timers
+    ring.manager.cancel_timer(eggs.id)
+    ring.manager.add_time(rice.id, 300)
+    ring.manager.pause_timer(tea.id)
+    await async_pass(hass, freezer, 600)
+    assert told == []
+    listed = (await call(agent, action="list", **ring.here))["result"]["timers"]
+    assert [(timer["name"], timer["in"]) for timer in listed] == [("rice", "5 min"), ("tea", "10 min")]
+    ring.manager.cancel_timer(tea.id)
+    await async_pass(hass, freezer, 300)
+    assert [event.data["name"] for event in told] == ["rice"]
+    await async_pass(hass, freezer, 600)
+    assert len(told) == 1
+    assert ring.satellite.said == shown(hass) == []
+
+
+async def test_timers_that_home_assistant_has_set(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """ "How long still?" knows the timer that was set without the model."""
+    agent, ring = await _async_home(hass, model_server)
+    ring.manager.start_timer(ring.satellite.device, None, 20, None, "en", "cake")
+    ring.manager.start_timer(
+        ring.satellite.device, None, 30, None, "en", conversation_command="turn off the light"
+    )
+    await async_pass(hass, freezer, 120)
+    (cake,) = (await call(agent, action="list", **ring.here))["result"]["timers"]
+    assert (cake["name"], cake["in"]) == ("cake", "18 min")
+    await call(agent, action="cancel", name="cake", **ring.here)
+    assert [timer.conversation_command for timer in ring.timers] == ["turn off the light"]
+
+
+async def test_reminders_are_told(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What comes at a time, again or after days is said with its name; no ring counts for that."""
+    agent, ring = await _async_home(hass, model_server)
+    await call(agent, action="set", when="10:30", name="bins", **ring.here)
+    await call(agent, action="set", when="10 minutes", name="tablets", repeat="daily", **ring.here)
+    await call(agent, action="set", when="30 hours", name="cheese", **ring.here)
+    assert ring.timers == []
+    await async_pass(hass, freezer, 601)
+    await async_pass(hass, freezer, 1200)
+    assert ring.satellite.said == ["It is time: tablets.", "It is time: bins."]
+
+
+async def test_the_device_is_gone(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What no device rings for any more is told as ever."""
+    agent, ring = await _async_home(hass, model_server)
+    await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
+    ring.unregister()
+    await async_pass(hass, freezer, 599)
+    await async_pass(hass, freezer, 2)
+    assert ring.satellite.said == ["It is time: pasta."]
+    assert ring.timers == []
+
+
+async def test_over_a_restart(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """Home Assistant loses its own timers at a restart; ours is told all the same."""
+    agent, ring = await _async_home(hass, model_server)
+    await call(agent, action="set", when="10 minutes", name="pasta", **ring.here)
+    store = agent.entry.runtime_data.shared.timers
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    for timer in ring.timers:
+        ring.manager.cancel_timer(timer.id)
+    await store.async_load()
+    freezer.tick(timedelta(minutes=9))
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await async_pass(hass, freezer, 61)
+    assert ring.satellite.said == ["It is time: pasta."]

@@ -1,0 +1,432 @@
+"""Timers and reminders: set by a model, told where they were set, kept over a restart."""
+
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from hypothesis import given, strategies as st
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+from pytest_homeassistant_custom_component.typing import ClientSessionGenerator
+
+from custom_components.home_agent.const import EVENT_TIMER_FINISHED
+from custom_components.home_agent.errors import ValidationError
+from custom_components.home_agent.store import SAVE_DELAY
+from custom_components.home_agent.timers.records import Repeat, Timer
+from custom_components.home_agent.timers.timers import TimerStore
+from custom_components.home_agent.tools.everyday.moments import read_length, read_moment
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.everyday_house import NOW, async_add_satellite, async_pass
+from tests.helpers.phones import push_service
+from tests.helpers.timers import call, shown
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+pytestmark = pytest.mark.freeze_time(NOW)
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Keep the stores of one test from those of others."""
+    return str(tmp_path)
+
+
+async def test_told_where_it_was_set(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """It is announced on the satellite, once, in the language in which it was set."""
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    model_server.script(
+        [
+            tool_calls([("timer", {"action": "set", "when": "10 minutes", "name": "Pasta"})]),
+            text("I've set a timer for 10 minutes."),
+        ]
+    )
+    result = await agent.say("Set a pasta timer for ten minutes", device_id=satellite.device, language="de")
+    assert speech(result) == "I've set a timer for 10 minutes."
+    told = tool_results(model_server.chats[-1])[-1]["result"]["set"]
+    assert (told["name"], told["in"]) == ("Pasta", "10 min")
+    await async_pass(hass, freezer, 599)
+    assert satellite.said == []
+    await async_pass(hass, freezer, 2)
+    assert satellite.said == ["Es ist so weit: Pasta."]
+    await async_pass(hass, freezer, 3600)
+    assert len(satellite.said) == 1
+    assert shown(hass) == []
+
+
+async def test_a_timer_that_was_not_set_is_not_claimed(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("I've set a timer for 10 minutes."), text("I could not set it.")])
+    assert "I've set" not in speech(await agent.say("Set a timer for ten minutes"))
+
+
+async def test_from_the_chat_without_a_phone(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser, freezer: FrozenDateTimeFactory
+) -> None:
+    """A timer of the chat dialog is shown in Home Assistant; automations hear of it by an event."""
+    agent = await async_agent(hass, model_server)
+    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    own = Context(user_id=hass_admin_user.id)
+    await agent.say("Hello", context=own)
+    assert "timer" in {tool["function"]["name"] for tool in model_server.chats[-1].json["tools"]}
+    timer = (await call(agent, action="set", when="5 min", name="tea", context=own))["result"]["set"]
+    await async_pass(hass, freezer, 301)
+    assert shown(hass) == ["It is time: tea."]
+    (event,) = told
+    assert event.data == {
+        "timer_id": timer["id"],
+        "name": "tea",
+        "due": "2026-06-03T10:05:00+00:00",
+        "user_id": hass_admin_user.id,
+        "device_id": None,
+        "told_by": "notification",
+        "timestamp": event.data["timestamp"],
+    }
+
+
+async def test_no_event_where_none_is_wanted(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    agent = await async_agent(hass, model_server, {"emit_events": False})
+    told = async_capture_events(hass, EVENT_TIMER_FINISHED)
+    await call(agent, action="set", when="5 min")
+    await async_pass(hass, freezer, 301)
+    assert shown(hass) == ["Your timer is up."]
+    assert told == []
+
+
+async def test_two_at_once(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """Two of one sentence are two, with names of their own; due together they are told one by one."""
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server, {"memory_enabled": False})
+    here = {"device_id": satellite.device}
+    model_server.script(
+        [
+            tool_calls(
+                [
+                    ("timer", {"action": "set", "when": "10 minutes", "name": "pasta"}),
+                    ("timer", {"action": "set", "when": "10 minutes", "name": "sauce"}),
+                ]
+            ),
+            text("I've set both timers."),
+        ]
+    )
+    await agent.say("Set a timer for the pasta and one for the sauce, ten minutes each", **here)
+    await async_pass(hass, freezer, 240)
+    listed = (await call(agent, "How long still?", action="list", **here))["result"]["timers"]
+    assert [(timer["name"], timer["in"]) for timer in listed] == [("pasta", "6 min"), ("sauce", "6 min")]
+    await async_pass(hass, freezer, 361)
+    assert satellite.said == ["It is time: pasta.", "It is time: sauce."]
+    assert satellite.together == 1
+    assert shown(hass) == []
+
+
+async def test_a_satellite_that_does_not_answer(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    hass_client_no_auth: ClientSessionGenerator,
+) -> None:
+    """What a satellite cannot say goes to the phone of who set it."""
+    satellite = await async_add_satellite(hass)
+    satellite.broken = True
+    async with push_service(hass, hass_client_no_auth) as phones:
+        anna = MockUser(name="Anna").add_to_hass(hass)
+        await phones.async_register("anna_phone", anna)
+        targets = [{"person": "person.anna", "targets": ["notify.mobile_app_anna_phone"]}]
+        agent = await async_agent(hass, model_server, {"notify_targets": targets})
+        await call(
+            agent,
+            action="set",
+            when="5 min",
+            name="call Ben",
+            device_id=satellite.device,
+            context=Context(user_id=anna.id),
+        )
+        await async_pass(hass, freezer, 301)
+        assert [push["message"] for push in phones.of("anna_phone")] == ["It is time: call Ben."]
+        assert shown(hass) == []
+
+
+async def test_list_extend_cancel(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    here = {"device_id": satellite.device}
+    assert (await call(agent, action="list"))["result"] == "No timer or reminder is set."
+    await call(agent, action="set", when="10 minutes", name="pasta", **here)
+    await call(agent, action="set", when="18:30", name="take out the bins", **here)
+    listed = (await call(agent, action="list", **here))["result"]["timers"]
+    assert [item["name"] for item in listed] == ["pasta", "take out the bins"]
+    unclear = await call(agent, action="cancel", **here)
+    assert "which one is meant" in unclear["error"]
+    longer = await call(agent, action="extend", name="pasta", when="5 minutes", **here)
+    assert longer["result"]["now"]["in"] == "15 min"
+    gone = await call(agent, action="cancel", name="bins", **here)
+    assert gone["result"]["cancelled"][0]["name"] == "take out the bins"
+    await async_pass(hass, freezer, 601)
+    assert satellite.said == []
+    await async_pass(hass, freezer, 300)
+    assert satellite.said == ["It is time: pasta."]
+    assert not (await call(agent, action="cancel", name="all", **here))["result"]["cancelled"]
+
+
+@pytest.mark.parametrize(
+    ("name", "language"),
+    [("all", "it"), ("tutti", "it"), ("Alle", "de-CH"), ("wszystkie", "pl"), ("全部", "zh-Hans")],
+)
+async def test_all_timers_end(
+    hass: HomeAssistant, model_server: ModelServer, name: str, language: str
+) -> None:
+    """Whoever says all means all, in the own language or as the model translates it."""
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    here: dict[str, Any] = {"device_id": satellite.device, "language": language}
+    for minutes in (5, 7):
+        await call(agent, action="set", when=f"{minutes} minutes", **here)
+    cancelled = await call(agent, action="cancel", name=name, **here)
+    assert len(cancelled["result"]["cancelled"]) == 2
+
+
+async def test_whose_timers_they_are(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """A user's timers are theirs; those of a voice that nobody knows are everybody's."""
+    await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="10 min", name="mine", context=Context(user_id=hass_admin_user.id))
+    await call(agent, action="set", when="20 min", name="ours")
+    assert [item["name"] for item in (await call(agent, action="list"))["result"]["timers"]] == ["ours"]
+    own = await call(agent, action="list", context=Context(user_id=hass_admin_user.id))
+    assert [item["name"] for item in own["result"]["timers"]] == ["mine", "ours"]
+
+
+async def _async_restart(agent: Agent) -> None:
+    """Unload the agent and set it up again."""
+    assert await agent.hass.config_entries.async_unload(agent.entry.entry_id)
+
+
+@pytest.mark.parametrize(
+    ("away", "said", "in_app"),
+    [
+        (timedelta(minutes=5), [], []),
+        (
+            timedelta(hours=2),
+            ["It is time: pasta. It was due at 10:10, but Home Assistant was not running then."],
+            [],
+        ),
+        (
+            timedelta(days=2),
+            [],
+            ["It is time: pasta. It was due at 2026-06-03 10:10, but Home Assistant was not running then."],
+        ),
+    ],
+)
+async def test_catching_up(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    freezer: FrozenDateTimeFactory,
+    away: timedelta,
+    said: list[str],
+    in_app: list[str],
+) -> None:
+    """What became due meanwhile is told late and says so; after a day it is only shown."""
+    await hass.config.async_set_time_zone("UTC")
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="10 min", name="pasta", device_id=satellite.device)
+    await _async_restart(agent)
+    freezer.tick(away)
+    await async_pass(hass, freezer, 0)
+    assert satellite.said == []
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert satellite.said == said
+    assert shown(hass) == in_app
+
+
+async def test_the_file_outlives_home_assistant(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """A timer is on disk the moment it is set, and another Home Assistant reads it."""
+    await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="tomorrow 7:00", name="tablets", repeat="daily")
+    assert SAVE_DELAY > 0
+    store = TimerStore(hass)
+    await store.async_load()
+    (timer,) = store.of(agent.entry.entry_id).all()
+    assert (timer.name, timer.repeat) == ("tablets", Repeat.DAILY)
+
+
+async def test_a_broken_file_is_kept(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
+    """What cannot be read is left out, the rest is there."""
+    good = Timer(due=dt_util.utcnow() + timedelta(hours=1), name="good").as_dict()
+    hass_storage["home_agent.timers"] = {
+        "version": 1,
+        "minor_version": 1,
+        "key": "home_agent.timers",
+        "data": {"entries": {"one": [good, {"id": "x"}], "two": 5}},
+    }
+    store = TimerStore(hass)
+    await store.async_load()
+    assert [timer.name for timer in store.of("one").all()] == ["good"]
+
+
+async def test_repeating(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """A daily reminder comes each day at its time, after an outage once."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    satellite = await async_add_satellite(hass)
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="13:00", name="tablets", repeat="daily", device_id=satellite.device)
+    await async_pass(hass, freezer, 3600)
+    await async_pass(hass, freezer, 24 * 3600)
+    assert satellite.said == ["It is time: tablets."] * 2
+    await _async_restart(agent)
+    freezer.tick(timedelta(days=3, hours=1))
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    (timer,) = agent.entry.runtime_data.timers.all()
+    assert dt_util.as_local(timer.due).strftime("%m-%d %H:%M") == "06-08 13:00"
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"action": "set"}, "when: say when"),
+        ({"action": "set", "when": "soon"}, "is not understood"),
+        ({"action": "set", "when": "7:00", "repeat": "monthly"}, "is not one of daily, weekdays, weekly"),
+        ({"action": "set", "when": "2026-06-01 10:00"}, "is over already"),
+        ({"action": "set", "when": "2036-06-01 10:00"}, "two years ahead"),
+        ({"action": "cancel"}, "No timer or reminder is set"),
+        ({"action": "extend", "name": "x"}, "by how much"),
+    ],
+)
+async def test_refusals(
+    hass: HomeAssistant, model_server: ModelServer, args: dict[str, str], said: str
+) -> None:
+    agent = await async_agent(hass, model_server)
+    assert said in (await call(agent, **args))["error"]
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("every day", Repeat.DAILY),
+        ("Weekdays", Repeat.WEEKDAYS),
+        ("every monday", Repeat.WEEKLY),
+        ("none", None),
+        ("", None),
+    ],
+)
+async def test_how_often(
+    hass: HomeAssistant, model_server: ModelServer, written: str, meant: Repeat | None
+) -> None:
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="monday 7:00", repeat=written)
+    (timer,) = agent.entry.runtime_data.timers.all()
+    assert timer.repeat is meant
+
+
+async def test_an_agent_that_is_removed_leaves_nothing(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    agent = await async_agent(hass, model_server)
+    await call(agent, action="set", when="10 min")
+    await hass.config_entries.async_remove(agent.entry.entry_id)
+    await hass.async_block_till_done()
+    store = TimerStore(hass)
+    await store.async_load()
+    assert store.of(agent.entry.entry_id).all() == []
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("18:30", "2026-06-03T18:30"),
+        ("9:00", "2026-06-04T09:00"),
+        ("7 pm", "2026-06-03T19:00"),
+        ("at 7pm", "2026-06-03T19:00"),
+        ("noon", "2026-06-03T12:00"),
+        ("tomorrow", "2026-06-04"),
+        ("tomorrow at 7:00", "2026-06-04T07:00"),
+        ("Friday 8 am", "2026-06-05T08:00"),
+        ("wednesday", "2026-06-10"),
+        ("2026-06-05", "2026-06-05"),
+        ("2026-06-05 08:00", "2026-06-05T08:00"),
+        ("2026-06-05T08:00:00+00:00", "2026-06-05T08:00"),
+    ],
+)
+async def test_moments(hass: HomeAssistant, written: str, meant: str) -> None:
+    await hass.config.async_set_time_zone("UTC")
+    moment = read_moment(written, "when")
+    text = moment.strftime("%Y-%m-%dT%H:%M") if isinstance(moment, datetime) else moment.isoformat()
+    assert text == meant
+
+
+@pytest.mark.parametrize(
+    ("written", "seconds"),
+    [
+        ("10 minutes", 600),
+        ("in 10 minutes", 600),
+        ("1 hour 30 minutes", 5400),
+        ("90s", 90),
+        ("an hour", 3600),
+        ("1:30:00", 5400),
+        ("-5 min", -300),
+        ("5 minutes from now", 300),
+    ],
+)
+def test_lengths(written: str, seconds: int) -> None:
+    assert read_length(written) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize("written", ["", "soon", "18:30", "tomorrow", "25", "32:99:99x"])
+def test_no_lengths(written: str) -> None:
+    assert read_length(written) is None
+
+
+@given(st.text(max_size=30))
+def test_any_text_is_a_moment_or_refused(written: str) -> None:
+    """Nothing but a moment or a sentence for the model comes out."""
+    read_length(written)
+    with suppress(ValidationError):
+        assert read_moment(written, "when")
+
+
+@pytest.mark.parametrize(
+    ("repeat", "due"),
+    [(Repeat.DAILY, "06-06 07:00"), (Repeat.WEEKDAYS, "06-08 07:00"), (Repeat.WEEKLY, "06-12 07:00")],
+)
+async def test_next_time(hass: HomeAssistant, repeat: Repeat, due: str) -> None:
+    """On a Friday evening the next one is tomorrow, on Monday, or in a week."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    friday = dt_util.as_utc(datetime(2026, 6, 5, 7, tzinfo=dt_util.get_default_time_zone()))
+    again = Timer(due=friday, repeat=repeat).next_after(friday + timedelta(hours=12))
+    assert again is not None
+    assert dt_util.as_local(again).strftime("%m-%d %H:%M") == due
+
+
+async def test_next_time_over_a_change_of_clocks(hass: HomeAssistant) -> None:
+    """Seven in the morning stays seven in the morning."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    before = dt_util.as_utc(datetime(2026, 10, 24, 7, tzinfo=dt_util.get_default_time_zone()))
+    again = Timer(due=before, repeat=Repeat.DAILY).next_after(before)
+    assert again is not None
+    assert again - before == timedelta(hours=25)
+    assert dt_util.as_local(again).hour == 7

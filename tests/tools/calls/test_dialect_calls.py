@@ -1,0 +1,203 @@
+"""Calls by older, prefixed and foreign names, on a real `hass` through the guard."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.tools.calls.dialect_calls import UNPARSED, adapt, is_known
+from custom_components.home_agent.tools.calls.repair import fit
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
+from tests.helpers.agent import async_agent
+from tests.helpers.native_tools import LIGHT, TOOLS
+from tests.helpers.schemas import ASSIST
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+CALLS: list[tuple[str, dict[str, Any], str, dict[str, Any]]] = [
+    (
+        "HassTurnOn",
+        {"name": "Hall", "domain": ["light"], "floor": ""},
+        "ha_control",
+        {"action": "turn_on", "name": "Hall", "domain": ["light"]},
+    ),
+    ("intent__HassTurnOff", {"area": "Hall"}, "ha_control", {"action": "turn_off", "area": "Hall"}),
+    ("assist__intent__HassTurnOn", {"name": "Hall"}, "ha_control", {"action": "turn_on", "name": "Hall"}),
+    (
+        "HassLightSet",
+        {"area": "Hall", "brightness": 40, "temperature": 0},
+        "ha_control",
+        {"action": "set_value", "area": "Hall", "domain": ["light"], "parameters": {"brightness_pct": 40}},
+    ),
+    (
+        "HassSetVolume",
+        {"name": "Radio", "volume_level": 50},
+        "ha_control",
+        {
+            "action": "set_volume",
+            "name": "Radio",
+            "domain": ["media_player"],
+            "parameters": {"volume_level": 0.5},
+        },
+    ),
+    (
+        "HassSetVolumeRelative",
+        {"name": "Radio", "volume_step": "down"},
+        "ha_control",
+        {"action": "volume_down", "name": "Radio", "domain": ["media_player"]},
+    ),
+    (
+        "HassSetVolumeRelative",
+        {"name": "Radio", "volume_step": -20},
+        "ha_control",
+        {
+            "action": "volume_down",
+            "name": "Radio",
+            "domain": ["media_player"],
+            "parameters": {"step": 20.0},
+        },
+    ),
+    (
+        "HassSetPosition",
+        {"position": 1},
+        "ha_control",
+        {"action": "set_position", "parameters": {"position": 1}},
+    ),
+    (
+        "light.turn_on",
+        {"entity_id": LIGHT, "brightness_pct": 5},
+        "ha_control",
+        {
+            "action": "light.turn_on",
+            "entity_id": [LIGHT],
+            "domain": ["light"],
+            "parameters": {"brightness_pct": 5},
+        },
+    ),
+    (
+        "homeassistant.turn_off",
+        {"target": {"entity_id": [LIGHT]}},
+        "ha_control",
+        {"action": "turn_off", "entity_id": [LIGHT]},
+    ),
+    (
+        "call_service",
+        {"domain": "light", "service": "turn_on", "service_data": {"entity_id": LIGHT, "brightness_pct": 5}},
+        "ha_control",
+        {
+            "action": "light.turn_on",
+            "entity_id": [LIGHT],
+            "domain": ["light"],
+            "parameters": {"brightness_pct": 5},
+        },
+    ),
+    (
+        "HassCallService",
+        {"service": "cover.open", "target_device": "cover.blind"},
+        "ha_control",
+        {"action": "cover.open", "entity_id": ["cover.blind"], "domain": ["cover"]},
+    ),
+    ("GetLiveContext", {}, "ha_query", {"entity_id": "*"}),
+    ("homeassistant__GetLiveContext", {"area": "Hall"}, "ha_query", {"area": "Hall"}),
+    ("get_state", {"entity_id": LIGHT}, "ha_query", {"entity_id": LIGHT}),
+    ("functions.ha_control", {"action": "toggle"}, "ha_control", {"action": "toggle"}),
+    ("HA-Control", {"action": "toggle"}, "ha_control", {"action": "toggle"}),
+    ("haQuery", {"entity_id": LIGHT}, "ha_query", {"entity_id": LIGHT}),
+    ("HassTurnOn", {UNPARSED: "{"}, "ha_control", {UNPARSED: "{"}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "tool", "meant"), CALLS)
+def test_names_are_mapped(name: str, args: dict[str, Any], tool: str, meant: dict[str, Any]) -> None:
+    """Each becomes a call of ours that our tool takes."""
+    (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args=args), TOOLS)
+    assert (adapted.call.tool_name, adapted.call.tool_args) == (tool, meant)
+    assert is_known(name, TOOLS)
+    if UNPARSED not in args:
+        fit(TOOLS[tool], adapted.call.tool_args)
+
+
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [
+        ("set_light", {"name": "Hall"}),
+        ("homeassistant.restart", {}),
+        ("shell_command.reboot", {}),
+        ("call_service", {"domain": "hassio", "service": "host_reboot"}),
+        ("call_service", {"service": "turn_on"}),
+        ("execute_services", {"list": ["light.turn_on"]}),
+        ("", {}),
+    ],
+)
+def test_other_names_are_left_alone(name: str, args: dict[str, Any]) -> None:
+    """What is not in the table goes to the guard as it came."""
+    (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args=args), TOOLS)
+    assert (adapted.call.tool_name, adapted.call.tool_args, adapted.rule) == (name, args, None)
+
+
+def test_a_tool_that_is_offered_keeps_its_name() -> None:
+    """Where Assist's own tool is there, its name means that tool."""
+    tools = {**TOOLS, "intent__HassTurnOn": ASSIST}
+    for name in ("intent__HassTurnOn", "HassTurnOn", "assist__HassTurnOn"):
+        (adapted,) = adapt(llm.ToolInput(tool_name=name, tool_args={"name": "Hall"}), tools)
+        assert adapted.call.tool_name == "intent__HassTurnOn"
+    assert not adapt(llm.ToolInput(tool_name="HassTurnOff", tool_args={}), {"other": ASSIST})[0].rule
+
+
+async def run_one(
+    hass: HomeAssistant, server: ModelServer, sentence: str, name: str, args: dict[str, Any]
+) -> dict[str, Any]:
+    """Let the model make one call and return the envelope that it gets."""
+    agent = await async_agent(hass, server, {"policy_allowed": ["lock"]})
+    server.script([tool_calls([(name, args)]), text("Well.")])
+    await agent.say(sentence)
+    return tool_results(server.chats[1])[0]
+
+
+async def test_on_means_lock_for_a_lock(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Home Assistant's intents lock by turning on, and the guard knows it."""
+    call = ("HassTurnOn", {"name": "Front Door"})
+    envelope = await run_one(hass, model_server, "Lock the front door", *call)
+    assert envelope["success"], envelope
+    assert hass.states.get("lock.front_door").state == "locked"
+
+
+async def test_off_is_no_unlock_in_our_own_words(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The same words mean nothing for a lock where they do not come from an intent."""
+    call = ("homeassistant.turn_off", {"entity_id": "lock.front_door"})
+    assert not (await run_one(hass, model_server, "Front door off", *call))["success"]
+
+
+async def test_a_lock_is_not_moved_against_the_request(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """A model that mixes up the direction is told so."""
+    hass.states.async_set("sensor.before", "1")
+    call = ("HassTurnOff", {"name": "Front Door"})
+    envelope = await run_one(hass, model_server, "Please lock the front door", *call)
+    assert "opposite" in envelope["error"]
+
+
+async def test_a_second_target_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Data cannot bring in another target than the one that was checked."""
+    call = (
+        "call_service",
+        {"service": "light.turn_on", "entity_id": LIGHT, "data": {"entity_id": "light.bed_light"}},
+    )
+    envelope = await run_one(hass, model_server, "Kitchen ceiling on", *call)
+    assert not envelope["success"]
+    assert hass.states.get("light.bed_light").state == "off"
+
+
+async def test_several_services_run_each(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A list of services is so many calls with one answer."""
+    listed = [
+        {"domain": "light", "service": "turn_on", "service_data": {"entity_id": entity_id}}
+        for entity_id in (LIGHT, "light.bed_light", "light.secret_light")
+    ]
+    envelope = await run_one(hass, model_server, "Lights on", "execute_services", {"list": listed})
+    assert hass.states.get(LIGHT).state == hass.states.get("light.bed_light").state == "on"
+    assert hass.states.get("light.secret_light").state == "off"
+    assert envelope["success"] is False
+    assert len(envelope["result"]) == 3

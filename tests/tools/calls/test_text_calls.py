@@ -1,0 +1,139 @@
+"""Calls that a model writes into its answer: read, run and never spoken; prose is left alone."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.agent.written_calls import filter_for, written_calls
+from custom_components.home_agent.tools.calls.dialect_calls import UNPARSED
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import async_agent, speech
+from tests.helpers.native_tools import LIGHT, TOOLS
+from tests.helpers.turns import ON, tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+ARGS = {"action": "turn_on", "entity_id": LIGHT}
+JSON = '{"action": "turn_on", "entity_id": "light.kitchen_ceiling"}'
+
+FORMS = [
+    f'<tool_call>{{"name": "ha_control", "arguments": {JSON}}}</tool_call>',
+    f'<tool_call>\n{{"name": "ha_control", "arguments": {JSON}}}\n',
+    f'```json\n{{"name": "ha_control", "arguments": {JSON}}}\n```',
+    f'{{"name": "ha_control", "parameters": {JSON}}}',
+    f'{{"type": "function", "function": {{"name": "ha_control", "parameters": {JSON}}}',
+    f'{{"type":"function","function":"ha_control","parameters":{JSON}}}',
+    f'[TOOL_CALLS][{{"name": "ha_control", "arguments": {JSON}}}]',
+    f"[TOOL_CALLS]ha_control[ARGS]{JSON}",
+    f'{{"tool_calls": [{{"name": "ha_control", "arguments": {JSON}}}]}}',
+    f"ha_control({JSON})",
+    'ha_control(action="turn_on", entity_id="light.kitchen_ceiling")',
+    "```tool_code\nprint(default_api.ha_control(action='turn_on', entity_id='light.kitchen_ceiling'))\n```",
+    "[ha_control(action='turn_on', entity_id='light.kitchen_ceiling')]",
+    'ha_control{action:<|"|>turn_on<|"|>,entity_id:<|"|>light.kitchen_ceiling<|"|>}',
+    (
+        "<function=ha_control><parameter=action>turn_on</parameter>"
+        "<parameter=entity_id>light.kitchen_ceiling</parameter></function>"
+    ),
+    (
+        '<function_calls><invoke name="ha_control"><parameter name="action">turn_on</parameter>'
+        '<parameter name="entity_id">light.kitchen_ceiling</parameter></invoke></function_calls>'
+    ),
+    f'{{"action": "ha_control", "action_input": {JSON}}}',
+    f"<|tool_calls_section_begin|><|tool_call_begin|>functions.ha_control:0{JSON}<|tool_calls_section_end|>",
+    "ha_control\naction: turn_on\nentity_id: light.kitchen_ceiling",
+    'ha_control(action="turn_on", entity_id="light.kitchen_ceiling")<|im_end|>',
+    '<think>It is dark.</think>ha_control(action="turn_on", entity_id="light.kitchen_ceiling")',
+]
+
+
+def read(reply: str) -> list[tuple[str, dict[str, Any]]]:
+    """Return the calls in a reply, as the agent reads them."""
+    speech_filter = filter_for(TOOLS, voice=True)
+    for char in reply:
+        speech_filter.feed(char)
+    speech_filter.flush()
+    return [(call.tool_name, call.tool_args) for call in written_calls(speech_filter, TOOLS)]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_forms(form: str) -> None:
+    """Each form gives the call that was meant."""
+    ((name, args),) = read(form)
+    assert name.rpartition(".")[2] == "ha_control"
+    assert args == ARGS
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "HassTurnOn is an intent that switches things on.",
+        "I could use ha_control(action='turn_on', entity_id='light.x'), but I would rather ask first.",
+        "To turn it on yourself, say `HassTurnOn(name='Lamp')` in the developer tools.",
+        "The kitchen {light} is on.",
+    ],
+)
+def test_prose_is_no_call(reply: str) -> None:
+    """A call amid a sentence about it is not made."""
+    assert read(reply) == []
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "HassTurnOff('Kitchen', ['light'])",
+        "HassTurnOff Kitchen Light",
+        '{"tool_calls": [{"name": "HassTurnOff", "arguments": {"domain": ["light"], ""}}]}',
+        '<tool_call>{"name": "HassTurnOff", "arguments": {"domain": ["light"]',
+        "HassTurnOff(domain=['light'",
+    ],
+)
+def test_what_cannot_be_read_is_not_guessed(reply: str) -> None:
+    """Cut off or unnamed arguments go to the guard as broken: half a call may be a bigger one."""
+    assert read(reply) == [("HassTurnOff", {UNPARSED: ""})]
+
+
+@pytest.mark.parametrize("form", FORMS[:6])
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_written_call_runs(
+    hass: HomeAssistant, model_server: ModelServer, form: str, streaming: bool
+) -> None:
+    """It is carried out and answered like any other, and nobody hears it."""
+    agent = await async_agent(hass, model_server, {"streaming_enabled": streaming})
+    model_server.script([text(chunks=[form[:9], form[9:]]), text("The light is on.")])
+    result = await agent.say("Kitchen ceiling on")
+    assert hass.states.get(LIGHT).state == "on"
+    assert speech(result) == "The light is on."
+    messages = model_server.chats[1].messages
+    (call,) = [call for message in messages for call in message.get("tool_calls", [])]
+    assert call["function"]["name"] == "ha_control"
+    assert [message["tool_call_id"] for message in messages if message["role"] == "tool"] == [call["id"]]
+
+
+async def test_a_call_of_a_service_runs(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A tool that other agents have is known where its call is written as text, too."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text('light.turn_on(entity_id="light.kitchen_ceiling")'), text("The light is on.")])
+    result = await agent.say("Kitchen ceiling on")
+    assert hass.states.get(LIGHT).state == "on"
+    assert speech(result) == "The light is on."
+
+
+async def test_a_native_call_wins(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A model that makes a call and writes it too makes it once."""
+    agent = await async_agent(hass, model_server)
+    both = tool_calls([ON])
+    both.text = 'ha_control(action="turn_on", entity_id="light.bed_light")'
+    model_server.script([both, text("On.")])
+    await agent.say("Kitchen ceiling on")
+    assert hass.states.get(LIGHT).state == "on"
+    assert hass.states.get("light.bed_light").state == "off"
+
+
+async def test_a_broken_written_call_comes_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The model is told, and may make the call as it should."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("HassTurnOn('Kitchen Ceiling')"), tool_calls([ON]), text("On.")])
+    await agent.say("Kitchen ceiling on")
+    assert "not valid JSON" in tool_results(model_server.chats[1])[0]["error"]
+    assert hass.states.get(LIGHT).state == "on"

@@ -1,0 +1,513 @@
+"""Custom tools: read from YAML one by one, reported where they are wrong, reloaded, offered, called."""
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings, strategies as st
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events, async_mock_service
+
+from custom_components.home_agent.const import DOMAIN, EVENT_ERROR
+from custom_components.home_agent.services.tools import async_load_custom_tools
+from custom_components.home_agent.tools.custom import loader
+from custom_components.home_agent.tools.custom.recipes import DATA_CUSTOM_TOOLS
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.exceptions import HomeAssistantError, Unauthorized
+from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_add_agent, async_agent, speech
+from tests.helpers.checks import every
+from tests.helpers.custom_tools import (
+    async_confirm,
+    async_offer,
+    async_reload,
+    async_use,
+    async_write,
+    reported,
+)
+from tests.helpers.examples import many
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+CODE = Path(loader.__file__).parent
+TRANSLATIONS = CODE.parents[1] / "translations" / "en.json"
+SENTENCES = json.loads(TRANSLATIONS.read_text(encoding="utf-8"))["selector"]["tool_problem"]["options"]
+KINDS = {key.removeprefix("problem_") for key in SENTENCES}
+LIGHT = "light.kitchen_ceiling"
+ADD = """
+- name: add
+  description: Add two numbers.
+  parameters:
+    type: object
+    properties:
+      a: {type: number, description: The first one}
+      b: {type: integer, minimum: 0, maximum: 9}
+    required: [a]
+  handler:
+    type: template
+    value_template: "{{ a + (b | default(1)) }}"
+"""
+
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20) | st.dates()
+WORDS = st.sampled_from(
+    [
+        *("name", "description", "parameters", "handler", "type", "url", "properties", "rest", "service"),
+        *("template", "value_template", "{{ 1 }}", "{{", "https://a.b/{{ x }}", "object", "auth", "json"),
+        *("headers", "target", "data", "action", "light.turn_on", "response", "path", "x", "required"),
+    ]
+)
+TREES = st.recursive(
+    LEAVES | WORDS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS | LEAVES, inner, max_size=6),
+    max_leaves=25,
+)
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent in a furnished house."""
+    return await async_agent(hass, model_server)
+
+
+class TestReading:
+    """What stands in the YAML."""
+
+    async def test_a_tool_reaches_the_model_as_it_was_written(self, agent: Agent, tmp_path: Path) -> None:
+        said = await async_offer(agent, tmp_path, ADD)
+        assert said == {"tools": ["add"], "problems": 0}
+        agent.server.script([tool_calls([("add", {"a": 2, "b": 3})]), text("Five.")])
+        assert speech(await agent.say("Add two and three")) == "Five."
+        first, second = agent.server.chats
+        function = next(t["function"] for t in first.json["tools"] if t["function"]["name"] == "add")
+        assert function == {
+            "name": "add",
+            "description": "Add two numbers.",
+            "parameters": {
+                "type": "object",
+                "properties": {
+                    "a": {"type": "number", "description": "The first one"},
+                    "b": {"type": "integer", "minimum": 0, "maximum": 9},
+                },
+                "required": ["a"],
+            },
+        }
+        assert '"result":5' in second.messages[-1]["content"].replace(" ", "")
+
+    @pytest.mark.parametrize("key", ["custom_tools", "tools_custom"])
+    async def test_tools_are_there_from_the_start(
+        self, hass: HomeAssistant, model_server: ModelServer, key: str
+    ) -> None:
+        handler = {"type": "template", "value_template": "{{ 1 + 1 }}"}
+        config = {DOMAIN: {key: [{"name": "two", "description": "Two.", "handler": handler}]}}
+        assert await async_setup_component(hass, "homeassistant", {})
+        assert await async_setup_component(hass, DOMAIN, config)
+        await async_add_agent(hass, model_server)
+        assert (await async_use(hass, "two"))["result"] == 2
+
+    async def test_a_wrong_tool_stops_neither_the_others_nor_the_agent(
+        self, agent: Agent, tmp_path: Path
+    ) -> None:
+        tools = f"""{ADD}
+- name: bus
+  description: Bus times.
+  handler:
+    type: rest
+    methd: GET
+    url: "https://{{{{ host }}}}/times"
+"""
+        assert await async_offer(agent, tmp_path, tools) == {"tools": ["add"], "problems": 1}
+        problems = reported(agent.hass)["bus"]
+        assert "configuration.yaml:20: `handler.url` must begin with scheme, host and /" in problems
+        assert ":19: `handler.methd` is not known. Did you mean method?" in problems
+        assert (await async_use(agent.hass, "add", a=1))["result"] == 2
+
+    async def test_an_issue_goes_when_the_tool_is_right(self, agent: Agent, tmp_path: Path) -> None:
+        await async_offer(agent, tmp_path, "- name: 5")
+        assert reported(agent.hass)
+        await async_offer(agent, tmp_path, ADD)
+        assert not reported(agent.hass)
+
+    @pytest.mark.parametrize(
+        ("tool", "problem"),
+        [
+            ("name: x\ndescription: X", "`handler` is missing. Write for example `handler: {type:"),
+            ("name: x y\ndescription: X", "`name` must begin with a letter"),
+            ("name: ha_control\ndescription: X", "`name` ha_control is taken"),
+            ("name: search_web\ndescription: X", "`name` search_web is taken"),
+            ("name: add\ndescription: X", "`name` add is taken"),
+            ("name: x\nhandler: {type: template}", "`description` is missing"),
+            ("name: x\nhandler: {type: template}", "`handler.value_template` is missing"),
+            ("name: x\nhandler: {type: shell}", "`handler.type` must be one of mcp, rest, service, template"),
+            ("name: x\nhandler: rest", "`handler` must be a mapping"),
+            ("name: x\nparameters: [a]", "`parameters` must be a mapping"),
+            ("name: x\nparameters: {city: {type: string}}", "must be a JSON Schema of an object"),
+            ("name: x\nparameters: {properties: {a: {type: text}}}", "are not a valid JSON Schema"),
+            ("name: x\nparameters: {properties: {a: string}}", "at least its type"),
+            ("name: x\nparameters: {properties: {a-b: {type: string}}}", "contain `a-b`"),
+            ("name: x\nparameters: {properties: {}, required: [a]}", "names from `properties`"),
+            ("name: x\nparameters: {properties: {a: {default: 2026-01-01}}}", "for example a date"),
+            ("name: x\nhandler: {type: template, template: '{{ 1 + }}'}", "is not a valid template"),
+            ("name: x\nhandler: {type: template, template: '{{ citty }}'}", "uses citty"),
+            ("name: x\nhandler: {type: template, template: '{{ secrets.k }}'}", "Write !secret"),
+            ("name: x\nhandler: {type: service, action: 'light.{{ x }}'}", "cannot be a template"),
+            ("name: x\nhandler: {type: service, action: light}", "a domain, a dot and an action"),
+            ("name: x\nhandler: {type: service, action: homeassistant.restart}", "is never allowed"),
+            ("name: x\nhandler: {type: service, action: automation.trigger}", "skips the conditions"),
+            (
+                "name: x\nhandler: {type: service, service: light.turn_on, target: {room: a}}",
+                "contains room. Known",
+            ),
+            ("name: x\nhandler: {type: service, service: a.b, action: a.b}", "says the same as action"),
+            ("name: x\nhandler: {type: rest, url: 'ftp://a.b/'}", "must begin with scheme"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b{{ 1 }}/'}", "must begin with scheme"),
+            ("name: x\nhandler: {type: rest, url: 'https://u:p@a.b/'}", "Write them under `auth:`"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b/../c'}", "can be . or .."),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b:99999/'}", "is not an address"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b/{% if 1 %}'}", "supports only {{ }}"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', json: {a: 1}}", "cannot be sent with GET"),
+            (
+                "name: x\nhandler: {type: rest, method: POST, url: 'https://a.b', json: {}, form: {a: 1}}",
+                "exclude each other",
+            ),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', method: FETCH}", "must be one of GET"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', timeout: 0}", "from 1 to 120 seconds"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', headers: {Host: c}}", "cannot contain Host"),
+            (
+                "name: x\nhandler: {type: rest, url: 'https://a.b', auth: {type: key}}",
+                "bearer, basic, oauth2",
+            ),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', auth: {type: bearer}}", "token: !secret"),
+            ("name: x\nhandler: {type: rest, url: 'https://a.b', response: {path: 'a..b'}}", "is not a path"),
+            (
+                "name: x\nhandler: {type: rest, url: 'https://a.b', response: {path: a, template: b}}",
+                "exclude each other",
+            ),
+        ],
+    )
+    async def test_problems(self, agent: Agent, tmp_path: Path, tool: str, problem: str) -> None:
+        """Each names the key and what to write, with file and line."""
+        first, *rest = tool.splitlines()
+        written = "\n".join([f"- {first}", *(f"  {line}" for line in rest)])
+        await async_offer(agent, tmp_path, f"{ADD}{written}")
+        (problems,) = reported(agent.hass).values()
+        assert problem in problems
+        (wrong,) = agent.hass.data[DATA_CUSTOM_TOOLS].wrong.values()
+        assert {each.kind for each in wrong.problems} <= KINDS
+        assert all(line.startswith("- configuration.yaml:") for line in every(problems.splitlines()))
+
+    async def test_in_the_household_s_language(self, agent: Agent, tmp_path: Path) -> None:
+        """What is wrong is said in it; keys and examples stay as they are written."""
+        agent.hass.config.language = "de"
+        await async_offer(agent, tmp_path, "- name: x\n  description: X\n  handler: {type: shell}")
+        choices = "mcp, rest, service, template"
+        assert reported(agent.hass)["x"].endswith(f"`handler.type` muss eines davon sein: {choices}.")
+
+    def test_every_problem_has_its_sentence(self) -> None:
+        """And every sentence its problem."""
+        trees = [ast.parse(path.read_text(encoding="utf-8")) for path in CODE.glob("*.py")]
+        nodes = [node for tree in trees for node in ast.walk(tree)]
+        kinds = {
+            node.args[1].value
+            for node in nodes
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("problem", "add")
+            and len(node.args) > 1
+            and isinstance(node.args[1], ast.Constant)
+        }
+        assert kinds <= KINDS <= {node.value for node in nodes if isinstance(node, ast.Constant)}
+
+    @pytest.mark.parametrize("written", ["home_agent:", "home_agent: []", "home_agent: {custom_tools: 5}"])
+    async def test_other_shapes(self, agent: Agent, tmp_path: Path, written: str) -> None:
+        await async_write(agent.hass, tmp_path, "")
+        await agent.hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, written)
+        said = await async_reload(agent.hass)
+        assert said == {"tools": [], "problems": 1 if "5" in written else 0}
+
+    async def test_secrets_are_in_no_issue(
+        self, agent: Agent, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        tools = """
+            - name: x
+              description: X
+              handler: {type: !secret key, url: !secret key, headers: !secret key}
+            - !secret key
+        """
+        await async_offer(agent, tmp_path, tools, "key: sesame-4711")
+        assert len(reported(agent.hass)) == 2
+        assert "sesame" not in str(ir.async_get(agent.hass).issues)
+        assert "sesame" not in caplog.text
+
+    @settings(
+        suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=many(300), deadline=None
+    )
+    @given(tree=TREES | st.fixed_dictionaries({"custom_tools": st.lists(TREES, max_size=3)}))
+    async def test_no_yaml_breaks_it(
+        self, hass: HomeAssistant, caplog: pytest.LogCaptureFixture, tree: Any
+    ) -> None:
+        """Nothing raises, nothing unforeseen is logged, and nothing is called."""
+        caplog.clear()
+        tools = await async_load_custom_tools(hass, {DOMAIN: tree})
+        assert len(tools.recipes) <= 3
+        assert not [record for record in caplog.records if record.levelname == "ERROR"]
+
+
+class TestReload:
+    """Without a restart."""
+
+    async def test_turns_under_way_keep_their_tools(self, agent: Agent, tmp_path: Path) -> None:
+        await async_offer(agent, tmp_path, ADD)
+        agent.server.script([tool_calls([("add", {"a": 1})], delay=0.3)])
+        agent.server.default = text("Two.")
+        turn = agent.hass.async_create_task(agent.say("Add one"))
+        await agent.server.arrived(1)
+        await async_write(agent.hass, tmp_path, "")
+        assert await async_reload(agent.hass) == {"tools": [], "problems": 0}
+        assert speech(await turn) == "Two."
+        assert (await agent.say("And now?")).conversation_id
+        names = [tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]]
+        assert "add" not in names
+
+    async def test_broken_yaml_changes_nothing(self, agent: Agent, tmp_path: Path) -> None:
+        await async_offer(agent, tmp_path, ADD)
+        await agent.hass.async_add_executor_job((tmp_path / "configuration.yaml").write_text, "home_agent: [")
+        with pytest.raises(HomeAssistantError):
+            await async_reload(agent.hass)
+        assert (await async_use(agent.hass, "add", a=1))["success"]
+
+    async def test_only_administrators_reload(
+        self, agent: Agent, tmp_path: Path, hass_read_only_user: MockUser
+    ) -> None:
+        await async_write(agent.hass, tmp_path, ADD)
+        with pytest.raises(Unauthorized):
+            await async_reload(agent.hass, context=Context(user_id=hass_read_only_user.id))
+
+    async def test_a_tool_can_be_switched_off(self, agent: Agent, tmp_path: Path) -> None:
+        await async_offer(agent, tmp_path, ADD)
+        await agent.set_options(tools_disabled=["add"])
+        assert "add" not in agent.entry.runtime_data.handler.tools
+        await async_reload(agent.hass)
+        assert "add" not in agent.entry.runtime_data.handler.tools
+
+
+class TestArguments:
+    """Checked against the schema before anything runs, like those of all tools."""
+
+    async def test_what_does_not_fit_is_named(self, agent: Agent, tmp_path: Path) -> None:
+        await async_offer(agent, tmp_path, ADD)
+        for parameters, problem in (
+            ({}, "a: is missing"),
+            ({"a": "many"}, "a: 'many' must be of type number"),
+            ({"a": 1, "b": 12}, "b: 12 is out of range. Allowed: 0 to 9"),
+            ({"a": 1, "colour": 1}, "colour: is no parameter"),
+        ):
+            said = await async_use(agent.hass, "add", **parameters)
+            assert problem in said["error"]
+
+    async def test_what_can_be_repaired_is(self, agent: Agent, tmp_path: Path) -> None:
+        await async_offer(agent, tmp_path, ADD)
+        assert (await async_use(agent.hass, "add", a="2", b=None))["result"] == 3
+
+    async def test_entities_that_are_not_exposed_do_not_exist(self, agent: Agent, tmp_path: Path) -> None:
+        tools = """
+            - name: look
+              description: Look.
+              parameters: {properties: {entity: {type: string}}}
+              handler: {type: template, value_template: "{{ states(entity) }}"}
+        """
+        await async_offer(agent, tmp_path, tools)
+        assert (await async_use(agent.hass, "look", entity=LIGHT))["result"] == "off"
+        said = await async_use(agent.hass, "look", entity="lock.cellar_door")
+        assert said["error"] == "An entity does not exist or is not exposed to the assistant"
+
+    async def test_a_template_that_fails_shows_nothing_of_itself(self, agent: Agent, tmp_path: Path) -> None:
+        tools = """
+            - name: broken
+              description: Broken.
+              parameters: {properties: {a: {type: string}}}
+              handler: {type: template, value_template: "key-4711 {{ a | int }}"}
+        """
+        await async_offer(agent, tmp_path, tools)
+        errors = async_capture_events(agent.hass, EVENT_ERROR)
+        said = await async_use(agent.hass, "broken", a="b")
+        (told,) = [event.data for event in errors]
+        assert (told["component"], told["context"]) == ("custom_tools", {"tool": "broken"})
+        assert told["error_message"] == "the tool broken failed"
+        assert said["error"].startswith("The template of handler.value_template failed: ")
+        assert "4711" not in said["error"]
+
+
+class TestService:
+    """The handler that calls one action."""
+
+    async def test_it_acts_and_says_what_shows(self, agent: Agent, tmp_path: Path) -> None:
+        tools = """
+            - name: dim
+              description: Dim lights of a room.
+              parameters:
+                properties: {room: {type: string}, level: {type: integer}}
+                required: [room]
+              handler:
+                type: service
+                action: light.turn_on
+                target: {area_id: "{{ room }}"}
+                data: {brightness_pct: "{{ level }}"}
+        """
+        await async_offer(agent, tmp_path, tools)
+        said = await async_use(agent.hass, "dim", room="Kitchen", level=40)
+        assert said["result"]["called"] == "light.turn_on"
+        assert said["result"]["states"] == {LIGHT: "on", "light.kitchen_counter": "on"}
+        assert agent.hass.states.get(LIGHT).attributes["brightness"] == 102
+        said = await async_use(agent.hass, "dim", room="Bedroom")
+        assert set(said["result"]["states"]) == {"light.bed_light"}
+        assert "There is no Attic" in (await async_use(agent.hass, "dim", room="Attic"))["error"]
+
+    async def test_targets_pass_the_guard(
+        self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser
+    ) -> None:
+        tools = """
+            - name: switch_on
+              description: Switch on.
+              parameters: {properties: {what: {type: string}, with: {type: string}}}
+              handler:
+                type: service
+                service: light.turn_on
+                data: {entity_id: "{{ what }}", profile: "{{ with }}"}
+            - name: open_up
+              description: Open a door.
+              parameters: {properties: {door: {type: string}}}
+              handler: {type: service, service: lock.unlock, target: {entity_id: "lock.{{ door }}"}}
+        """
+        calls = async_mock_service(agent.hass, "lock", "unlock")
+        await async_offer(agent, tmp_path, tools)
+        for target in ("light.secret_light", "all", "light.none", "none"):
+            assert " exposed" in (await async_use(agent.hass, "switch_on", what=target))["error"]
+        assert "not exposed" in (await async_use(agent.hass, "open_up", door="cellar_door"))["error"]
+        said = await async_use(agent.hass, "open_up", door="front_door")
+        assert "waits for the person's confirmation" in said["error"]
+        assert not calls
+        await async_confirm(agent.hass, said, hass_admin_user)
+        assert [call.data for call in calls] == [{"entity_id": ["lock.front_door"]}]
+
+    async def test_entities_in_the_data_are_read_as_home_assistant_reads_them(
+        self, agent: Agent, tmp_path: Path, hass_read_only_user: MockUser
+    ) -> None:
+        """Spaces, commas, capitals, lists, ids of the registry, addresses: a hidden entity stays hidden."""
+        tools = """
+            - name: say
+              description: Say it.
+              parameters:
+                properties: {player: {}, where: {type: string}, device: {type: string}}
+              handler:
+                type: service
+                action: tts.speak
+                data:
+                  media_player_entity_id: "{{ player | default('light.bed_light') }}"
+                  options: {area_id: "{{ where | default('bedroom') }}", link: "{{ device | default('') }}"}
+        """
+        said = async_mock_service(agent.hass, "tts", "speak")
+        await async_offer(agent, tmp_path, tools)
+        entry = er.async_get(agent.hass).async_get_or_create("lock", "test", "deep_inside")
+        agent.hass.states.async_set(entry.entity_id, "locked")
+        async_expose_entity(agent.hass, "conversation", entry.entity_id, False)
+        ar.async_get(agent.hass).async_create("Empty room")
+        for player in (
+            "light.secret_light",
+            " light.secret_light ",
+            "LIGHT.Secret_Light",
+            "light.bed_light,light.secret_light",
+            "light.bed_light , light.secret_light",
+            ["light.bed_light", "light.secret_light "],
+            "['light.bed_light', 'light.secret_light']",
+            {"one": {"light.secret_light": "on"}},
+            "media-source://camera/light.secret_light",
+            "/api/camera_proxy/light.secret_light?width=5",
+            entry.id,
+            f" {entry.id.upper()}",
+        ):
+            assert "not exposed" in (await async_use(agent.hass, "say", player=player))["error"], player
+        assert "exposed" in (await async_use(agent.hass, "say", where="empty_room"))["error"]
+        assert "exposed" in (await async_use(agent.hass, "say", where="nowhere"))["error"]
+        assert said == []
+        assert (await async_use(agent.hass, "say", player=" LIGHT.bed_light"))["success"]
+        assert len(said) == 1
+        answer = await agent.hass.services.async_call(
+            DOMAIN,
+            "execute_tool",
+            {"tool_name": "say", "parameters": {"player": "light.bed_light "}},
+            blocking=True,
+            return_response=True,
+            context=Context(user_id=hass_read_only_user.id),
+        )
+        assert "may not control" in answer["error"]
+        assert len(said) == 1
+
+    async def test_an_action_of_its_own_is_vetted_for_this_tool_alone(
+        self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser
+    ) -> None:
+        tools = """
+            - name: tell
+              description: Tell the family.
+              parameters: {properties: {message: {type: string}, count: {type: integer}}}
+              handler:
+                type: service
+                action: notify.family
+                data: {message: "{{ message }}", title: "{{ count }}", data: {ttl: 0}}
+            - name: say
+              description: Say it.
+              parameters: {properties: {player: {type: string}}}
+              handler:
+                type: service
+                action: tts.speak
+                data: {media_player_entity_id: "{{ player }}", message: "Hi"}
+        """
+        told = async_mock_service(agent.hass, "notify", "family")
+        said = async_mock_service(agent.hass, "tts", "speak")
+        await async_offer(agent, tmp_path, tools)
+        assert (await async_use(agent.hass, "tell", message="007", count=3))["success"]
+        assert told[0].data == {"message": "007", "title": 3, "data": {"ttl": 0}}
+        assert not (await async_use(agent.hass, "say", player="light.secret_light"))["success"]
+        assert not said
+        await agent.set_options(policy_restricted=["notify.family"])
+        answer = await async_use(agent.hass, "tell", message="Hello")
+        await async_confirm(agent.hass, answer, hass_admin_user)
+        assert told[1].data["message"] == "Hello"
+        for option in ({"policy_blocked": ["notify"]}, {"policy_blocked": ["tool:tell"]}):
+            await agent.set_options(policy_restricted=[], **option)
+            assert not (await async_use(agent.hass, "tell", message="No"))["success"]
+        assert len(told) == 2
+
+    async def test_a_confirmed_call_of_a_tool_that_is_gone_does_not_run(
+        self, agent: Agent, tmp_path: Path, hass_admin_user: MockUser
+    ) -> None:
+        tools = """
+            - name: tell
+              description: Tell the family.
+              handler: {type: service, action: notify.family, data: {message: Hi}}
+        """
+        told = async_mock_service(agent.hass, "notify", "family")
+        await agent.set_options(policy_restricted=["tool:tell"])
+        await async_offer(agent, tmp_path, tools)
+        answer = await async_use(agent.hass, "tell")
+        await async_offer(agent, tmp_path, "")
+        with pytest.raises(HomeAssistantError):
+            await async_confirm(agent.hass, answer, hass_admin_user)
+        assert not told
+
+    async def test_scripts_need_their_option(self, agent: Agent, tmp_path: Path) -> None:
+        sequence = [{"action": "input_boolean.turn_on", "target": {"entity_id": "{{ what }}"}}]
+        script = {"movie": {"sequence": sequence}, "open": {"sequence": [{"action": "lock.unlock"}]}}
+        assert await async_setup_component(agent.hass, "script", {"script": script})
+        tools = """
+            - name: movie
+              description: Movie night.
+              handler: {type: service, action: script.movie, data: {what: input_boolean.bed_light}}
+        """
+        await agent.set_options(allow_scripts_and_scenes=False)
+        await async_offer(agent, tmp_path, tools)
+        assert "allow_scripts_and_scenes" in (await async_use(agent.hass, "movie"))["error"]
+        await agent.set_options(allow_scripts_and_scenes=True)
+        assert "not exposed" in (await async_use(agent.hass, "movie"))["error"]

@@ -1,0 +1,456 @@
+"""Lists, calendar and weather on Home Assistant's own integrations, from the call to what is there."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import Platform
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.everyday_house import (
+    NOW,
+    async_add,
+    async_add_calendar,
+    async_add_demo,
+    async_add_list,
+    async_items,
+)
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+pytestmark = pytest.mark.freeze_time(NOW)
+
+
+@pytest.fixture
+def hass_config_dir(hass_tmp_config_dir: str) -> str:
+    """Keep the files of lists and calendars of one test from those of others."""
+    (Path(hass_tmp_config_dir) / ".storage").mkdir(exist_ok=True)
+    return hass_tmp_config_dir
+
+
+EVERYDAY = {"todo_list", "calendar", "weather", "notify_person", "look_at_camera"}
+
+
+async def call(agent: Agent, name: str, /, sentence: str = "Do it", **args: Any) -> dict[str, Any]:
+    """Let a turn make one call and return what the model was told."""
+    options = args.pop("options", {})
+    agent.server.script([tool_calls([(name, args)]), text("Okay.")])
+    await agent.say(sentence, **options)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+def offered(agent: Agent) -> set[str]:
+    """Return which everyday tools the last request offered."""
+    return {tool["function"]["name"] for tool in agent.server.chats[-1].json["tools"]} & EVERYDAY
+
+
+async def test_tools_follow_the_house(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A model is told of a tool once there is something to use it on, and no longer than that."""
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello")
+    assert offered(agent) == set()
+    shopping = await async_add_list(hass, "Shopping list")
+    await async_add_calendar(hass, "Family")
+    await agent.say("Hello")
+    assert offered(agent) == {"todo_list", "calendar"}
+    first = agent.server.chats[-1].json["tools"]
+    await agent.say("Hello again")
+    assert agent.server.chats[-1].json["tools"] == first, "the same from turn to turn"
+    async_expose_entity(hass, "conversation", shopping, False)
+    await agent.say("Hello")
+    assert offered(agent) == {"calendar"}
+
+
+async def test_milk_and_weather_in_one_turn(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both calls come in one answer, both run, and the last answer stands on both."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    await async_add_demo(hass, monkeypatch, Platform.WEATHER)
+    model_server.script(
+        [
+            tool_calls([("todo_list", {"action": "add", "items": ["milk"]}), ("weather", {"name": "South"})]),
+            text("I added milk to the shopping list. It will be 21 degrees."),
+        ]
+    )
+    result = await agent.say("Put milk on the list and tell me the weather")
+    assert speech(result) == "I added milk to the shopping list. It will be 21 degrees."
+    assert await async_items(hass, shopping) == {"milk": "needs_action"}
+    added, weather = tool_results(model_server.chats[-1])
+    assert added["result"] == {"list": "Shopping list", "added": ["milk"]}
+    assert weather["result"]["forecast"]
+
+
+async def test_milk_and_weather_in_two_rounds(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    await async_add_demo(hass, monkeypatch, Platform.WEATHER)
+    model_server.script(
+        [
+            tool_calls([("todo_list", {"action": "add", "items": ["milk"], "list": "shopping"})]),
+            tool_calls([("weather", {"type": "daily", "day": "tomorrow", "name": "South"})]),
+            text("Milk is on the list, and tomorrow is fine."),
+        ]
+    )
+    result = await agent.say("Put milk on the list and tell me the weather for tomorrow")
+    assert speech(result) == "Milk is on the list, and tomorrow is fine."
+    assert await async_items(hass, shopping) == {"milk": "needs_action"}
+    assert len(tool_results(model_server.chats[-1])[-1]["result"]["forecast"]) == 1
+
+
+async def test_a_claim_without_a_call_is_not_let_out(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    await async_add_list(hass, "Shopping list")
+    model_server.script([text("I added milk to the list."), text("I have not added it.")])
+    assert "I added" not in speech(await agent.say("Put milk on the list"))
+
+
+async def test_add_complete_remove_read(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    added = await call(agent, "todo_list", action="add", items=["Milk", "brown bread", "eggs"])
+    assert added["result"]["added"] == ["Milk", "brown bread", "eggs"]
+    again = await call(agent, "todo_list", action="add", items=["milk", "Butter"])
+    assert again["result"] == {"list": "Shopping list", "added": ["Butter"], "already_there": ["milk"]}
+    done = await call(agent, "todo_list", action="complete", items=["bread"])
+    assert done["result"]["completed"] == ["brown bread"]
+    gone = await call(agent, "todo_list", action="remove", items=["eggs"])
+    assert gone["result"]["removed"] == ["eggs"]
+    assert await async_items(hass, shopping) == {
+        "Milk": "needs_action",
+        "brown bread": "completed",
+        "Butter": "needs_action",
+    }
+    read = await call(agent, "todo_list", action="read")
+    assert read["result"] == {"list": "Shopping list", "items": ["Milk", "Butter"]}
+
+
+async def test_which_item_is_not_clear(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Nothing is done where one of the items could be several or is not there."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    await call(agent, "todo_list", action="add", items=["white bread", "brown bread", "milk"])
+    several = await call(agent, "todo_list", action="complete", items=["milk", "bread"])
+    assert not several["success"]
+    assert "could be several" in several["error"]
+    missing = await call(agent, "todo_list", action="complete", items=["caviar"])
+    assert "does not stand on the list" in missing["error"]
+    assert set((await async_items(hass, shopping)).values()) == {"needs_action"}
+
+
+async def test_several_lists(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A name decides, else the sentence; what is still open comes back with the lists there are."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    chores = await async_add_list(hass, "Chores")
+    hidden = await async_add_list(hass, "Diary", exposed=False)
+    which = await call(agent, "todo_list", action="add", items=["x"])
+    assert not which["success"]
+    assert shopping in which["error"]
+    assert chores in which["error"]
+    assert "diary" not in which["error"].lower()
+    await call(agent, "todo_list", "Vacuum goes on the chores list", action="add", items=["vacuum"])
+    await call(agent, "todo_list", action="add", items=["milk"], list="shopping")
+    await call(agent, "todo_list", action="add", items=["soap"], list="Shoping list")
+    refused = await call(agent, "todo_list", action="add", items=["secret"], list=hidden)
+    assert not refused["success"]
+    assert await async_items(hass, chores) == {"vacuum": "needs_action"}
+    assert set(await async_items(hass, shopping)) == {"milk", "soap"}
+    assert await async_items(hass, hidden) == {}
+
+
+async def test_the_guard_stands_before_lists(
+    hass: HomeAssistant, model_server: ModelServer, hass_read_only_user: MockUser
+) -> None:
+    """A user who may only read reads, and adds nothing; a blocked domain is neither read nor written."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    await call(agent, "todo_list", action="add", items=["milk"])
+    hass_read_only_user.mock_policy({"entities": {"all": {POLICY_READ: True}}})
+    options = {"context": Context(user_id=hass_read_only_user.id)}
+    read = await call(agent, "todo_list", action="read", options=options)
+    assert read["result"]["items"] == ["milk"]
+    refused = await call(agent, "todo_list", action="add", items=["gin"], options=options)
+    assert "may not control" in refused["error"]
+    hass_read_only_user.mock_policy({"entities": {}})
+    assert not (await call(agent, "todo_list", action="read", options=options))["success"]
+    await agent.set_options(policy_blocked=["todo"])
+    for action in ("read", "add"):
+        answer = await call(agent, "todo_list", action=action, items=["gin"])
+        assert "does not allow" in answer["error"]
+    assert await async_items(hass, shopping) == {"milk": "needs_action"}
+
+
+async def test_restricted_lists_wait_for_a_word(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = (await async_agent(hass, model_server, {"policy_restricted": ["todo.add_item"]})).at_satellite()
+    shopping = await async_add_list(hass, "Shopping list")
+    model_server.script([tool_calls([("todo_list", {"action": "add", "items": ["milk"]})])])
+    asked = await agent.say("Put milk on the list")
+    assert asked.continue_conversation
+    assert await async_items(hass, shopping) == {}
+    await agent.say("Yes", conversation_id=asked.conversation_id)
+    assert await async_items(hass, shopping) == {"milk": "needs_action"}
+
+
+async def test_items_are_changed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A new text, a day on which it is due; both are read again."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    added = await call(agent, "todo_list", action="add", items=["milk", "tyres"], due="friday")
+    assert added["result"] == {
+        "list": "Shopping list",
+        "added": ["milk", "tyres"],
+        "due_date": "2026-06-05",
+    }
+    changed = await call(agent, "todo_list", action="change", items=["milk"], to="oat milk")
+    assert changed["result"] == {"list": "Shopping list", "changed": ["milk"], "to": "oat milk"}
+    await call(agent, "todo_list", action="change", items=["tyres"], due="2026-06-08 15:00")
+    read = await call(agent, "todo_list", action="read")
+    assert read["result"]["items"] == ["oat milk (due 2026-06-05)", "tyres (due 2026-06-08 15:00)"]
+    assert set(await async_items(hass, shopping)) == {"oat milk", "tyres"}
+    nothing = await call(agent, "todo_list", action="change", items=["tyres"])
+    assert "say what the item is to say" in nothing["error"]
+    both = await call(agent, "todo_list", action="change", items=["tyres", "milk"], to="x")
+    assert "only one" in both["error"]
+
+
+async def test_a_list_without_dates(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What a list cannot keep is not dropped in silence."""
+    agent = await async_agent(hass, model_server)
+    await async_add(hass, "shopping_list", "Shopping list", {})
+    async_expose_entity(hass, "conversation", "todo.shopping_list", True)
+    refused = await call(agent, "todo_list", action="add", items=["milk"], due="friday")
+    assert "keeps no dates" in refused["error"]
+    assert await async_items(hass, "todo.shopping_list") == {}
+    assert (await call(agent, "todo_list", action="add", items=["milk", "eggs"]))["success"]
+    assert (await call(agent, "todo_list", action="change", items=["milk"], to="oat milk"))["success"]
+    assert set(await async_items(hass, "todo.shopping_list")) == {"oat milk", "eggs"}
+
+
+async def test_items_are_moved(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """From the only list that has them to the one that is named; an undo does not lose them."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    chores = await async_add_list(hass, "Chores")
+    await call(agent, "todo_list", action="add", items=["soap", "milk"], list="shopping", due="friday")
+    model_server.script(
+        [tool_calls([("todo_list", {"action": "move", "items": ["soap"], "to": "chores"})]), text("Ok.")]
+    )
+    first = await agent.say("Move soap to the chores list")
+    assert tool_results(model_server.chats[-1])[-1]["result"] == {
+        "list": "Shopping list",
+        "moved": ["soap"],
+        "to": "Chores",
+    }
+    assert set(await async_items(hass, shopping)) == {"milk"}
+    assert set(await async_items(hass, chores)) == {"soap"}
+    read = await call(agent, "todo_list", action="read", list="chores")
+    assert read["result"]["items"] == ["soap (due 2026-06-05)"]
+    options = {"conversation_id": first.conversation_id}
+    undone = await call(agent, "activity", "Put it back", action="undo", options=options)
+    assert not undone["success"]
+    assert set(await async_items(hass, chores)) == {"soap"}
+    nowhere = await call(agent, "todo_list", action="move", items=["milk"])
+    assert "to which list" in nowhere["error"]
+
+
+async def test_the_list_that_has_it(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An item that stands on one list only needs no list; without one all lists are read."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    chores = await async_add_list(hass, "Chores")
+    await call(agent, "todo_list", action="add", items=["milk", "paper"], list="shopping")
+    await call(agent, "todo_list", action="add", items=["paper", "vacuum"], list="chores")
+    done = await call(agent, "todo_list", action="complete", items=["vacuum"])
+    assert done["result"] == {"list": "Chores", "completed": ["vacuum"]}
+    unclear = await call(agent, "todo_list", action="remove", items=["paper"])
+    assert shopping in unclear["error"]
+    assert chores in unclear["error"]
+    read = await call(agent, "todo_list", "What is on my lists?", action="read")
+    assert read["result"] == {
+        "lists": [
+            {"list": "Chores", "items": ["paper"]},
+            {"list": "Shopping list", "items": ["milk", "paper"]},
+        ]
+    }
+
+
+async def test_long_lists_are_cut(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    await async_add_list(hass, "Shopping list")
+    for start in range(0, 60, 20):
+        await call(agent, "todo_list", action="add", items=[f"thing {start + one}" for one in range(20)])
+    read = (await call(agent, "todo_list", action="read"))["result"]
+    assert (len(read["items"]), read["left_out"]) == (50, 10)
+
+
+async def test_undo_of_a_list(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What was added is taken off, what was completed is open again; the rest of the list stays."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    await call(agent, "todo_list", action="add", items=["tea"])
+    model_server.script(
+        [tool_calls([("todo_list", {"action": "add", "items": ["milk", "eggs"]})]), text("Ok.")]
+    )
+    first = await agent.say("Put milk and eggs on the list")
+    options = {"conversation_id": first.conversation_id}
+    undone = await call(agent, "activity", "Put it back", action="undo", options=options)
+    assert undone["success"]
+    assert await async_items(hass, shopping) == {"tea": "needs_action"}
+    await call(agent, "todo_list", action="complete", items=["tea"], options=options)
+    assert (await call(agent, "activity", "Put it back", action="undo", options=options))["success"]
+    assert await async_items(hass, shopping) == {"tea": "needs_action"}
+
+
+async def test_calendar(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Events are created with and without a time, and read in their order."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    timed = await call(agent, "calendar", title="Dentist", start="tomorrow 15:00", end="15:45")
+    assert timed["result"] == {
+        "created": "Dentist",
+        "when": "2026-06-04 15:00 to 2026-06-04 15:45",
+        "calendar": "Family",
+    }
+    whole = await call(agent, "calendar", title="Holiday", start="2026-06-05", end="2026-06-07")
+    assert whole["result"]["when"] == "2026-06-05 to 2026-06-07"
+    read = await call(agent, "calendar", start="tomorrow", end="2026-06-30")
+    assert read["result"]["events"] == [
+        {"title": "Dentist", "start": "2026-06-04 15:00", "end": "2026-06-04 15:45"},
+        {"title": "Holiday", "day": "2026-06-05", "last_day": "2026-06-07"},
+    ]
+    assert (await call(agent, "calendar"))["result"]["events"] == [], "today"
+    assert len((await call(agent, "calendar", start="tomorrow"))["result"]["events"]) == 1
+    late = await call(agent, "calendar", title="Party", start="2026-06-06 20:00", end="2 hours")
+    assert late["result"]["when"] == "2026-06-06 20:00 to 2026-06-06 22:00"
+
+
+async def test_what_is_next(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Where today holds nothing more, the next event is told; weeks and months are periods."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    assert (await call(agent, "calendar"))["result"]["events"] == []
+    for title, start in (
+        ("Dentist", "2026-06-07 09:00"),
+        ("Cinema", "2026-06-09 20:00"),
+        ("Fair", "2026-07-02"),
+    ):
+        await call(agent, "calendar", title=title, start=start)
+    today = (await call(agent, "calendar"))["result"]
+    assert (today["events"], today["next"]["title"]) == ([], "Dentist")
+    for period, titles in (
+        ("this week", ["Dentist"]),
+        ("the weekend", ["Dentist"]),
+        ("next week", ["Cinema"]),
+        ("this month", ["Dentist", "Cinema"]),
+        ("next month", ["Fair"]),
+    ):
+        read = (await call(agent, "calendar", start=period))["result"]
+        assert [event["title"] for event in read["events"]] == titles, period
+
+
+async def test_conflicts_are_told(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An event is created all the same; what stands there already is told, of all calendars."""
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    await async_add_calendar(hass, "Work")
+    await async_add_calendar(hass, "Secret", exposed=False)
+    await call(agent, "calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
+    late = await call(agent, "calendar", title="Dentist", start="2026-06-04 10:00", calendar="family")
+    assert "at_the_same_time" not in late["result"]
+    made = await call(agent, "calendar", title="Call", start="2026-06-04 09:30", calendar="family")
+    assert [event["title"] for event in made["result"]["at_the_same_time"]] == ["Stand-up", "Dentist"]
+    assert made["result"]["created"] == "Call"
+
+
+async def test_several_calendars(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """All are read together; a new event needs to know its own."""
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    await async_add_calendar(hass, "Work")
+    await call(agent, "calendar", title="Stand-up", start="2026-06-04 09:00", calendar="work")
+    await call(agent, "calendar", title="Cinema", start="2026-06-04 20:00", calendar="Family")
+    read = await call(agent, "calendar", start="2026-06-04")
+    assert [(event["title"], event["calendar"]) for event in read["result"]["events"]] == [
+        ("Stand-up", "Work"),
+        ("Cinema", "Family"),
+    ]
+    one = await call(agent, "calendar", start="2026-06-04", calendar="Work")
+    assert [event["title"] for event in one["result"]["events"]] == ["Stand-up"]
+    assert "say which one" in (await call(agent, "calendar", title="X", start="2026-06-04"))["error"]
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({"title": "X"}, "start: say when"),
+        ({"title": "X", "start": "whenever"}, "is not understood"),
+        ({"title": "X", "start": "2026-06-04", "repeat": "every monday"}, "single events only"),
+        ({"title": "X", "start": "2026-06-04 10:00", "end": "2026-06-03 10:00"}, "later than start"),
+        ({"start": "2026-06-04", "end": "2029-06-04"}, "at most a year"),
+    ],
+)
+async def test_calendar_refuses(
+    hass: HomeAssistant, model_server: ModelServer, args: dict[str, str], said: str
+) -> None:
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    assert said in (await call(agent, "calendar", **args))["error"]
+
+
+async def test_weather(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The forecast comes with its units, and only of the day and the kind that were asked for."""
+    agent = await async_agent(hass, model_server)
+    await async_add_demo(hass, monkeypatch, Platform.WEATHER)
+    week = (await call(agent, "weather", name="South"))["result"]
+    assert week["type"] == "daily"
+    assert len(week["forecast"]) == 7
+    assert week["units"]["temperature"] == "°C"
+    first = week["forecast"][0]
+    assert first["at"] == "Wed 2026-06-03"
+    assert first["condition"] in {"rainy", "sunny"}
+    assert {"temperature", "templow", "precipitation_probability"} <= set(first)
+    day = (await call(agent, "weather", name="South", day="friday"))["result"]["forecast"]
+    assert [entry["at"] for entry in day] == ["Fri 2026-06-05"]
+    hourly = (await call(agent, "weather", name="North", type="hourly"))["result"]
+    assert hourly["type"] == "hourly"
+    assert hourly["forecast"][0]["at"].startswith("Wed 2026-06-03 ")
+    halves = (await call(agent, "weather", name="North", type="twice_daily"))["result"]["forecast"]
+    assert [entry["part"] for entry in halves[:2]] == ["day", "night"]
+    far = await call(agent, "weather", name="South", day="2026-12-24")
+    assert "does not reach it; it is about 2026-06-03 to 2026-06-09" in far["error"]
+    assert "say which one" in (await call(agent, "weather"))["error"], "there are two stations"
+
+
+async def test_weather_of_another_kind(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A station without the kind that was asked for answers with what it has, and says so."""
+    agent = await async_agent(hass, model_server)
+    await async_add_demo(hass, monkeypatch, Platform.WEATHER)
+    south = (await call(agent, "weather", name="South", type="hourly"))["result"]
+    assert south["type"] == "daily"
+
+
+async def test_text_in_a_list_is_read_as_text(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An item is one line of bounded length, whatever was written into it."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping list")
+    await hass.services.async_call(
+        "todo", "add_item", {"entity_id": shopping, "item": "a\nb " + "x" * 500}, blocking=True
+    )
+    (item,) = (await call(agent, "todo_list", action="read"))["result"]["items"]
+    assert item.startswith("a b x")
+    assert len(item) <= 120

@@ -1,0 +1,306 @@
+"""ha_query, the present: what a model is told of states, and what it never is."""
+
+from collections import deque
+from collections.abc import AsyncGenerator
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum, StrEnum
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from hypothesis import given, strategies as st
+import probatio
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from custom_components.home_agent.errors import ValidationError
+from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.tools.calls.plain_values import plain
+from custom_components.home_agent.tools.ha_query import MAX_CHARS, MAX_ENTITIES, QueryTool
+from homeassistant.auth.models import Group
+from homeassistant.auth.permissions.const import POLICY_READ
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers.json import json_dumps
+from homeassistant.helpers.typing import UNDEFINED
+from tests.helpers.query_house import QueryHouse
+
+
+class Colour(StrEnum):
+    RED = "red"
+
+
+class Sentinel(Enum):
+    _singleton = 0
+
+
+@pytest.fixture
+async def rooms(house: HomeAssistant) -> AsyncGenerator[QueryHouse]:
+    """Return a house of which nothing is known yet."""
+    known = House(house)
+    await known.async_start()
+    yield QueryHouse(house, known)
+    await known.async_stop()
+
+
+def entity_ids(answer: Any) -> list[str]:
+    return [entity["entity_id"] for entity in answer["entities"]]
+
+
+async def test_state_with_percent_unit_area_and_age(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    rooms.add("light.ceiling", "on", {"brightness": 128, "rgb_color": (255, 0, 0)}, area="Kitchen")
+    rooms.add("sensor.outside", "21.5", {"unit_of_measurement": "°C"})
+    freezer.tick(timedelta(minutes=5))
+
+    assert await rooms.ask_one(entity_id="light.ceiling") == {
+        "entity_id": "light.ceiling",
+        "name": "Ceiling",
+        "area": "Kitchen",
+        "state": "on",
+        "brightness": "50%",
+        "rgb_color": [255, 0, 0],
+        "changed": "5 min ago",
+    }
+    sensor = await rooms.ask_one(entity_id="sensor.outside")
+    assert (sensor["state"], sensor["unit"], sensor["changed"]) == ("21.5", "°C", "5 min ago")
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [(0, "0%"), (1, "1%"), (2, "1%"), (127, "50%"), (128, "50%"), (254, "100%"), (255, "100%")],
+)
+async def test_brightness_is_percent(rooms: QueryHouse, raw: int, shown: str) -> None:
+    rooms.add("light.ceiling", "on", {"brightness": raw})
+    assert (await rooms.ask_one(entity_id="light.ceiling"))["brightness"] == shown
+
+
+async def test_every_percent_survives_the_way_to_255_and_back(rooms: QueryHouse) -> None:
+    for percent in range(1, 101):
+        rooms.add("light.ceiling", "on", {"brightness": round(percent * 255 / 100)})
+        assert (await rooms.ask_one(entity_id="light.ceiling"))["brightness"] == f"{percent}%"
+
+
+async def test_chosen_attributes_patterns_and_near_names(rooms: QueryHouse) -> None:
+    rooms.add(
+        "media_player.tv",
+        "playing",
+        {
+            "media_title": "Song",
+            "media_artist": "Band",
+            "volume_level": 0.35,
+            "source": "Radio",
+            "token": "s3",
+        },
+    )
+    chosen = await rooms.ask_one(entity_id="media_player.tv", attributes=["volume", "last_changed"])
+    assert chosen["volume_level"] == "35%"
+    assert "media_title" not in chosen
+    assert datetime.fromisoformat(chosen["last_changed"]).tzinfo is not None
+    matching = await rooms.ask_one(entity_id="media_player.tv", attributes=["media_*"])
+    assert (matching["media_title"], matching["media_artist"]) == ("Song", "Band")
+    everything = await rooms.ask_one(entity_id="media_player.tv", attributes=["*"])
+    assert everything["source"] == "Radio"
+    assert "token" not in everything
+
+
+async def test_unknown_attribute_names_what_there_is(rooms: QueryHouse) -> None:
+    rooms.add("vacuum.robo", "docked", {"battery_level": 80, "status": "ok"})
+    answer = await rooms.ask(entity_id="vacuum.robo", attributes=["dust", "battery"])
+    assert answer["unknown_attributes"] == ["dust"]
+    assert answer["known_attributes"] == ["battery_level", "status"]
+    assert answer["entities"][0]["battery_level"] == 80
+
+
+async def test_thermostat_has_a_unit_and_unusual_entities_show_what_they_have(rooms: QueryHouse) -> None:
+    rooms.add(
+        "climate.hall", "heat", {"temperature": 22, "current_temperature": 20.5, "hvac_modes": ["heat"]}
+    )
+    rooms.add("sensor.uptime", "2026-01-05T22:30:00+00:00", {"device_class": "timestamp"})
+    rooms.add("plant.fern", "problem", {"moisture": 12, "icon": "mdi:x"})
+    climate = await rooms.ask_one(entity_id="climate.hall")
+    assert (climate["unit"], climate["temperature"], climate["current_temperature"]) == ("°C", 22, 20.5)
+    assert "hvac_modes" not in climate
+    await rooms.hass.config.async_set_time_zone("Europe/Berlin")
+    assert (await rooms.ask_one(entity_id="sensor.uptime"))["state"] == "2026-01-05 23:30"
+    plant = await rooms.ask_one(entity_id="plant.fern")
+    assert plant["moisture"] == 12
+    assert "icon" not in plant
+
+
+STRANGE: dict[str, Any] = {
+    "when": datetime(2026, 1, 5, 12, 0, tzinfo=UTC),
+    "naive": datetime(2026, 1, 5, 12, 0),  # noqa: DTZ001
+    "day": date(2026, 1, 5),
+    "clock": time(7, 30),
+    "span": timedelta(hours=3, minutes=12),
+    "a_set": {"b", "a"},
+    "frozen": frozenset({1}),
+    "colour": Colour.RED,
+    "sentinel": Sentinel._singleton,
+    "undefined": UNDEFINED,
+    "raw": b"\x00\xff",
+    "nan": float("nan"),
+    "inf": float("inf"),
+    "huge": 2**70,
+    "exact": Decimal("1.5"),
+    "object": object(),
+    "queue": deque([1, 2]),
+    "keys": {1: {None: {Colour.RED: "deep"}}},
+    "long": "x" * 10_000,
+    "many": list(range(5_000)),
+    "nested": [[[[[1]]]]],
+}
+
+
+async def test_whatever_stands_in_attributes_becomes_short_json(rooms: QueryHouse) -> None:
+    rooms.add("demo.odd", "ok")
+    rooms.hass.states.async_set("demo.odd", "ok", STRANGE)
+    await rooms.hass.config.async_set_time_zone("Europe/Berlin")
+    odd = await rooms.ask_one(entity_id="demo.odd", attributes=["*"])
+    assert odd["when"] == "2026-01-05T13:00:00+01:00"
+    assert (odd["day"], odd["clock"], odd["span"]) == ("2026-01-05", "07:30:00", "3 h 12 min")
+    assert (odd["a_set"], odd["frozen"], odd["colour"], odd["raw"]) == (["a", "b"], [1], "red", "2 bytes")
+    assert (odd["exact"], odd["keys"]) == (1.5, {"1": {"None": {"red": "deep"}}})
+    assert {"sentinel", "undefined", "nan", "inf", "object"}.isdisjoint(odd)
+    assert len(odd["long"]) == 200
+    assert odd["many"][-1] == "… and 4980 more"
+    assert len(json_dumps(odd)) < MAX_CHARS
+
+
+async def test_one_entity_with_endless_attributes_still_fits(rooms: QueryHouse) -> None:
+    rooms.add("demo.odd", "ok", {f"key_{index}": "x" * 500 for index in range(100)})
+    answer = await rooms.ask(entity_id="demo.odd", attributes=["*"])
+    assert len(json_dumps(answer)) <= MAX_CHARS
+    assert answer["entities"][0]["cut"] is True
+    assert answer["entities"][0]["state"] == "ok"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.datetimes(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.integers(), inner) | st.tuples(inner),
+        max_leaves=40,
+    )
+)
+def test_plain_is_always_json(value: Any) -> None:
+    assert json_dumps(plain(value))
+
+
+async def test_hidden_entities_do_not_exist(rooms: QueryHouse) -> None:
+    rooms.add("light.one", "on")
+    rooms.add("light.two", "off")
+    rooms.add("light.secret", "on", exposed=False)
+    answer = await rooms.ask(entity_id="light.*")
+    assert entity_ids(answer) == ["light.one", "light.two"]
+    with pytest.raises(ValidationError) as missing:
+        await rooms.ask(entity_id="light.nowhere_at_all")
+    with pytest.raises(ValidationError) as hidden:
+        await rooms.ask(entity_id="light.secret")
+    assert str(hidden.value).replace("light.secret", "X") == str(missing.value).replace(
+        "light.nowhere_at_all", "X"
+    )
+
+
+async def test_exposure_is_asked_at_the_call(rooms: QueryHouse) -> None:
+    rooms.add("light.one", "on")
+    rooms.add("light.two", "off")
+    stale = await rooms.house.async_snapshot()
+    async_expose_entity(rooms.hass, "conversation", "light.one", False)
+
+    class Stale:
+        async def async_snapshot(self) -> Any:
+            return stale
+
+    rooms.house = Stale()  # type: ignore[assignment]
+    assert (await rooms.ask_one(entity_id="light.*"))["entity_id"] == "light.two"
+    with pytest.raises(ValidationError, match="No entity"):
+        await rooms.ask(entity_id="light.one")
+
+
+async def test_an_entity_that_went_away_is_not_there(rooms: QueryHouse) -> None:
+    rooms.add("light.one", "on")
+    rooms.add("light.two", "on")
+    stale = await rooms.house.async_snapshot()
+    rooms.hass.states.async_remove("light.one")
+
+    class Stale:
+        async def async_snapshot(self) -> Any:
+            return stale
+
+    rooms.house = Stale()  # type: ignore[assignment]
+    assert (await rooms.ask_one(entity_id=["light.one", "light.two"]))["entity_id"] == "light.two"
+
+
+async def test_a_user_reads_only_what_they_may(rooms: QueryHouse, hass: HomeAssistant) -> None:
+    rooms.add("light.one", "on")
+    rooms.add("light.two", "on")
+    user = MockUser(
+        groups=[Group(name="few", policy={"entities": {"entity_ids": {"light.one": {POLICY_READ: True}}}})]
+    )
+    user.add_to_hass(hass)
+    rooms.context = Context(user_id=user.id)
+    assert (await rooms.ask_one(entity_id="light.*"))["entity_id"] == "light.one"
+    rooms.context = Context(user_id="nobody")
+    with pytest.raises(ValidationError, match="No entity"):
+        await rooms.ask(entity_id="light.*")
+
+
+async def test_targets_by_area_domain_class_and_name(rooms: QueryHouse) -> None:
+    rooms.add("light.ceiling", "on", area="Kitchen")
+    rooms.add("sensor.kitchen_air", "21", {"device_class": "temperature"}, area="Kitchen")
+    rooms.add("sensor.bedroom_air", "18", {"device_class": "temperature"}, area="Bedroom")
+    in_kitchen = await rooms.ask(area="Kitchen")
+    assert [entity["entity_id"] for entity in in_kitchen["entities"]] == [
+        "light.ceiling",
+        "sensor.kitchen_air",
+    ]
+    assert (await rooms.ask_one(area="kitchen", device_class="temperature"))["state"] == "21"
+    assert len((await rooms.ask(device_class=["temperature"]))["entities"]) == 2
+    assert (await rooms.ask_one(name="bedroom air"))["state"] == "18"
+    assert (await rooms.ask_one(domain=["light"]))["entity_id"] == "light.ceiling"
+    assert (await rooms.ask_one(name="celing"))["entity_id"] == "light.ceiling"
+    with pytest.raises(ValidationError):
+        await rooms.ask(area="Ballroom", domain="light")
+    with pytest.raises(ValidationError):
+        await rooms.ask()
+
+
+async def test_two_of_a_name_are_both_told_those_in_the_room_first(rooms: QueryHouse) -> None:
+    rooms.add("lock.front_door", "locked", area="Hall")
+    rooms.add("binary_sensor.front_door", "on", {"device_class": "door"}, area="Porch")
+    answer = await rooms.ask("is the front door open", name="Front Door")
+    assert {entity["entity_id"] for entity in answer["entities"]} == {
+        "lock.front_door",
+        "binary_sensor.front_door",
+    }
+    told = await rooms.ask("is the front door of the porch open", name="Front Door")
+    assert told["entities"][0]["entity_id"] == "binary_sensor.front_door"
+    assert (told["entities"][0]["state"], told["entities"][0]["means"]) == ("on", "open")
+
+
+async def test_a_misspelt_lock_is_read_where_it_would_not_be_moved(rooms: QueryHouse) -> None:
+    rooms.add("lock.front_door", "locked")
+    assert (await rooms.ask_one("is the frnt door locked", name="frnt door"))["state"] == "locked"
+
+
+async def test_many_entities_are_counted_cut_and_led_by_the_active(rooms: QueryHouse) -> None:
+    for index in range(120):
+        rooms.add(f"light.lamp_{index:03}", "on" if index >= 117 else "off", area="Hall")
+    answer = await rooms.ask(entity_id="light.*")
+    assert (answer["total"], answer["by_state"]) == (120, {"off": 117, "on": 3})
+    shown = answer["entities"]
+    assert [entity["state"] for entity in shown[:4]] == ["on", "on", "on", "off"]
+    assert len(shown) <= MAX_ENTITIES
+    assert answer["left_out"] == 120 - len(shown)
+    assert len(json_dumps(answer)) <= MAX_CHARS + 100
+
+
+async def test_the_schema_is_small_and_refuses_what_it_does_not_know() -> None:
+    schema = probatio.to_openapi(QueryTool.parameters, openapi_version="3.1.0", strict=True)
+    function = {"name": QueryTool.name, "description": QueryTool.description, "parameters": schema}
+    assert len(json_dumps(function)) < 1150
+    assert QueryTool.annotations.read_only
+    with pytest.raises(probatio.Invalid):
+        QueryTool.parameters({"entity_id": "light.x", "history": {"duration": "1h", "aggregate": "median"}})

@@ -1,0 +1,359 @@
+"""ha_query, the past: on a real recorder, with the household's clock."""
+
+from collections.abc import AsyncGenerator, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.components.recorder.common import async_wait_recording_done
+
+from custom_components.home_agent.errors import ToolExecutionError, ValidationError
+from custom_components.home_agent.knowledge.house import House
+from custom_components.home_agent.tools.query import recorder_history
+from homeassistant.components.recorder import Recorder, get_instance
+from homeassistant.components.recorder.models import StatisticMeanType
+from homeassistant.components.recorder.statistics import async_import_statistics
+from homeassistant.core import HomeAssistant
+from tests.helpers.query_house import QueryHouse
+
+NOON = datetime(2026, 1, 14, 12, 0, tzinfo=UTC)
+TEMPERATURE = {"unit_of_measurement": "°C", "device_class": "temperature", "state_class": "measurement"}
+
+
+@pytest.fixture(autouse=True)
+def _database_first(recorder_db_url: str) -> None:
+    """Prepare the database first: it has to be there before Home Assistant is."""
+
+
+@pytest.fixture
+async def rooms(
+    recorder_mock: Recorder, house: HomeAssistant, freezer: FrozenDateTimeFactory
+) -> AsyncGenerator[QueryHouse]:
+    """Return a recorded house at noon of a Wednesday in Berlin, 13:00 there."""
+    await house.config.async_set_time_zone("Europe/Berlin")
+    freezer.move_to(NOON)
+    known = House(house)
+    await known.async_start()
+    yield QueryHouse(house, known)
+    await known.async_stop()
+
+
+async def past(rooms: QueryHouse, entity_id: str, duration: str, aggregate: str | None = None) -> Any:
+    """Return what is told of the past of one entity."""
+    history = {"duration": duration} | ({"aggregate": aggregate} if aggregate else {})
+    return await rooms.ask_one(entity_id=entity_id, history=history)
+
+
+async def record(
+    rooms: QueryHouse,
+    freezer: FrozenDateTimeFactory,
+    entity_id: str,
+    states: Iterable[tuple[datetime, str]],
+    attributes: dict[str, Any] | None = None,
+) -> None:
+    """Let an entity go through states at their times, then come back to noon."""
+    for at, state in states:
+        freezer.move_to(at)
+        rooms.add(entity_id, state, attributes)
+        await rooms.hass.async_block_till_done()
+    await async_wait_recording_done(rooms.hass)
+    freezer.move_to(NOON)
+
+
+def before(**length: float) -> datetime:
+    return NOON - timedelta(**length)
+
+
+async def test_average_is_weighted_by_time(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    steps = [(before(hours=6), "10"), (before(hours=3), "20"), (before(hours=1), "40")]
+    await record(rooms, freezer, "sensor.air", steps, TEMPERATURE)
+    for aggregate, expected in (
+        ("avg", {"avg": 22.5}),
+        ("min", {"min": 10, "min_at": "2026-01-14 09:00"}),
+        ("max", {"max": 40, "max_at": "2026-01-14 12:00"}),
+        ("count", {"count": 2}),
+        ("sum", {"sum": 70, "of": "all readings"}),
+    ):
+        entity = await past(rooms, "sensor.air", "4h", aggregate)
+        assert entity["history"] == expected
+        assert (entity["state"], entity["unit"]) == ("40", "°C")
+
+
+async def test_few_numbers_are_listed_many_are_summed_up(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    await record(
+        rooms, freezer, "sensor.air", [(before(hours=2), "10"), (before(hours=1), "12.5")], TEMPERATURE
+    )
+    answer = await rooms.ask(entity_id="sensor.air", history={"duration": "24h"})
+    assert answer["period"] == "2026-01-13 13:00 to 2026-01-14 13:00"
+    assert answer["entities"][0]["history"] == {
+        "changes": [["2026-01-14 11:00", 10], ["2026-01-14 12:00", 12.5]],
+        "known_since": "2026-01-14 11:00",
+    }
+    many = [(before(minutes=60 - index), str(index)) for index in range(60)]
+    await record(rooms, freezer, "sensor.many", many, TEMPERATURE)
+    summary = (await past(rooms, "sensor.many", "1h"))["history"]
+    assert summary == {
+        "first": 0,
+        "last": 59,
+        "avg": 29.5,
+        "min": 0,
+        "min_at": "2026-01-14 12:00",
+        "max": 59,
+        "max_at": "2026-01-14 12:59",
+    }
+
+
+async def test_time_per_state_and_gaps_that_are_no_change(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    steps = [
+        (before(hours=9), "off"),
+        (before(hours=7), "on"),
+        (before(hours=6), "unavailable"),
+        (before(hours=5), "on"),
+        (before(hours=4), "off"),
+        (before(hours=2), "on"),
+    ]
+    await record(rooms, freezer, "switch.heater", steps)
+    entity = await past(rooms, "switch.heater", "8h", "count")
+    assert entity["history"] == {
+        "count": 3,
+        "time": {"on": "4 h, 2 times", "off": "3 h, 1 time", "unavailable": "1 h"},
+    }
+    listed = await past(rooms, "switch.heater", "8h")
+    assert listed["history"]["changes"] == [
+        ["2026-01-14 06:00", "on"],
+        ["2026-01-14 09:00", "off"],
+        ["2026-01-14 11:00", "on"],
+    ]
+    average = await past(rooms, "switch.heater", "8h", "avg")
+    assert average["history"]["note"] == "not a number, so there is no avg"
+
+
+async def test_the_newest_changes_are_kept(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    steps = [(before(minutes=100 - index), "on" if index % 2 else "off") for index in range(100)]
+    await record(rooms, freezer, "switch.heater", steps)
+    history = (await past(rooms, "switch.heater", "1d"))["history"]
+    assert (history["count"], history["earlier_changes"], len(history["changes"])) == (99, 79, 20)
+    assert history["changes"][-1] == ["2026-01-14 12:59", "on"]
+    assert history["time"] == {"off": "50 min, 49 times", "on": "50 min, 50 times"}
+
+
+async def test_a_change_not_yet_written_counts(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    await record(rooms, freezer, "switch.heater", [(before(hours=2), "off")])
+    freezer.move_to(before(hours=1))
+    get_instance(rooms.hass).set_enable(False)
+    rooms.hass.states.async_set("switch.heater", "on")
+    await async_wait_recording_done(rooms.hass)
+    freezer.move_to(NOON)
+    history = (await past(rooms, "switch.heater", "2h"))["history"]
+    assert history["time"] == {"off": "1 h, 0 times", "on": "1 h, 1 time"}
+
+
+async def test_an_attribute_can_be_followed(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    for hours, temperature in ((4, 20.0), (2, 22.0)):
+        await record(
+            rooms,
+            freezer,
+            "climate.hall",
+            [(before(hours=hours), "heat")],
+            {"current_temperature": temperature},
+        )
+    entity = await rooms.ask_one(
+        entity_id="climate.hall",
+        attributes=["current_temperature"],
+        history={"duration": "4h", "aggregate": "avg"},
+    )
+    assert entity["history"] == {"avg": 21, "attribute": "current_temperature"}
+    assert entity["unit"] == "°C"
+    for hours, brightness in ((2, 51), (1, 255)):
+        await record(rooms, freezer, "light.lamp", [(before(hours=hours), "on")], {"brightness": brightness})
+    lamp = await rooms.ask_one(
+        entity_id="light.lamp", attributes=["brightness"], history={"duration": "2h", "aggregate": "avg"}
+    )
+    assert (lamp["history"]["avg"], lamp["unit"]) == (60, "%")
+
+
+async def test_a_meter_counts_over_its_resets(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
+    steps = [
+        (before(hours=4), "100"),
+        (before(hours=3), "104"),
+        (before(hours=2), "1"),
+        (before(hours=1), "3"),
+    ]
+    await record(rooms, freezer, "sensor.energy", steps, meter)
+    entity = await past(rooms, "sensor.energy", "5h", "sum")
+    assert entity["history"]["sum"] == 7
+    assert entity["unit"] == "kWh"
+    overview = await past(rooms, "sensor.energy", "5h")
+    assert overview["history"]["counted"] == 7
+
+
+def _statistics(
+    hass: HomeAssistant, entity_id: str, rows: list[dict[str, Any]], unit: str, *, is_meter: bool
+) -> None:
+    async_import_statistics(
+        hass,
+        {
+            "has_sum": is_meter,
+            "mean_type": StatisticMeanType.NONE if is_meter else StatisticMeanType.ARITHMETIC,
+            "name": None,
+            "source": "recorder",
+            "statistic_id": entity_id,
+            "unit_of_measurement": unit,
+            "unit_class": "energy" if is_meter else "temperature",
+        },
+        rows,
+    )
+
+
+async def test_long_periods_come_from_statistics(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    await record(rooms, freezer, "sensor.air", [(before(minutes=30), "30")], TEMPERATURE)
+    first = before(days=30)
+    rows = [
+        {
+            "start": first + timedelta(hours=hour),
+            "mean": 10.0,
+            "min": 5.0 if hour == 100 else 9.0,
+            "max": 11.0,
+        }
+        for hour in range(30 * 24)
+    ]
+    _statistics(rooms.hass, "sensor.air", rows, "°C", is_meter=False)
+    await async_wait_recording_done(rooms.hass)
+    for duration, aggregate, expected in (
+        ("30d", "avg", {"avg": 10}),
+        ("30d", "min", {"min": 5, "min_at": "2025-12-19 17:00"}),
+        ("3d", "max", {"max": 11}),
+    ):
+        entity = await past(rooms, "sensor.air", duration, aggregate)
+        assert expected.items() <= entity["history"].items()
+        assert "known_since" not in entity["history"]
+    short = await past(rooms, "sensor.air", "24h", "max")
+    assert short["history"]["max"] == 30
+    year = await past(rooms, "sensor.air", "1y")
+    assert year["history"]["known_since"] == "2025-12-15 13:00"
+
+
+async def test_statistics_go_on_with_the_states_after_them(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    first = before(hours=73)
+    rows = [
+        {"start": first + timedelta(hours=hour), "mean": 10.0, "min": 10.0, "max": 10.0} for hour in range(72)
+    ]
+    await record(
+        rooms, freezer, "sensor.air", [(before(hours=80), "10"), (before(minutes=30), "99")], TEMPERATURE
+    )
+    _statistics(rooms.hass, "sensor.air", rows, "°C", is_meter=False)
+    await async_wait_recording_done(rooms.hass)
+    entity = await past(rooms, "sensor.air", "3d", "max")
+    assert entity["history"] == {"max": 99, "max_at": "2026-01-14 12:30"}
+
+
+async def test_a_meter_over_a_month(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    meter = {"unit_of_measurement": "kWh", "device_class": "energy", "state_class": "total_increasing"}
+    await record(rooms, freezer, "sensor.energy", [(before(minutes=30), "721")], meter)
+    rows = [
+        {"start": before(days=30) + timedelta(hours=hour), "state": float(hour + 1), "sum": float(hour + 1)}
+        for hour in range(30 * 24)
+    ]
+    _statistics(rooms.hass, "sensor.energy", rows, "kWh", is_meter=True)
+    await async_wait_recording_done(rooms.hass)
+    entity = await past(rooms, "sensor.energy", "10d")
+    assert entity["history"]["counted"] == 240
+    total = await past(rooms, "sensor.energy", "10d", "sum")
+    assert total["history"]["sum"] == 240
+
+
+async def test_chatty_sensors_are_read_up_to_a_bound(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(recorder_history, "MAX_ROWS", 50)
+    steps = [(before(minutes=600 - 5 * index), str(index)) for index in range(120)]
+    await record(rooms, freezer, "sensor.many", steps, TEMPERATURE)
+    history = (await past(rooms, "sensor.many", "12h"))["history"]
+    assert (history["last"], history["max"]) == (119, 119)
+    assert history["first"] == 70
+    assert history["known_since"] == "2026-01-14 08:50"
+
+
+async def test_yesterday_ends_at_midnight_also_when_clocks_change(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    spring = datetime(2026, 3, 30, 8, 0, tzinfo=UTC)
+    for at, state in (
+        (datetime(2026, 3, 28, 22, 0, tzinfo=UTC), "off"),
+        (datetime(2026, 3, 29, 0, 30, tzinfo=UTC), "on"),
+        (datetime(2026, 3, 29, 1, 30, tzinfo=UTC), "off"),
+        (datetime(2026, 3, 30, 1, 0, tzinfo=UTC), "on"),
+    ):
+        freezer.move_to(at)
+        rooms.add("switch.heater", state)
+        await rooms.hass.async_block_till_done()
+    await async_wait_recording_done(rooms.hass)
+    freezer.move_to(spring)
+    answer = await rooms.ask(entity_id="switch.heater", history={"duration": "yesterday"})
+    assert answer["period"] == "2026-03-29 00:00 to 2026-03-30 00:00"
+    history = answer["entities"][0]["history"]
+    assert history["changes"] == [["2026-03-29 01:30", "on"], ["2026-03-29 03:30", "off"]]
+    assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
+
+
+async def test_several_entities_in_one_answer(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
+    for index in range(25):
+        rooms.add(f"light.lamp_{index:02}", "on", area="Hall")
+    await async_wait_recording_done(rooms.hass)
+    freezer.tick(3600)
+    answer = await rooms.ask(domain="light", history={"duration": "2h", "aggregate": "count"})
+    assert len(answer["entities"]) == 20
+    assert answer["left_out"] == 5
+    assert answer["entities"][0]["history"]["time"] == {"on": "1 h, 0 times"}
+
+
+async def test_hidden_and_gone_entities_have_no_history(rooms: QueryHouse) -> None:
+    rooms.add("light.secret", "on", exposed=False)
+    rooms.add("light.open", "on")
+    with pytest.raises(ValidationError):
+        await rooms.ask(entity_id="light.secret", history={"duration": "1h"})
+    rooms.hass.states.async_remove("light.open")
+    with pytest.raises(ValidationError):
+        await rooms.ask(entity_id="light.open", history={"duration": "1h"})
+
+
+@pytest.mark.parametrize("recorder_config", [{"exclude": {"entities": ["light.open"]}}])
+async def test_an_unrecorded_entity_has_no_history(
+    recorder_config: dict[str, Any], recorder_mock: Recorder, house: HomeAssistant
+) -> None:
+    known = House(house)
+    rooms = QueryHouse(house, known)
+    rooms.add("light.open", "on")
+    await async_wait_recording_done(house)
+    entity = await past(rooms, "light.open", "1h")
+    assert entity["history"] == {"error": "no history recorded for this period"}
+    assert entity["state"] == "on"
+
+
+async def test_without_a_recorder_the_error_says_so(house: HomeAssistant) -> None:
+    rooms = QueryHouse(house, House(house))
+    rooms.add("light.open", "on")
+    with pytest.raises(ToolExecutionError, match="recorder is off"):
+        await rooms.ask(entity_id="light.open", history={"duration": "1h"})
+
+
+async def test_a_broken_database_is_a_short_error(rooms: QueryHouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms.add("light.open", "on")
+    await async_wait_recording_done(rooms.hass)
+    engine = get_instance(rooms.hass).engine
+    with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE states RENAME TO gone")
+    try:
+        with pytest.raises(ToolExecutionError, match="could not be read"):
+            await rooms.ask(entity_id="light.open", history={"duration": "1h"})
+    finally:
+        with engine.begin() as connection:
+            connection.exec_driver_sql("ALTER TABLE gone RENAME TO states")

@@ -1,0 +1,396 @@
+"""Putting back what a turn did, by voice and by service, on real entities."""
+
+from datetime import timedelta
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+from hypothesis import given, strategies as st
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+
+from custom_components.home_agent.safety.ledger import Shown
+from custom_components.home_agent.tools.activity import ActivityTool
+from custom_components.home_agent.tools.control.restoring import RULES, CannotRestoreError, restoring
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.const import EVENT_CALL_SERVICE
+from homeassistant.core import Context, HomeAssistant, ServiceCall, State
+from homeassistant.exceptions import ServiceValidationError
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import tool_results
+from tests.helpers.undo import LIGHT, act, control, undo_service
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+BED = "light.bed_light"
+UNDO = ("activity", {"action": "undo"})
+LIST = ("activity", {"action": "list"})
+
+
+async def undo(agent: Agent, conversation_id: str | None = None, **options: Any) -> dict[str, Any]:
+    """Have the last turn put back by voice, and return what the model was told."""
+    agent.server.script([tool_calls([UNDO]), text("Okay.")])
+    await agent.say("Put it back", conversation_id=conversation_id, **options)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+async def test_put_it_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """On becomes off again, and the undo is in the ledger like any call."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on"))
+    assert hass.states.get(LIGHT).state == "on"
+    context = Context()
+    services = async_capture_events(hass, EVENT_CALL_SERVICE)
+    result = await undo(agent, first.conversation_id, context=context)
+    assert result["success"] is True
+    assert LIGHT in result["result"]["restored"]
+    assert hass.states.get(LIGHT).state == "off"
+    calls = [event for event in services if event.data["domain"] == "light"]
+    assert [event.data["service"] for event in calls] == ["turn_off"]
+    assert calls[0].context.id == context.id, "it runs as the one who asked"
+    newest = agent.entry.runtime_data.handler.guard.journal.ledger.recent(1)[0]
+    assert (newest.service, newest.undoes) == ("turn_off", True)
+
+
+async def test_brightness_comes_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A dimmed light gets the brightness it had."""
+    agent = await async_agent(hass, model_server)
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 200}, blocking=True)
+    await hass.async_block_till_done()
+    first = await act(agent, control("turn_on", brightness_pct=20))
+    assert hass.states.get(LIGHT).attributes["brightness"] == 51
+    await undo(agent, first.conversation_id)
+    assert hass.states.get(LIGHT).attributes["brightness"] == 200
+
+
+async def test_a_whole_turn_comes_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """All calls of a turn are put back together, to what was before the first of them."""
+    agent = await async_agent(hass, model_server)
+    first = await act(
+        agent, control("turn_on", [LIGHT, BED]), control("turn_on", brightness_pct=40), sentence="Lights"
+    )
+    result = await undo(agent, first.conversation_id)
+    assert set(result["result"]["restored"]) == {LIGHT, BED}
+    assert hass.states.get(LIGHT).state == hass.states.get(BED).state == "off"
+
+
+async def test_twice_goes_further_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A second undo reaches the turn before, a third finds nothing."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on"))
+    await act(agent, control("turn_on", BED), conversation_id=first.conversation_id)
+    assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {BED}
+    assert set((await undo(agent, first.conversation_id))["result"]["restored"]) == {LIGHT}
+    third = await undo(agent, first.conversation_id)
+    assert third["success"] is False
+    assert "nothing to put back" in third["error"]
+
+
+@pytest.mark.parametrize("local", [False, True])
+async def test_what_was_so_already_is_no_request(
+    hass: HomeAssistant, model_server: ModelServer, *, local: bool
+) -> None:
+    """A call that changed nothing is neither put back nor told of: the request before it is the last one."""
+    agent = await async_agent(hass, model_server, {"local_first_enabled": local})
+
+    async def turn_on() -> None:
+        if local:
+            await agent.say("turn on kitchen ceiling")
+        else:
+            await act(agent, control("turn_on"))
+
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
+    await hass.async_block_till_done()
+    await turn_on()
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    await act(agent, control("turn_off"))
+    await act(agent, control("turn_off"))
+    await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    assert hass.states.get(LIGHT).state == "on"
+    with pytest.raises(ServiceValidationError):
+        await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_what_was_so_already_is_no_action(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Neither in the audit log nor in what is told of; of several targets those that changed are."""
+    agent = await async_agent(hass, model_server)
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 102}, blocking=True)
+    await hass.async_block_till_done()
+    await act(agent, control("turn_on"))
+    await act(agent, control("turn_on", brightness_pct=40))
+    response = await hass.services.async_call(
+        "home_agent", "audit_log", {"kind": "action"}, blocking=True, return_response=True
+    )
+    assert response == {"entries": []}
+    await act(agent, control("turn_on", [LIGHT, BED]))
+    response = await hass.services.async_call(
+        "home_agent", "audit_log", {"kind": "action"}, blocking=True, return_response=True
+    )
+    assert [entry["targets"] for entry in response["entries"]] == [[BED]]
+    assert set((await undo_service(hass))["restored"]) == {BED}
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_the_world_has_moved_on(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What somebody changed since stays, and is named; the rest is put back."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on", [LIGHT, BED], brightness_pct=50))
+    await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 250}, blocking=True)
+    await hass.async_block_till_done()
+    result = await undo(agent, first.conversation_id)
+    assert result["success"] is False
+    assert f"{LIGHT} has changed since" in result["error"]
+    assert set(result["result"]["restored"]) == {BED}
+    assert hass.states.get(LIGHT).attributes["brightness"] == 250
+    assert hass.states.get(BED).state == "off"
+
+
+async def test_an_undo_never_unlocks(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A lock that was locked stays locked."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("lock", "lock.front_door"), sentence="Lock the front door")
+    assert hass.states.get("lock.front_door").state == "locked"
+    result = await undo(agent, first.conversation_id)
+    assert result["success"] is False
+    assert "asked for by name" in result["error"]
+    assert hass.states.get("lock.front_door").state == "locked"
+
+
+async def test_exposure_and_permission_count(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An undo is judged like any call: what is hidden now is not touched."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on"))
+    async_expose_entity(hass, "conversation", LIGHT, False)
+    await hass.async_block_till_done()
+    result = await undo(agent, first.conversation_id)
+    assert result["success"] is False
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_other_people_are_left_alone(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """Each person undoes what was done for that person, also in another conversation."""
+    agent = await async_agent(hass, model_server)
+    other = MockUser(is_owner=False, name="Other").add_to_hass(hass)
+    other.mock_policy({})
+    await act(agent, control("turn_on"), context=Context(user_id=hass_admin_user.id))
+    stranger = await undo(agent, context=Context(user_id=other.id))
+    assert stranger["success"] is False
+    own = await undo(agent, context=Context(user_id=hass_admin_user.id))
+    assert set(own["result"]["restored"]) == {LIGHT}
+
+
+async def test_old_deeds_stay(
+    hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
+) -> None:
+    """What was done days ago is not put back any more."""
+    agent = await async_agent(hass, model_server)
+    await act(agent, control("turn_on"))
+    freezer.tick(timedelta(days=2))
+    assert (await undo_service(hass))["restored"] == {}
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_what_did_you_do(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The answer names calls and states; asking for it is no action."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on"))
+    model_server.script([tool_calls([LIST]), text("I turned on the kitchen light.")])
+    result = await agent.say("What did you do?", conversation_id=first.conversation_id)
+    assert speech(result) == "I turned on the kitchen light."
+    (told,) = tool_results(model_server.chats[-1])[-1]["result"]["newest_first"]
+    assert told["did"] == "light.turn_on"
+    assert "off -> on" in told["to"][LIGHT]
+
+
+async def test_the_service(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It puts back the last turn of a conversation, or of all."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on"))
+    await act(agent, control("turn_on", BED))
+    response = await undo_service(hass, conversation_id=first.conversation_id)
+    assert set(response["restored"]) == {LIGHT}
+    assert response["error"] is None
+    assert set((await undo_service(hass))["restored"]) == {BED}
+    with pytest.raises(ServiceValidationError) as refused:
+        await hass.services.async_call("home_agent", "undo", {}, blocking=True)
+    assert refused.value.translation_key == "nothing_to_undo"
+
+
+async def test_the_service_for_others(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A user who is no administrator reaches nothing that was done for others."""
+    agent = await async_agent(hass, model_server)
+    first = await act(agent, control("turn_on"))
+    user = MockUser(is_owner=False, name="Other").add_to_hass(hass)
+    user.mock_policy({"entities": True})
+    response = await undo_service(hass, Context(user_id=user.id), conversation_id=first.conversation_id)
+    assert response["restored"] == {}
+    assert hass.states.get(LIGHT).state == "on"
+
+
+async def test_own_sentences_come_back(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What Home Assistant's own sentences did is in the ledger too."""
+    agent = await async_agent(hass, model_server, {"local_first_enabled": True})
+    await agent.say("turn on kitchen ceiling")
+    assert hass.states.get(LIGHT).state == "on"
+    assert not model_server.chats
+    assert set((await undo_service(hass))["restored"]) == {LIGHT}
+    assert hass.states.get(LIGHT).state == "off"
+
+
+async def test_a_thermostat_and_a_speaker(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Settings come back one by one, in their own services."""
+    agent = await async_agent(hass, model_server)
+    states = {
+        "climate.hall": State(
+            "climate.hall",
+            "heat",
+            {
+                "temperature": 20,
+                "hvac_modes": ["heat", "off"],
+                "supported_features": 1,
+                "min_temp": 7,
+                "max_temp": 30,
+            },
+        ),
+        "media_player.hall": State(
+            "media_player.hall", "playing", {"volume_level": 0.5, "supported_features": 4}
+        ),
+        "cover.hall": State("cover.hall", "open", {"current_position": 80, "supported_features": 15}),
+    }
+    for entity_id, state in states.items():
+        hass.states.async_set(entity_id, state.state, state.attributes)
+        async_expose_entity(hass, "conversation", entity_id, True)
+
+    def setter(attribute: str, key: str) -> Any:
+        async def handle(call: ServiceCall) -> None:
+            (entity_id,) = call.data["entity_id"]
+            now = hass.states.get(entity_id)
+            hass.states.async_set(
+                entity_id, now.state, {**now.attributes, attribute: call.data[key]}, context=call.context
+            )
+
+        return handle
+
+    hass.services.async_register("climate", "set_temperature", setter("temperature", "temperature"))
+    hass.services.async_register("media_player", "volume_set", setter("volume_level", "volume_level"))
+    hass.services.async_register("cover", "set_cover_position", setter("current_position", "position"))
+    await hass.async_block_till_done()
+    await act(
+        agent,
+        control("set_temperature", "climate.hall", temperature=23),
+        control("set_volume", "media_player.hall", volume_level=0.9),
+        control("set_position", "cover.hall", position=10),
+    )
+    assert hass.states.get("climate.hall").attributes["temperature"] == 23
+    response = await undo_service(hass)
+    assert set(response["restored"]) == set(states), response
+    for entity_id, state in states.items():
+        assert hass.states.get(entity_id).attributes == state.attributes
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "before", "after", "calls"),
+    [
+        ("switch.a", ("on", {}), ("off", {}), [("turn_on", {})]),
+        (
+            "light.a",
+            ("on", {"brightness": 90, "color_mode": "hs", "hs_color": (10, 20)}),
+            ("off", {}),
+            [("turn_on", {"brightness": 90, "hs_color": (10, 20)})],
+        ),
+        (
+            "light.a",
+            ("on", {"brightness": 90, "color_mode": "color_temp", "color_temp_kelvin": 2700}),
+            ("on", {"brightness": 90, "color_mode": "hs", "hs_color": (240, 100)}),
+            [("turn_on", {"brightness": 90, "color_temp_kelvin": 2700})],
+        ),
+        (
+            "climate.a",
+            ("off", {"temperature": 18}),
+            ("heat", {"temperature": 22}),
+            [("set_temperature", {"temperature": 18}), ("set_hvac_mode", {"hvac_mode": "off"})],
+        ),
+        (
+            "climate.a",
+            ("heat_cool", {"target_temp_low": 18, "target_temp_high": 24}),
+            ("heat_cool", {"target_temp_low": 20, "target_temp_high": 24}),
+            [("set_temperature", {"target_temp_low": 18, "target_temp_high": 24})],
+        ),
+        (
+            "fan.a",
+            ("on", {"percentage": 33}),
+            ("on", {"percentage": 66}),
+            [("set_percentage", {"percentage": 33})],
+        ),
+        ("cover.a", ("closed", {}), ("open", {}), [("close_cover", {})]),
+        ("number.a", ("4.5", {}), ("7", {}), [("set_value", {"value": 4.5})]),
+        ("select.a", ("low", {}), ("high", {}), [("select_option", {"option": "low"})]),
+        ("input_datetime.a", ("07:30:00", {}), ("08:00:00", {}), [("set_datetime", {"time": "07:30:00"})]),
+        ("lock.a", ("locked", {}), ("unlocked", {}), [("lock", {})]),
+        ("valve.a", ("closed", {}), ("open", {}), [("close_valve", {})]),
+        ("vacuum.a", ("docked", {}), ("cleaning", {}), [("return_to_base", {})]),
+        ("media_player.a", ("off", {}), ("playing", {"volume_level": 0.4}), [("turn_off", {})]),
+        ("counter.a", ("3", {}), ("5", {}), [("set_value", {"value": 3})]),
+    ],
+)
+def test_the_table(
+    entity_id: str,
+    before: tuple[str, dict[str, Any]],
+    after: tuple[str, dict[str, Any]],
+    calls: list[tuple[str, dict[str, Any]]],
+) -> None:
+    """Each domain comes back by calls of its own."""
+    made = restoring(Shown(*before), Shown(*after), State(entity_id, *after), late=False)
+    assert made is not None
+    assert [(call.service, dict(call.data)) for call in made.calls] == calls
+
+
+@pytest.mark.parametrize(
+    ("entity_id", "before", "after", "attributes"),
+    [
+        ("lock.a", "unlocked", "locked", {}),
+        ("valve.a", "open", "closed", {}),
+        ("cover.a", "open", "closed", {"device_class": "garage"}),
+        ("alarm_control_panel.a", "disarmed", "armed_away", {}),
+        ("alarm_control_panel.a", "armed_away", "disarmed", {}),
+        ("siren.a", "on", "off", {}),
+        ("vacuum.a", "cleaning", "docked", {}),
+        ("button.a", "unknown", "2026-01-01T00:00:00", {}),
+        ("script.a", "off", "on", {}),
+        ("switch.a", "unavailable", "on", {}),
+    ],
+)
+def test_what_never_comes_back(entity_id: str, before: str, after: str, attributes: dict[str, Any]) -> None:
+    """What would open, disarm, sound or start something is refused."""
+    with pytest.raises(CannotRestoreError):
+        restoring(Shown(before), Shown(after), State(entity_id, after, attributes), late=False)
+
+
+STATES = st.sampled_from(
+    ("on", "off", "open", "closed", "locked", "unlocked", "heat", "5", "unknown", "disarmed")
+)
+
+
+@given(domain=st.sampled_from((*RULES, "lock", "valve", "alarm_control_panel")), before=STATES, after=STATES)
+def test_nothing_dangerous_comes_of_it(domain: str, before: str, after: str) -> None:
+    """Whatever the states, no lock, valve, alarm or garage door is opened."""
+    now = State(f"{domain}.a", after, {"device_class": "garage"} if domain == "cover" else {})
+    try:
+        made = restoring(Shown(before), Shown(after), now, late=False)
+    except CannotRestoreError, ValueError:
+        return
+    services = {call.service for call in made.calls} if made else set()
+    assert not services & {"unlock", "open", "open_cover", "open_valve", "set_valve_position", "alarm_disarm"}
+
+
+async def test_the_tool_is_small(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Its description costs a request no more than 120 tokens, at four characters each."""
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello")
+    (tool,) = [
+        tool for tool in model_server.chats[0].json["tools"] if tool["function"]["name"] == ActivityTool.name
+    ]
+    assert len(str(tool)) <= 480

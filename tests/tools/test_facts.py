@@ -1,0 +1,91 @@
+"""One module defines the facts about native tools, and other tools cannot use their names."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from custom_components.home_agent.errors import PermissionDenied, ValidationError
+from custom_components.home_agent.safety.disclosure import Tells
+from custom_components.home_agent.tools.base import ServiceCall, Speaker
+from custom_components.home_agent.tools.control.parameters import clean
+from custom_components.home_agent.tools.native import NATIVE, told_by
+from custom_components.home_agent.tools.other_apis import named_tools
+from custom_components.home_agent.tools.vetted import TARGET_KEYS
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import llm
+from tests.helpers.agent import async_agent
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+
+PACKAGE = Path(__file__).parents[2] / "custom_components" / "home_agent"
+ALL_TOOLS = {
+    "web_search_provider": "searxng",
+    "web_search_url": "http://127.0.0.1:9/",
+    "notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}],
+    "external_llm_enabled": True,
+    "external_llm_base_url": "http://127.0.0.1:9/v1",
+    "external_llm_model": "large",
+}
+
+
+async def test_every_native_tool_carries_its_facts(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The tools of an agent with everything on are those of the table, and each knows what it is."""
+    agent = await async_agent(hass, model_server, ALL_TOOLS)
+    tools = agent.entry.runtime_data.handler.tools
+    assert set(tools) == set(NATIVE)
+    for name, tool in tools.items():
+        assert type(tool) is NATIVE[name], name
+
+
+def test_only_the_class_of_a_tool_has_its_name() -> None:
+    """No check by a name that is written a second time: a tool that is renamed stays what it is."""
+    technical = [name for name in NATIVE if "_" in name and name != "play_media"]  # also a service
+    assert len(technical) > 10
+    sources = [path.read_text() for path in PACKAGE.rglob("*.py") if "import" not in path.name]
+    written = {name: sum(text.count(f'"{name}"') for text in sources) for name in technical}
+    assert written == dict.fromkeys(technical, 1)
+
+
+class Foreign(llm.Tool):
+    """A tool of another API with the name of a native one."""
+
+    name = "store_memory"
+    description = "Tells how things are"
+
+    async def async_call(self, *_: object) -> dict[str, str]:
+        """Answer."""
+        return {"state": "home"}
+
+
+def test_a_foreign_tool_does_not_inherit_facts() -> None:
+    """Also where the native tool of this name is not offered, its name is taken."""
+    context = llm.LLMContext("test", Context(), "en", "conversation", None)
+    api = type("Api", (), {"id": "other", "name": "Other"})()
+    instance = llm.APIInstance(api, "", context, [Foreign()])
+    ((tool, _),) = named_tools([instance], ())
+    assert tool.name == "other__store_memory"
+    assert told_by(tool.name) is Tells.STATES
+
+
+@pytest.mark.parametrize("key", [*sorted(TARGET_KEYS), " Entity_ID "])
+async def test_targets_in_the_data(hass: HomeAssistant, model_server: ModelServer, key: str) -> None:
+    """The tool and the guard refuse the same keys, however they are written."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    agent = await house.async_agent(model_server)
+    with pytest.raises(ValidationError):
+        clean({key: "lock.front_door"})
+    call = ServiceCall(
+        domain="light", service="turn_on", entity_ids=("light.hall",), data={key: "lock.front_door"}
+    )
+    speaker = Speaker(context=Context(user_id=house.anna.id), language="en")
+    with pytest.raises(PermissionDenied):
+        await agent.entry.runtime_data.handler.guard.async_call_service(call, speaker)
+    assert house.calls == []
+
+
+def test_each_name_can_be_switched_off() -> None:
+    """The option lists every native tool."""
+    words = json.loads((PACKAGE / "translations" / "en.json").read_text())
+    assert set(words["selector"]["tools_disabled"]["options"]) == set(NATIVE)

@@ -1,0 +1,508 @@
+"""The store on a Chroma server: what goes over the wire, collections of other programs, and faults."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from http.server import BaseHTTPRequestHandler, HTTPServer
+import ipaddress
+import json
+from pathlib import Path
+import ssl
+import threading
+from typing import Any
+
+import aiohttp
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+import numpy as np
+import pytest
+
+from custom_components.home_agent.vector import chroma as chroma_store, chroma_api
+from custom_components.home_agent.vector.chroma import ChromaStore
+from custom_components.home_agent.vector.chroma_api import ChromaAddress
+from custom_components.home_agent.vector.store import Entry, StoreProblem, VectorStoreError
+from tests.servers import replies
+from tests.servers.chroma import ChromaServer
+from tests.servers.chroma_stand_in import ChromaStandIn
+from tests.servers.replies import Reply
+
+MADE_BY = "test|words|3"
+TOKEN = "ck-very-secret-token"
+VECTOR = np.array((1, 0, 0), np.float32)
+ENTRY = Entry(id="a", text="apple", vector=VECTOR, content_hash="#1", metadata={"area": "kitchen"})
+
+
+@pytest.fixture
+async def session(socket_enabled: None) -> AsyncIterator[aiohttp.ClientSession]:
+    """Return a session, as Home Assistant has one."""
+    async with aiohttp.ClientSession() as session:
+        yield session
+
+
+def store_at(session: aiohttp.ClientSession, server: ChromaStandIn, **settings: Any) -> ChromaStore:
+    """Return a store on the stand-in."""
+    return ChromaStore(session, ChromaAddress(host="127.0.0.1", port=server.port, **settings))
+
+
+async def failure(work: Awaitable[object]) -> VectorStoreError:
+    """Return what went wrong; it is short and holds no key."""
+    with pytest.raises(VectorStoreError) as caught:
+        await work
+    assert 0 < len(caught.value.detail) <= 200
+    assert TOKEN not in f"{caught.value!r} {caught.value.__cause__!r} {caught.value.__context__!r}"
+    return caught.value
+
+
+async def similarities(store: ChromaStore, name: str, limit: int = 5) -> dict[str, Any]:
+    """Return what a search finds."""
+    return {
+        hit.id: pytest.approx(hit.similarity, abs=1e-5)
+        for hit in await store.async_search(name, VECTOR, limit)
+    }
+
+
+# Collections of other programs
+
+ENTRIES = {
+    "ids": ["same", "long", "half", "behind"],
+    "embeddings": [[1, 0, 0], [5, 0, 0], [3, 4, 0], [-1, 0, 0]],
+    "documents": ["the same", None, "half way", "behind"],
+    "metadatas": [{"page": 1}, None, {"page": 2, "draft": True}, None],
+}
+
+
+@pytest.mark.parametrize("space", [None, "l2", "ip", "cosine"])
+async def test_foreign_collection(
+    chroma: ChromaServer, session: aiohttp.ClientSession, space: str | None
+) -> None:
+    """It is searched with the right similarities, however it measures, and never changed."""
+    address = chroma.new_database()
+    chroma.fill(address, "manuals", ENTRIES, metadata={"hnsw:space": space} if space else None)
+    store = ChromaStore(session, address)
+    await store.async_start()
+    assert await store.async_collections() == {"manuals": None}
+    assert await similarities(store, "manuals") == {"same": 1, "long": 1, "half": 0.6, "behind": 0}
+    hits = {hit.id: (hit.text, hit.metadata) for hit in await store.async_search("manuals", VECTOR, 3)}
+    assert hits == {
+        "same": ("the same", {"page": 1}),
+        "long": ("", {}),
+        "half": ("half way", {"page": 2, "draft": True}),
+    }
+    assert await store.async_hashes("manuals") == dict.fromkeys(ENTRIES["ids"], "")
+    changes = [
+        store.async_create("manuals", MADE_BY),
+        store.async_drop("manuals"),
+        store.async_upsert("manuals", [ENTRY]),
+        store.async_delete("manuals", ["same"]),
+    ]
+    for change in changes:
+        error = await failure(change)
+        assert error.problem is StoreProblem.REFUSED
+        assert "another name" in error.detail
+    assert chroma.count(address, "manuals") == 4
+
+
+async def test_foreign_collection_by_configuration(
+    chroma: ChromaServer, session: aiohttp.ClientSession
+) -> None:
+    """Newer clients say how to measure in the configuration, not in the metadata."""
+    configuration: dict[str, Any] = {"hnsw": {"space": "cosine"}}
+    if chroma.is_old:
+        kind = {"_type": "CollectionConfigurationInternal"}
+        hnsw = {"space": "cosine", "_type": "HNSWConfigurationInternal"}
+        configuration = {**kind, "hnsw_configuration": hnsw}
+    address = chroma.new_database()
+    chroma.fill(address, "manuals", ENTRIES, configuration=configuration)
+    store = ChromaStore(session, address)
+    assert await similarities(store, "manuals") == {"same": 1, "long": 1, "half": 0.6, "behind": 0}
+
+
+async def test_empty_collection_of_others_may_be_taken(
+    chroma: ChromaServer, session: aiohttp.ClientSession
+) -> None:
+    address = chroma.new_database()
+    root = f"/tenants/{address.tenant}/databases/{address.database}/collections"
+    chroma.ask("POST", root, {"name": "home_entities"})
+    store = ChromaStore(session, address)
+    await store.async_create("home_entities", MADE_BY)
+    await store.async_upsert("home_entities", [ENTRY])
+    assert await similarities(store, "home_entities") == {"a": 1}
+
+
+async def test_many_collections(
+    chroma: ChromaServer, session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than one page of them."""
+    address = chroma.new_database()
+    root = f"/tenants/{address.tenant}/databases/{address.database}/collections"
+    monkeypatch.setattr(chroma_store, "PAGE", 10)
+    names = {f"collection-{number}" for number in range(25)}
+    for name in names:
+        chroma.ask("POST", root, {"name": name})
+    assert set(await ChromaStore(session, address).async_collections()) == names
+
+
+@pytest.mark.parametrize("name", ["a", "Küche", "a/b", "..", "x" * 600])
+async def test_names_that_chroma_does_not_take(
+    chroma: ChromaServer, session: aiohttp.ClientSession, name: str
+) -> None:
+    store = ChromaStore(session, chroma.new_database())
+    assert (await failure(store.async_create(name, MADE_BY))).problem in (
+        StoreProblem.INVALID,
+        StoreProblem.REFUSED,
+    )
+    assert await store.async_collections() == {}
+    await store.async_start()
+
+
+# Faults of a real server
+
+
+async def test_down_and_up_again(
+    chroma: ChromaServer, session: aiohttp.ClientSession, tmp_path: Path
+) -> None:
+    """At the start and in use; it comes back by itself, with everything."""
+    server = ChromaServer(chroma.program, tmp_path / "server")
+    store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=server.port))
+    error = await failure(store.async_start())
+    assert error.problem is StoreProblem.UNAVAILABLE
+    assert f"127.0.0.1:{server.port}" in error.detail
+    with server:
+        await store.async_start()
+        await store.async_create("things", MADE_BY)
+        await store.async_upsert("things", [ENTRY])
+        server.stop()
+        for work in (
+            store.async_search("things", VECTOR, 1),
+            store.async_upsert("things", [ENTRY]),
+            store.async_delete("things", ["a"]),
+            store.async_hashes("things"),
+            store.async_collections(),
+            store.async_create("others", MADE_BY),
+            store.async_drop("things"),
+        ):
+            assert (await failure(work)).problem is StoreProblem.UNAVAILABLE
+        server.start()
+        assert await similarities(store, "things") == {"a": 1}
+        server.stop()
+        server.start()
+        await store.async_upsert("things", [ENTRY])
+
+
+async def test_collection_gone(chroma: ChromaServer, session: aiohttp.ClientSession) -> None:
+    """Somebody deletes it, and somebody makes it anew."""
+    address = chroma.new_database()
+    store, other = ChromaStore(session, address), ChromaStore(session, address)
+    await store.async_create("things", MADE_BY)
+    await store.async_upsert("things", [ENTRY])
+    await other.async_drop("things")
+    assert (await failure(store.async_search("things", VECTOR, 1))).problem is StoreProblem.MISSING
+    assert (await failure(store.async_upsert("things", [ENTRY]))).problem is StoreProblem.MISSING
+    await other.async_create("things", MADE_BY)
+    await store.async_upsert("things", [ENTRY])
+    await other.async_create("things", MADE_BY)
+    assert await store.async_search("things", VECTOR, 1) == []
+    await other.async_create("things", "another|model|2")
+    assert (await failure(store.async_search("things", VECTOR, 1))).problem is StoreProblem.MISSING
+    assert await store.async_collections() == {"things": "another|model|2"}
+
+
+async def test_no_such_database(chroma: ChromaServer, session: aiohttp.ClientSession) -> None:
+    for wrong in ({"tenant": "nobody"}, {"database": "nothing"}, {"tenant": "a/b ü"}):
+        store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=chroma.port, **wrong))
+        error = await failure(store.async_start())
+        assert error.problem is StoreProblem.REFUSED
+        assert next(iter(wrong.values())) in error.detail
+
+
+@pytest.mark.parametrize("header", ["Authorization", "X-Chroma-Token"])
+async def test_token(
+    chroma: ChromaServer, session: aiohttp.ClientSession, tmp_path: Path, header: str
+) -> None:
+    """Servers before 1.0 check a token themselves, in either header; newer ones leave that to a proxy."""
+    settings = {
+        "CHROMA_SERVER_AUTHN_PROVIDER": "chromadb.auth.token_authn.TokenAuthenticationServerProvider",
+        "CHROMA_SERVER_AUTHN_CREDENTIALS": TOKEN,
+        "CHROMA_AUTH_TOKEN_TRANSPORT_HEADER": header,
+    }
+    with ChromaServer(chroma.program, tmp_path / "server", settings) as server:
+        for wrong in ("", "another-token") if chroma.is_old else ():
+            store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=server.port, token=wrong))
+            assert (await failure(store.async_start())).problem is StoreProblem.REFUSED
+        store = ChromaStore(session, ChromaAddress(host="127.0.0.1", port=server.port, token=TOKEN))
+        await store.async_start()
+        await store.async_create("things", MADE_BY)
+
+
+# What goes over the wire
+
+
+async def test_requests(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
+    """Token, tenant and database; a collection that ranks by the angle; batches as the server wants them."""
+    chroma_stand_in.max_batch_size = 7
+    address = {"tenant": "our house", "database": "a/b", "token": f" {TOKEN}\n"}
+    store = store_at(session, chroma_stand_in, **address)
+    await store.async_start()
+    await store.async_create("things", MADE_BY)
+    many = [Entry(id=str(number), text="", vector=VECTOR, content_hash="#") for number in range(20)]
+    await store.async_upsert("things", many)
+    await store.async_delete("things", [entry.id for entry in many])
+    await store.async_search("things", VECTOR, 3, where={"area": "kitchen", "floor": 1})
+    asked = chroma_stand_in.requests
+    for request in asked:
+        assert request.headers["x-chroma-token"] == TOKEN
+        assert request.headers["authorization"] == f"Bearer {TOKEN}"
+        assert TOKEN not in request.path + request.query
+    assert asked[0].path == "/api/v2/tenants/our%20house/databases/a%2Fb"
+    (made,) = [
+        request.json
+        for request in asked
+        if request.method == "POST" and request.path.endswith("/collections")
+    ]
+    assert made == {
+        "name": "things",
+        "metadata": {"hnsw:space": "cosine", "home_agent:fingerprint": MADE_BY},
+        "get_or_create": True,
+    }
+    for verb in ("upsert", "delete"):
+        sizes = [len(request.json["ids"]) for request in asked if request.path.endswith(f"/{verb}")]
+        assert sizes == [7, 7, 6]
+    assert asked[-1].json == {
+        "query_embeddings": [[1.0, 0.0, 0.0]],
+        "n_results": 3,
+        "include": ["documents", "metadatas", "distances"],
+        "where": {"$and": [{"area": {"$eq": "kitchen"}}, {"floor": {"$eq": 1}}]},
+    }
+    assert TOKEN not in repr(ChromaAddress(host="h", token=TOKEN))
+
+
+async def test_no_token(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
+    await store_at(session, chroma_stand_in, token=" ").async_start()
+    sent = [
+        {"authorization", "x-chroma-token"} & request.headers.keys() for request in chroma_stand_in.requests
+    ]
+    assert sent
+    assert set().union(*sent) == set()
+
+
+def test_addresses() -> None:
+    assert ChromaAddress(host="chroma.lan").base_url == "http://chroma.lan:8000"
+    assert ChromaAddress(host="::1", port=1, ssl=True).base_url == "https://[::1]:1"
+    assert ChromaAddress(host="[::1]").base_url == "http://[::1]:8000"
+
+
+async def test_tls(session: aiohttp.ClientSession, tmp_path: Path) -> None:
+    """A certificate that is not trusted is refused before the token is sent."""
+    certificate = self_signed(tmp_path)
+    trusting = ssl.create_default_context(cafile=str(certificate))
+    with tls_server(certificate) as (port, seen):
+        address = ChromaAddress(host="127.0.0.1", port=port, ssl=True, token=TOKEN)
+        error = await failure(ChromaStore(session, address).async_start())
+        assert error.problem is StoreProblem.UNAVAILABLE
+        assert "certificate" in error.detail
+        assert seen == []
+        connector = aiohttp.TCPConnector(ssl=trusting)
+        async with aiohttp.ClientSession(connector=connector) as trusting_session:
+            await ChromaStore(trusting_session, address).async_start()
+        assert seen == [TOKEN, TOKEN]
+
+
+@contextmanager
+def tls_server(certificate: Path) -> Iterator[tuple[int, list[str | None]]]:
+    """Return the port of a server with this certificate, and the tokens that it was sent."""
+    seen: list[str | None] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            seen.append(self.headers["X-Chroma-Token"])
+            body = b'{"max_batch_size": 10}'
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        yield server.server_port, seen
+        server.shutdown()
+        thread.join()
+
+
+def self_signed(folder: Path) -> Path:
+    """Return a file with a certificate of 127.0.0.1 and its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.now(UTC)
+    address = x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    path = folder / "server.pem"
+    path.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+    return path
+
+
+# Faults that a stand-in plays
+
+
+def says(status: int, kind: str, message: str) -> Reply:
+    """Answer with an error as Chroma does."""
+    return Reply(status=status, body=json.dumps({"error": kind, "message": message}).encode())
+
+
+ERRORS = {
+    "0.6 key": (says(403, "AuthError", "Forbidden"), StoreProblem.REFUSED),
+    "proxy key": (replies.html(401), StoreProblem.REFUSED),
+    "0.6 gone": (says(400, "InvalidCollection", "Collection x does not exist."), StoreProblem.MISSING),
+    "0.6 gone too": (
+        says(400, "InvalidArgumentError", "Collection things does not exist."),
+        StoreProblem.MISSING,
+    ),
+    "1.0 gone": (says(404, "NotFoundError", "Collection [x] does not exists"), StoreProblem.MISSING),
+    "0.6 dimension": (
+        says(400, "InvalidDimension", "Embedding dimension 2 does not match collection dimensionality 3"),
+        StoreProblem.DIMENSION,
+    ),
+    "1.0 dimension": (
+        says(400, "InvalidArgumentError", "Collection expecting embedding with dimension of 3, got 2"),
+        StoreProblem.DIMENSION,
+    ),
+    "400": (says(400, "InvalidArgumentError", "Expected IDs to be unique"), StoreProblem.INVALID),
+    "422": (says(422, "ChromaError", "Failed to deserialize the JSON body"), StoreProblem.INVALID),
+    "read-only": (
+        says(500, "InternalError", "error returned from database: attempt to write a readonly database"),
+        StoreProblem.REFUSED,
+    ),
+    "429": (says(429, "RateLimit", "slow down"), StoreProblem.UNAVAILABLE),
+    "500": (says(500, "InternalError", "KeyError('x')"), StoreProblem.UNAVAILABLE),
+    "503": (replies.html(503), StoreProblem.UNAVAILABLE),
+    "redirect": (
+        Reply(status=302, headers={"Location": "https://elsewhere"}, body=b""),
+        StoreProblem.INVALID,
+    ),
+    "web page": (replies.html(), StoreProblem.INVALID),
+    "reset": (replies.reset(), StoreProblem.UNAVAILABLE),
+    "cut": (replies.cut(1, chunks=["x"], body=b'{"ids": []}'), StoreProblem.UNAVAILABLE),
+    "hang": (replies.hang(), StoreProblem.UNAVAILABLE),
+    "huge": (Reply(body=b'"' + b"x" * 2000 + b'"'), StoreProblem.INVALID),
+    "echo": (says(400, "ValueError", f"bad header {TOKEN}"), StoreProblem.INVALID),
+}
+
+
+@pytest.mark.parametrize("fault", ERRORS)
+async def test_errors(
+    chroma_stand_in: ChromaStandIn,
+    session: aiohttp.ClientSession,
+    monkeypatch: pytest.MonkeyPatch,
+    fault: str,
+) -> None:
+    """Each fault is one problem with a short sentence, in every request; afterwards everything works."""
+    reply, problem = ERRORS[fault]
+    monkeypatch.setattr(chroma_api, "MAX_ANSWER", 1000)
+    if fault == "hang":
+        monkeypatch.setattr(chroma_api, "SECONDS", 0.1)
+    store = store_at(session, chroma_stand_in, token=TOKEN)
+    await store.async_start()
+    works: list[tuple[str, Callable[[], Awaitable[object]]]] = [
+        ("/query", lambda: store.async_search("things", VECTOR, 1)),
+        ("/get", lambda: store.async_hashes("things")),
+        ("/upsert", lambda: store.async_upsert("things", [ENTRY])),
+        ("/delete", lambda: store.async_delete("things", ["a"])),
+        ("/collections", store.async_collections),
+    ]
+    for ending, work in works:
+        chroma_stand_in.on(ending, reply)
+        assert (await failure(work())).problem is problem, ending
+        chroma_stand_in.clear()
+    if fault == "hang":
+        monkeypatch.setattr(chroma_api, "SECONDS", 30)
+    for _, work in works:
+        await work()
+
+
+ODD_ANSWERS: list[Any] = [
+    None,
+    [],
+    {},
+    "text",
+    5,
+    {"ids": None},
+    {"ids": [["a"]], "documents": [["x"]], "metadatas": [[None]], "distances": [["far"]]},
+    {"ids": [["a", "b"]], "documents": [["x"]], "metadatas": [[None]], "distances": [[0.1, 0.2]]},
+    {"ids": [["a"]], "documents": [["x"]], "metadatas": [["text"]], "distances": [[0.1]]},
+    {"ids": "a", "metadatas": "b"},
+    [{"name": "no id"}],
+    ["text"],
+    {"id": 1, "name": "another", "metadata": None},
+    {"id": 1, "name": "things", "metadata": 7},
+]
+
+
+@pytest.mark.parametrize("answer", ODD_ANSWERS, ids=str)
+async def test_odd_answers(
+    chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession, answer: Any
+) -> None:
+    """Whatever a server answers, it is a VectorStoreError or a result."""
+    reply = Reply(body=json.dumps(answer).encode())
+    for ending in ("/query", "/get", "/collections", "/things", "/pre-flight-checks", "/count"):
+        chroma_stand_in.clear()
+        chroma_stand_in.on(ending, reply)
+        store = store_at(session, chroma_stand_in)
+        for work in (
+            store.async_start(),
+            store.async_collections(),
+            store.async_hashes("things"),
+            store.async_search("things", VECTOR, 1),
+            store.async_upsert("things", [ENTRY]),
+            store.async_create("things", MADE_BY),
+        ):
+            try:
+                await work
+            except VectorStoreError as err:
+                assert err.problem is StoreProblem.INVALID  # noqa: PT017 - not every answer is one
+    chroma_stand_in.clear()
+
+
+async def test_another_server(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
+    """What answers at the address is no Chroma, or one that is too old."""
+    chroma_stand_in.on("", replies.html(404))
+    error = await failure(store_at(session, chroma_stand_in).async_start())
+    assert error.problem is StoreProblem.REFUSED
+    assert "0.6" in error.detail
+
+
+@pytest.mark.parametrize(("host", "token"), [("not a host", ""), ("127.0.0.1", "line\nbreak"), ("", "")])
+async def test_address_that_cannot_be(session: aiohttp.ClientSession, host: str, token: str) -> None:
+    store = ChromaStore(session, ChromaAddress(host=host, port=1, token=token))
+    assert (await failure(store.async_start())).problem in (StoreProblem.INVALID, StoreProblem.UNAVAILABLE)
+
+
+async def test_half_characters(chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession) -> None:
+    store = store_at(session, chroma_stand_in)
+    broken = Entry(id="a", text="half \ud83d", vector=VECTOR, content_hash="#")
+    assert (await failure(store.async_upsert("things", [broken]))).problem is StoreProblem.INVALID
+
+
+async def test_made_by_somebody_else_at_the_same_time(
+    chroma_stand_in: ChromaStandIn, session: aiohttp.ClientSession
+) -> None:
+    made = {**chroma_stand_in.described("things"), "metadata": {"home_agent:fingerprint": "theirs"}}
+    chroma_stand_in.on("/collections", Reply(body=json.dumps(made).encode()))
+    store = store_at(session, chroma_stand_in)
+    assert (await failure(store.async_create("things", MADE_BY))).problem is StoreProblem.INVALID

@@ -1,0 +1,275 @@
+"""What every store of vectors does: the embedded one and real Chroma servers, side by side."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import numpy as np
+import pytest
+
+from custom_components.home_agent.vector.chroma import ChromaStore
+from custom_components.home_agent.vector.embedded import EmbeddedStore
+from custom_components.home_agent.vector.store import (
+    Entry,
+    StoreProblem,
+    Value,
+    Vector,
+    VectorStore,
+    VectorStoreError,
+)
+from homeassistant.core import HomeAssistant
+from tests.servers.chroma import name_of, programs
+
+MADE_BY = "test|words|3"
+EMBEDDED = "embedded"
+KINDS = [EMBEDDED, *programs()] if programs() else [EMBEDDED, None]
+type Open = Callable[[], Awaitable[VectorStore]]
+
+
+def vector(*numbers: float) -> Vector:
+    """Return a vector as an embedder does."""
+    return np.array(numbers, np.float32)
+
+
+def entry(
+    key: str, numbers: tuple[float, ...], text: str = "", metadata: Mapping[str, Value] | None = None
+) -> Entry:
+    """Return an entry; its hash tells its text."""
+    return Entry(
+        id=key, text=text or key, vector=vector(*numbers), content_hash=f"#{text}", metadata=metadata or {}
+    )
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: name_of(kind) if isinstance(kind, Path) else str(kind))
+async def open_store(
+    request: pytest.FixtureRequest, hass: HomeAssistant, socket_enabled: None, tmp_path: Path
+) -> AsyncIterator[Open]:
+    """Return what opens the same store again and again."""
+    opened: list[VectorStore] = []
+    if request.param == EMBEDDED:
+
+        def make() -> VectorStore:
+            return EmbeddedStore(tmp_path / "vectors", hass.async_add_executor_job, reports.append)
+
+    else:
+        if request.param is None:
+            pytest.fail("there is no Chroma server: run scripts/test --unit once, it installs one")
+        server = request.getfixturevalue("chroma_servers").get(request.param)
+        address = server.new_database()
+
+        def make() -> VectorStore:
+            return ChromaStore(session, address)
+
+    async def open_one() -> VectorStore:
+        store = make()
+        await store.async_start()
+        opened.append(store)
+        return store
+
+    reports: list[Any] = []
+    async with aiohttp.ClientSession() as session:
+        yield open_one
+        for store in opened:
+            await store.async_close()
+    assert reports == []
+
+
+@pytest.fixture
+async def store(open_store: Open) -> VectorStore:
+    """Return a store with one empty collection."""
+    store = await open_store()
+    await store.async_create("things", MADE_BY)
+    return store
+
+
+async def fails(problem: StoreProblem, work: Awaitable[object]) -> None:
+    """Expect a failure that says what it is."""
+    with pytest.raises(VectorStoreError) as caught:
+        await work
+    assert caught.value.problem is problem, caught.value.detail
+    assert 0 < len(caught.value.detail) <= 200
+
+
+async def found(store: VectorStore, *numbers: float, limit: int = 10, **where: Value) -> list[str]:
+    """Return the ids that a search finds."""
+    hits = await store.async_search("things", vector(*numbers), limit, where=where or None)
+    return [hit.id for hit in hits]
+
+
+async def test_closest_first(store: VectorStore) -> None:
+    await store.async_upsert(
+        "things",
+        [
+            entry("far", (0, 0, 1), "a far one"),
+            entry("near", (1, 0, 0), "a near one", {"area": "Küche", "floor": 1}),
+            entry("middle", (0.6, 0.8, 0), "in between"),
+            entry("behind", (-1, 0, 0), "behind"),
+        ],
+    )
+    hits = await store.async_search("things", vector(1, 0, 0), 3)
+    assert [(hit.id, hit.text) for hit in hits][:2] == [("near", "a near one"), ("middle", "in between")]
+    assert [hit.similarity for hit in hits] == pytest.approx([1, 0.6, 0], abs=1e-5)
+    assert hits[0].metadata == {"area": "Küche", "floor": 1}
+    assert hits[1].metadata == {}
+    assert len(await store.async_search("things", vector(1, 0, 0), 100)) == 4
+    assert await store.async_search("things", vector(1, 0, 0), 0) == []
+
+
+async def test_empty_collection(store: VectorStore) -> None:
+    assert await store.async_collections() == {"things": MADE_BY}
+    assert await store.async_search("things", vector(1, 0, 0), 5) == []
+    assert await store.async_hashes("things") == {}
+    await store.async_upsert("things", [])
+    await store.async_delete("things", [])
+    await store.async_delete("things", ["nobody"])
+
+
+async def test_where(store: VectorStore) -> None:
+    await store.async_upsert(
+        "things",
+        [
+            entry("a", (1, 0, 0), metadata={"source": "entity", "floor": 1, "on": True, "weight": 0.5}),
+            entry("b", (0.9, 0.1, 0), metadata={"source": "scene", "floor": 1, "on": False, "weight": 1.5}),
+            entry("c", (0.8, 0.2, 0), metadata={"source": "scene", "floor": 2}),
+            entry("d", (0.7, 0.3, 0)),
+        ],
+    )
+    assert await found(store, 1, 0, 0, source="scene") == ["b", "c"]
+    assert await found(store, 1, 0, 0, source="scene", limit=1) == ["b"]
+    assert await found(store, 1, 0, 0, source="scene", floor=2) == ["c"]
+    assert await found(store, 1, 0, 0, on=True) == ["a"]
+    assert await found(store, 1, 0, 0, weight=1.5) == ["b"]
+    assert await found(store, 1, 0, 0, source="script") == []
+    assert await found(store, 1, 0, 0, floor="1") == []
+
+
+async def test_replacing(store: VectorStore) -> None:
+    await store.async_upsert("things", [entry("a", (1, 0, 0), "old", {"kept": 1, "gone": True})])
+    await store.async_upsert("things", [entry("a", (0, 1, 0), "new", {"kept": 2})])
+    (hit,) = await store.async_search("things", vector(0, 1, 0), 5)
+    assert (hit.text, hit.metadata) == ("new", {"kept": 2})
+    assert hit.similarity == pytest.approx(1, abs=1e-5)
+    assert await store.async_hashes("things") == {"a": "#new"}
+    assert await found(store, 0, 1, 0, gone=True) == []
+
+
+async def test_same_id_twice_at_once(store: VectorStore) -> None:
+    await store.async_upsert("things", [entry("a", (1, 0, 0), "one"), entry("a", (0, 1, 0), "two")])
+    assert await store.async_hashes("things") == {"a": "#two"}
+    assert len(await found(store, 1, 0, 0)) == 1
+
+
+async def test_deleting(store: VectorStore) -> None:
+    await store.async_upsert("things", [entry(key, (1, 0, 0)) for key in "abc"])
+    await store.async_delete("things", ["a", "c", "nobody", "a"])
+    assert await found(store, 1, 0, 0) == ["b"]
+    assert set(await store.async_hashes("things")) == {"b"}
+    await store.async_upsert("things", [entry("a", (1, 0, 0))])
+    assert set(await found(store, 1, 0, 0)) == {"a", "b"}
+
+
+async def test_many(store: VectorStore) -> None:
+    """More than fits one request or one page of an answer."""
+    many = [entry(f"light.{number}", (1, number / 700, 0), f"light {number}") for number in range(700)]
+    await store.async_upsert("things", many)
+    assert await store.async_hashes("things") == {item.id: item.content_hash for item in many}
+    assert await found(store, 1, 0, 0, limit=3) == ["light.0", "light.1", "light.2"]
+    await store.async_delete("things", [item.id for item in many[:650]])
+    assert set(await store.async_hashes("things")) == {item.id for item in many[650:]}
+    assert await found(store, 1, 0, 0, limit=1) == ["light.650"]
+    assert len(await found(store, 1, 0, 0, limit=60)) == 50
+
+
+async def test_creating_again_empties(store: VectorStore) -> None:
+    await store.async_upsert("things", [entry("a", (1, 0, 0))])
+    await store.async_create("things", "another|model|2")
+    assert await store.async_collections() == {"things": "another|model|2"}
+    assert await store.async_hashes("things") == {}
+    await store.async_upsert("things", [entry("b", (0, 1))])
+    assert await found(store, 0, 1) == ["b"]
+
+
+async def test_dropping(store: VectorStore) -> None:
+    await store.async_create("others", MADE_BY)
+    await store.async_drop("things")
+    await store.async_drop("things")
+    assert await store.async_collections() == {"others": MADE_BY}
+    await fails(StoreProblem.MISSING, store.async_search("things", vector(1, 0, 0), 1))
+    await fails(StoreProblem.MISSING, store.async_hashes("things"))
+    await fails(StoreProblem.MISSING, store.async_upsert("things", [entry("a", (1, 0, 0))]))
+    await fails(StoreProblem.MISSING, store.async_delete("things", ["a"]))
+
+
+async def test_another_dimension(store: VectorStore) -> None:
+    await store.async_upsert("things", [entry("a", (1, 0, 0))])
+    await fails(StoreProblem.DIMENSION, store.async_search("things", vector(1, 0), 1))
+    await fails(StoreProblem.DIMENSION, store.async_upsert("things", [entry("b", (1, 0))]))
+    assert await found(store, 1, 0, 0) == ["a"]
+
+
+async def test_vectors_of_any_length(store: VectorStore) -> None:
+    """Vectors that are not of length 1 are compared by their direction."""
+    await store.async_upsert("things", [entry("long", (30, 40, 0)), entry("none", (0, 0, 0))])
+    hits = await store.async_search("things", vector(0.2, 0, 0), 5)
+    assert [(hit.id, pytest.approx(hit.similarity, abs=1e-5)) for hit in hits] == [("long", 0.6), ("none", 0)]
+
+
+async def test_no_number(store: VectorStore) -> None:
+    await fails(StoreProblem.INVALID, store.async_upsert("things", [entry("a", (1, float("nan"), 0))]))
+    assert await store.async_hashes("things") == {}
+    await store.async_upsert("things", [entry("b", (1, 0, 0))])
+    await fails(StoreProblem.INVALID, store.async_search("things", vector(float("inf"), 0, 0), 1))
+
+
+TEXTS = [
+    "Stehlampe im Wohnzimmer",
+    "居間の照明",
+    "مصباح",
+    "😀 one\ntwo\r\nthree\u2028four",
+    '"; DROP TABLE',
+    "a/b?c#d%2e",
+]
+
+
+async def test_any_text(store: VectorStore, open_store: Open) -> None:
+    await store.async_upsert("things", [entry(text, (1, 0, 0), text, {text: text}) for text in TEXTS])
+    hits = await store.async_search("things", vector(1, 0, 0), 10)
+    assert {hit.id: (hit.text, hit.metadata) for hit in hits} == {
+        text: (text, {text: text}) for text in TEXTS
+    }
+    again = await reopened(store, open_store)
+    assert await again.async_hashes("things") == {text: f"#{text}" for text in TEXTS}
+    assert set(await found(again, 1, 0, 0)) == set(TEXTS)
+
+
+async def reopened(store: VectorStore, open_store: Open) -> VectorStore:
+    """Return the store as it is after a restart."""
+    await store.async_close()
+    return await open_store()
+
+
+async def test_restart(store: VectorStore, open_store: Open) -> None:
+    await store.async_create("others", "other|model|2")
+    await store.async_upsert("things", [entry(key, (1, 0, 0), key, {"n": 1.5}) for key in "abc"])
+    await store.async_delete("things", ["b"])
+    again = await reopened(store, open_store)
+    assert await again.async_collections() == {"things": MADE_BY, "others": "other|model|2"}
+    hits = await again.async_search("things", vector(1, 0, 0), 5)
+    assert {(hit.id, hit.text, hit.metadata["n"]) for hit in hits} == {("a", "a", 1.5), ("c", "c", 1.5)}
+    assert await again.async_search("others", vector(1, 0), 5) == []
+    await again.async_upsert("things", [entry("d", (1, 0, 0))])
+    assert set(await again.async_hashes("things")) == {"a", "c", "d"}
+
+
+async def test_all_at_once(store: VectorStore) -> None:
+    """Writers and readers do not get into each other's way."""
+    await store.async_upsert("things", [entry("first", (1, 0, 0))])
+    parts = [[entry(f"{part}.{n}", (1, n, part)) for n in range(250)] for part in range(4)]
+    searches = [store.async_search("things", vector(1, 0, 0), 1) for _ in range(20)]
+    _, *results = await asyncio.gather(
+        asyncio.gather(*(store.async_upsert("things", part) for part in parts)), *searches
+    )
+    assert all(result[0].similarity == pytest.approx(1, abs=1e-5) for result in results)
+    assert len(await store.async_hashes("things")) == 1001
