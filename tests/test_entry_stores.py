@@ -10,7 +10,7 @@ import pytest
 from custom_components.home_agent.memory.learner.observations import ObservationStore
 from custom_components.home_agent.memory.manager import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
-from custom_components.home_agent.proactive.book import ProactiveStore
+from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
 from custom_components.home_agent.store import EntryStore
 from custom_components.home_agent.timers.timers import TimerStore

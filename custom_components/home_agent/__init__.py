@@ -48,7 +48,7 @@ from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .parts import NAMING, async_load_parts, async_part, is_panel_enabled, is_proactive_enabled, names_things
 from .pipelines import PipelineWatch
-from .proactive.book import ProactiveStore
+from .proactive.state import ProactiveStore
 from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore

@@ -386,7 +386,7 @@ class _Parts:
             self._hass,
             self._id,
             self.settings,
-            book=self.suggested,
+            state=self.suggested,
             guard=self.handler.guard,
             emitter=self.emitter,
             house=self.shared.house,

@@ -40,7 +40,7 @@ from .memory.learner.observations import ObservationStore
 from .memory.manager import MemoryManager
 from .memory.memories import Memories
 from .memory.profile import Profile, ProfileManager
-from .proactive.book import ProactiveState, ProactiveStore
+from .proactive.state import ProactiveState, ProactiveStore
 from .safety.confirmation import Confirmations
 from .safety.confirmation_store import ConfirmationStore
 from .safety.disclosure import DataPolicy

@@ -13,7 +13,7 @@ from pytest_homeassistant_custom_component.common import (
     async_mock_service,
 )
 
-from custom_components.home_agent.proactive.book import STORE_KEY
+from custom_components.home_agent.proactive.state import STORE_KEY
 from custom_components.home_agent.runtime import DATA_SHARED
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant, ServiceCall

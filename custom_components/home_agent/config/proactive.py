@@ -32,7 +32,7 @@ def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
     template = rules.TEMPLATES[name]
     entities = clean_names(as_texts(item.get(rules.ENTITIES)))[:MAX_ENTITIES]
     state = str(item.get(rules.STATE) or "").strip()
-    if name == rules.OWN and not (entities and state):
+    if name == rules.OWN_RULE and not (entities and state):
         raise InvalidInput("proactive_state_missing")
     if not template.kinds and not entities:
         raise InvalidInput("proactive_entities_missing")
@@ -46,7 +46,7 @@ def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
             raise InvalidInput("proactive_duration")
     found: dict[str, object] = {
         rules.ENTITIES: entities,
-        rules.STATE: state if name == rules.OWN else "",
+        rules.STATE: state if name == rules.OWN_RULE else "",
         rules.DURATION: duration,
         rules.PERSONS: clean_names(as_texts(item.get(rules.PERSONS))),
         rules.URGENT: bool(item.get(rules.URGENT)),

@@ -29,7 +29,7 @@ from ..events import EventEmitter
 from ..knowledge.persons import PERSON
 from ..tools.own_calls import async_notify
 from ..tools.resolving.candidates import plain
-from .book import ProactiveState
+from .state import ProactiveState
 
 DEFAULT_NIGHT: Final = (time(22), time(7))
 
@@ -79,7 +79,7 @@ class Messenger:
         hass: HomeAssistant,
         entry_id: str,
         settings: Mapping[str, Any],
-        book: ProactiveState,
+        state: ProactiveState,
         emitter: EventEmitter,
     ) -> None:
         """Read the options once; an entry is set up anew when they change."""
@@ -89,7 +89,7 @@ class Messenger:
         chats = settings[CONF_TELEGRAM_CHATS] if settings[CONF_TELEGRAM] else ()
         self._in_chats = tuple(item[PERSON] for item in chats)
         self._most = int(settings[CONF_PROACTIVE_MAX_PER_DAY])
-        self._book = book
+        self._state = state
         self._emitter = emitter
         self.quiet = Hours.from_options(settings)
 
@@ -101,7 +101,7 @@ class Messenger:
     @callback
     def may_tell(self, now: datetime, *, urgent: bool = False) -> bool:
         """Return whether this is the hour, and not too much was told today."""
-        sent = self._book.sent_on(dt_util.as_local(now).date())
+        sent = self._state.sent_on(dt_util.as_local(now).date())
         if urgent:
             return sent < self._most + URGENT_MORE
         return not self.quiet.holds(now) and sent < self._most
@@ -124,7 +124,7 @@ class Messenger:
         Assistant, where all users read it.
         """
         if not asked_for:
-            self._book.note_sent(dt_util.as_local(dt_util.utcnow()).date())
+            self._state.note_sent(dt_util.as_local(dt_util.utcnow()).date())
         title = await async_phrase(self._hass, self._hass.config.language, "proactive_title")
         reached = await self._async_send(
             persons, {"title": title, "message": message}, _data(tag, urgent=urgent, buttons=buttons)

@@ -1,4 +1,4 @@
-"""Rules as data: what is watched, in which state, for how long, and meanwhile what."""
+"""Rules as data: the entities, their state, the duration and a condition."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -33,32 +33,32 @@ RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT = (
 )
 """Keys of the items of the `proactive_rules` option."""
 
-OWN: Final = "state"
-"""The rule that the household writes itself."""
-UNKNOWN: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
+OWN_RULE: Final = "state"
+"""The rule whose state the household chooses."""
+NO_STATE: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN})
 
 NIGHT: Final = "night"
 RAIN: Final = "rain"
 NOBODY: Final = "nobody_home"
 
-LOW: Final = 15.0
+LOW_PERCENT: Final = 15.0
 """Percent at which a battery is low."""
-CHARGED: Final = 20.0
-"""Percent from which it is not low any more."""
-RUNNING: Final = 10.0
-"""Watts that a machine draws while it is in use."""
-IDLE: Final = 5.0
-LEAST_RUN: Final = timedelta(minutes=5)
-"""How long a machine has to have been in use before its end is told."""
-KILO: Final = 1000.0
+CHARGED_PERCENT: Final = 20.0
+"""Percent from which a battery is no longer low."""
+RUNNING_WATTS: Final = 10.0
+"""Watts from which a machine is in use."""
+IDLE_WATTS: Final = 5.0
+MIN_RUN: Final = timedelta(minutes=5)
+"""The shortest use of a machine whose end is reported."""
+WATTS_PER_KILOWATT: Final = 1000.0
 ENDED: Final = frozenset(
     {"complete", "completed", "done", "end", "ended", "finished", "idle", "off", "program_ended", "ready"}
     | {"standby", "not_running", "stop", "stopped"}
 )
-"""States in which a machine that tells them is not in use."""
+"""States of a machine that is not in use."""
 
 type StateTest = Callable[[State], bool | None]
-"""Returns whether a state is the one that is waited for; None for one that says nothing either way."""
+"""Returns whether a state matches; None if the state does not decide it."""
 
 
 def _shows(*states: str) -> StateTest:
@@ -67,23 +67,23 @@ def _shows(*states: str) -> StateTest:
 
 
 def _is_low(state: State) -> bool | None:
-    """Return whether a battery is low; None where it is neither low nor charged."""
+    """Return whether a battery is low; None between low and charged."""
     if state.domain == "binary_sensor":
         return state.state == STATE_ON
     level = _number(state.state)
-    if level is None or LOW < level < CHARGED:
+    if level is None or LOW_PERCENT < level < CHARGED_PERCENT:
         return None
-    return level <= LOW
+    return level <= LOW_PERCENT
 
 
 def _is_idle(state: State) -> bool | None:
-    """Return whether a machine stands still, by what it draws or by what it tells."""
+    """Return whether a machine is idle, by its power or its state."""
     watts = _number(state.state)
     if watts is None:
         return state.state.lower() in ENDED
     if state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) == UnitOfPower.KILO_WATT:
-        watts *= KILO
-    return None if IDLE <= watts <= RUNNING else watts < IDLE
+        watts *= WATTS_PER_KILOWATT
+    return None if IDLE_WATTS <= watts <= RUNNING_WATTS else watts < IDLE_WATTS
 
 
 def _number(text: str) -> float | None:
@@ -96,18 +96,18 @@ def _number(text: str) -> float | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleTemplate:
-    """A shipped rule."""
+    """A kind of rule that the household can choose."""
 
     kinds: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
-    """Per domain the device classes that it is about where no entity is chosen; None for all."""
+    """The device classes per domain that the rule covers if no entity is chosen; None for all."""
     test: StateTest = field(default=lambda _state: False)
     duration: timedelta
-    meanwhile: str | None = None
-    """What has to be so too."""
+    condition: str | None = None
+    """The condition that has to hold as well."""
     urgent: bool = False
-    """Whether it is told at any hour."""
+    """Whether its messages are sent during quiet hours too."""
     ends: bool = False
-    """Whether it is about the end of something that has to have begun before."""
+    """Whether the rule is about the end of something that has started before."""
 
 
 _WAYS_IN: Final = frozenset({BinarySensorDeviceClass.DOOR, BinarySensorDeviceClass.GARAGE_DOOR})
@@ -131,19 +131,19 @@ TEMPLATES: Final[Mapping[str, RuleTemplate]] = {
         kinds={"cover": frozenset({CoverDeviceClass.WINDOW}), "binary_sensor": _WINDOWS},
         test=_shows(STATE_OPEN, STATE_ON),
         duration=timedelta(minutes=2),
-        meanwhile=RAIN,
+        condition=RAIN,
     ),
     "light_nobody_home": RuleTemplate(
         kinds={"light": None},
         test=_shows(STATE_ON),
         duration=timedelta(minutes=10),
-        meanwhile=NOBODY,
+        condition=NOBODY,
     ),
     "unlocked_night": RuleTemplate(
         kinds={"lock": None, "binary_sensor": frozenset({BinarySensorDeviceClass.LOCK})},
         test=_shows(LockState.UNLOCKED, LockState.OPEN, STATE_ON),
         duration=timedelta(minutes=5),
-        meanwhile=NIGHT,
+        condition=NIGHT,
         urgent=True,
     ),
     "battery_low": RuleTemplate(
@@ -161,34 +161,34 @@ TEMPLATES: Final[Mapping[str, RuleTemplate]] = {
         urgent=True,
     ),
     "appliance_finished": RuleTemplate(test=_is_idle, duration=timedelta(minutes=5), ends=True),
-    OWN: RuleTemplate(duration=timedelta(0)),
+    OWN_RULE: RuleTemplate(duration=timedelta(0)),
 }
-"""The rules to choose from. One without kinds needs entities."""
+"""The templates to choose from. A template without kinds needs entities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProactiveRule:
-    """One rule of the household's."""
+    """One rule of the household."""
 
     name: str
-    """Of its template; also names its sentence in the translations."""
+    """The name of the template, and of the sentence in the translations."""
     template: RuleTemplate
     entities: frozenset[str]
-    """The chosen ones; all of the template's kind where there are none."""
+    """The chosen entities; all of the kinds of the template if none is chosen."""
     duration: timedelta
     state: str = ""
     persons: tuple[str, ...] = ()
-    """Entity ids of those who are told; everybody with a notify target where there are none."""
+    """Entity ids of the persons who get the messages; everybody with a notify target if there are none."""
     urgent: bool = False
 
     @property
     def key(self) -> str:
-        """Return what the rule is kept under while it stays as it is."""
+        """Return the key of the rule in the store; it changes with the rule."""
         who = ",".join(self.persons)
         return f"{self.name}|{self.state}|{self.duration.total_seconds():g}|{who}"
 
-    def concerns(self, state: State) -> bool:
-        """Return whether the rule is about an entity; groups are left to their members."""
+    def covers(self, state: State) -> bool:
+        """Return whether the rule covers an entity; of groups it covers the members."""
         if self.entities:
             return state.entity_id in self.entities
         classes = self.template.kinds.get(state.domain, frozenset())
@@ -196,15 +196,15 @@ class ProactiveRule:
             classes is None or state.attributes.get(ATTR_DEVICE_CLASS) in classes
         ) and ATTR_ENTITY_ID not in state.attributes
 
-    def fits(self, state: State | None) -> bool | None:
-        """Return whether a state is the one that is waited for; None where that cannot be said."""
-        if state is None or state.state in UNKNOWN:
+    def matches(self, state: State | None) -> bool | None:
+        """Return whether a state matches; None if it is unknown."""
+        if state is None or state.state in NO_STATE:
             return None
-        return state.state.casefold() == self.state if self.name == OWN else self.template.test(state)
+        return state.state.casefold() == self.state if self.name == OWN_RULE else self.template.test(state)
 
 
 def read_rules(stored: Iterable[Mapping[str, Any]]) -> list[ProactiveRule]:
-    """Return the rules of the option; an item that is none is left out."""
+    """Return the rules of the option without invalid items."""
     return [rule for item in stored if (rule := _read_rule(item)) is not None]
 
 

@@ -10,9 +10,9 @@ from ..events import EventEmitter
 from ..knowledge.house import House
 from ..memory.learner.habits import HouseHabit
 from ..tools.guard import Guard
-from .book import ProactiveState
 from .messenger import Messenger
 from .rules import read_rules
+from .state import ProactiveState
 from .suggestions import Suggestions
 from .watcher import RuleWatcher
 
@@ -26,20 +26,20 @@ class Proactive:
         entry_id: str,
         settings: Mapping[str, Any],
         *,
-        book: ProactiveState,
+        state: ProactiveState,
         guard: Guard,
         emitter: EventEmitter,
         house: House,
         habits: Callable[[], Sequence[HouseHabit]],
     ) -> None:
         """Put the parts together; nothing is watched yet."""
-        messenger = Messenger(hass, entry_id, settings, book, emitter)
+        messenger = Messenger(hass, entry_id, settings, state, emitter)
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
         self.suggestions = Suggestions(
-            hass, entry_id, book=book, messenger=messenger, guard=guard, emitter=emitter, habits=habits
+            hass, entry_id, state=state, messenger=messenger, guard=guard, emitter=emitter, habits=habits
         )
-        self._watcher = RuleWatcher(hass, read_rules(settings[CONF_PROACTIVE_RULES]), book, messenger, house)
+        self._watcher = RuleWatcher(hass, read_rules(settings[CONF_PROACTIVE_RULES]), state, messenger, house)
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:

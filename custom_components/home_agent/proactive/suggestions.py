@@ -25,9 +25,9 @@ from ..memory.learner.habits import HouseHabit, async_sentence, clock, days_key
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
 from .automations import AutomationRefusedError, async_add, async_check
-from .book import ProactiveState
 from .drafting import AutomationDraft, draft
 from .messenger import Messenger, speakable
+from .state import ProactiveState
 from .suggestion import Suggestion, SuggestionAnswer, SuggestionState
 
 SURE: Final = 0.7
@@ -56,7 +56,7 @@ class Suggestions:
         hass: HomeAssistant,
         entry_id: str,
         *,
-        book: ProactiveState,
+        state: ProactiveState,
         messenger: Messenger,
         guard: Guard,
         emitter: EventEmitter,
@@ -65,7 +65,7 @@ class Suggestions:
         """Take where habits come from, and who judges what may be suggested."""
         self._hass = hass
         self._entry_id = entry_id
-        self._book = book
+        self._state = state
         self._messenger = messenger
         self._guard = guard
         self._emitter = emitter
@@ -90,7 +90,7 @@ class Suggestions:
         def stop() -> None:
             for end in ends:
                 end()
-            for suggestion in self._book.suggestions.values():
+            for suggestion in self._state.suggestions.values():
                 withdraw(self._hass, _issue_id(suggestion))
 
         return stop
@@ -99,7 +99,7 @@ class Suggestions:
     def waiting(self) -> list[Suggestion]:
         """Return the suggestions that can be answered now."""
         now = dt_util.utcnow()
-        return [item for item in self._book.suggestions.values() if item.is_open(now)]
+        return [item for item in self._state.suggestions.values() if item.is_open(now)]
 
     @callback
     def _show(self, suggestion: Suggestion) -> None:
@@ -116,13 +116,13 @@ class Suggestions:
     @callback
     def all(self) -> list[Suggestion]:
         """Return all suggestions, the newest first."""
-        return list(reversed(self._book.suggestions.values()))
+        return list(reversed(self._state.suggestions.values()))
 
     async def async_consider(self, now: datetime) -> None:
         """Drop what was never answered, and suggest the surest habit that is new."""
         async with self._working:
             self._expire(now)
-            waiting = sum(item.is_open(now) for item in self._book.suggestions.values())
+            waiting = sum(item.is_open(now) for item in self._state.suggestions.values())
             if waiting >= MOST_OPEN or not self._messenger.may_tell(now):
                 return
             for known in sorted(self._habits(), key=_sureness, reverse=True):
@@ -130,14 +130,14 @@ class Suggestions:
                 if not (self._is_shown(whose) or await self._async_asked(whose)):
                     continue
                 if (suggestion := await self._async_suggestion(known, now)) is not None:
-                    self._book.add(suggestion)
+                    self._state.add(suggestion)
                     await self._async_ask(suggestion)
                     return
 
     async def _async_suggestion(self, known: HouseHabit, now: datetime) -> Suggestion | None:
         """Return the suggestion for a habit; None where it is known, forbidden or no automation."""
         habit = known.habit
-        silenced = any(item.silences(known.kind, now) for item in self._book.suggestions.values())
+        silenced = any(item.silences(known.kind, now) for item in self._state.suggestions.values())
         if habit.confidence < SURE or silenced:
             return None
         text = await async_sentence(
@@ -186,7 +186,7 @@ class Suggestions:
         async with self._working:
             now = dt_util.utcnow()
             self._expire(now)
-            suggestion = self._book.suggestions.get(suggestion_id)
+            suggestion = self._state.suggestions.get(suggestion_id)
             if suggestion is None or not suggestion.is_open(now):
                 raise AutomationRefusedError("suggestion_unknown", suggestion_id=suggestion_id[:40])
             if answer is SuggestionAnswer.ACCEPT:
@@ -209,7 +209,7 @@ class Suggestions:
     def _settle(self, suggestion: Suggestion, state: SuggestionState) -> None:
         """Note what became of a suggestion, and take the question away."""
         suggestion.state, suggestion.settled_at = state, dt_util.utcnow()
-        self._book.changed()
+        self._state.changed()
         self._emitter.fire(EVENT_SUGGESTION_RESOLVED, suggestion_id=suggestion.id, outcome=state.value)
         self._take_away(suggestion)
 
@@ -228,19 +228,19 @@ class Suggestions:
     @callback
     def _expire(self, now: datetime) -> None:
         """Drop what was not answered in time."""
-        for suggestion in self._book.suggestions.values():
+        for suggestion in self._state.suggestions.values():
             if suggestion.state is SuggestionState.OPEN and not suggestion.is_open(now):
                 self._settle(suggestion, SuggestionState.EXPIRED)
 
     @callback
     def forget(self, *, person: str | None = None, habits: Collection[str] = ()) -> int:
         """Forget what comes from a person's habits, or from certain ones; return how many."""
-        known = self._book.suggestions.values()
+        known = self._state.suggestions.values()
         gone = [item for item in known if item.habit in habits or (person and item.kind.person == person)]
         for suggestion in gone:
             self._take_away(suggestion)
         if gone:
-            self._book.drop({item.id for item in gone})
+            self._state.drop({item.id for item in gone})
         return len(gone)
 
     async def _async_ask(self, suggestion: Suggestion) -> None:
@@ -298,14 +298,14 @@ class Suggestions:
     async def _async_pressed(self, event: Event[Any]) -> None:
         """Take the answer of a phone, in the name of its user."""
         kind, _, rest = str(event.data.get("action", "")).removeprefix(f"{BUTTON}_").partition("_")
-        if kind not in {answer.name for answer in BUTTONS} or rest not in self._book.suggestions:
+        if kind not in {answer.name for answer in BUTTONS} or rest not in self._state.suggestions:
             return
         # A phone's own event comes from outside; a script could fire one that looks the same.
         user_id = event.context.user_id if event.origin is EventOrigin.remote else None
         user = await self._hass.auth.async_get_user(user_id) if user_id else None
         if user is None or not user.is_admin:
             return
-        whose = self._book.suggestions[rest].kind.person
+        whose = self._state.suggestions[rest].kind.person
         try:
             suggestion = await self.async_answer(rest, SuggestionAnswer[kind], user)
         except HomeAssistantError as err:

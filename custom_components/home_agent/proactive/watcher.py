@@ -1,4 +1,4 @@
-"""RuleWatcher: follows the entities that the rules are about, and tells what has been so for long enough."""
+"""RuleWatcher: tracks the entities of the rules and sends a message when a rule has held for long enough."""
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Sequence
@@ -29,19 +29,19 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
 from ..knowledge.house import House, is_exposed
-from .book import ProactiveState, Watch
-from .circumstances import Circumstances
+from .conditions import Conditions
 from .messenger import Messenger, speakable
-from .rules import LEAST_RUN, OWN, ProactiveRule
+from .rules import MIN_RUN, OWN_RULE, ProactiveRule
+from .state import ProactiveState, Watch
 
-GATHER_SECONDS: Final = 3
-"""How long is waited for more that belongs into the same message."""
-CALM_SECONDS: Final = 10
-"""How long after a change of the house it is looked at anew what there is to watch."""
+COLLECT_SECONDS: Final = 3
+"""How long the watcher collects what belongs in the same message."""
+RESCAN_SECONDS: Final = 10
+"""Delay between a change of the registries or of exposure and the next search for entities to watch."""
 SLICE: Final = 50
-"""Entities that are looked at before others get their turn."""
-MOST_NAMED: Final = 6
-MOST_WATCHED: Final = 2_000
+"""Entities that are evaluated before the event loop continues."""
+MAX_NAMED: Final = 6
+MAX_WATCHED: Final = 2_000
 """Entities that one rule may be about."""
 
 type Key = tuple[str, str]
@@ -54,102 +54,110 @@ class RuleWatcher:
         self,
         hass: HomeAssistant,
         rules: Sequence[ProactiveRule],
-        book: ProactiveState,
+        state: ProactiveState,
         messenger: Messenger,
         house: House,
     ) -> None:
-        """Take the rules; nothing is watched before the start."""
+        """Store the rules; watching begins with `async_start`."""
         self._hass = hass
         self._rules = {rule.key: rule for rule in rules}
-        self._book = book
+        self._state = state
         self._messenger = messenger
         self._house = house
-        self._circumstances = Circumstances(hass, messenger.quiet)
+        self._conditions = Conditions(hass, messenger.quiet)
         self._watched: dict[str, frozenset[str]] = {}
         """By the key of a rule."""
         self._timers: dict[Key, CALLBACK_TYPE] = {}
         self._due: set[Key] = set()
-        self._gathering: CALLBACK_TYPE | None = None
-        self._calming: CALLBACK_TYPE | None = None
+        self._collect_timer: CALLBACK_TYPE | None = None
+        self._rescan_timer: CALLBACK_TYPE | None = None
         self._untrack: CALLBACK_TYPE | None = None
         self._stopped: list[CALLBACK_TYPE] = []
-        self._walks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._dirty = False
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
-        """Watch from now on; return how to stop that."""
-        self._book.keep_rules(self._rules)
+        """Start watching; return a function that stops it."""
+        self._state.keep_rules(self._rules)
         self._stopped.append(self._house.async_listen(self._house_changed))
-        night, quiet = self._circumstances.night, self._messenger.quiet
+        night, quiet = self._conditions.night, self._messenger.quiet
         for at in {night.start, night.end, quiet.end}:
             self._stopped.append(
                 async_track_time_change(
-                    self._hass, self._hour_strikes, hour=at.hour, minute=at.minute, second=at.second
+                    self._hass, self._hours_changed, hour=at.hour, minute=at.minute, second=at.second
                 )
             )
-        self._start(self._async_look_around())
+        self._start(self._async_rescan())
         return self._stop
 
     @callback
     def _stop(self) -> None:
-        """End everything that waits."""
-        ends = [*self._stopped, *self._timers.values(), self._gathering, self._calming, self._untrack]
+        """Cancel timers, listeners and tasks."""
+        ends = [
+            *self._stopped,
+            *self._timers.values(),
+            self._collect_timer,
+            self._rescan_timer,
+            self._untrack,
+        ]
         for end in ends:
             if end is not None:
                 end()
-        for walk in self._walks:
-            walk.cancel()
+        for task in self._tasks:
+            task.cancel()
         self._stopped, self._timers = [], {}
-        self._gathering = self._calming = self._untrack = None
+        self._collect_timer = self._rescan_timer = self._untrack = None
 
     @callback
-    def _start(self, walk: Coroutine[Any, Any, None]) -> None:
-        """Walk through the house in the background."""
-        task = self._hass.async_create_background_task(walk, "home_agent rules")
-        self._walks.add(task)
-        task.add_done_callback(self._walks.discard)
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run work that takes long in the background."""
+        task = self._hass.async_create_background_task(work, "home_agent rules")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     @callback
     def _house_changed(self) -> None:
-        """Look again what there is to watch, with what else changes until then."""
-        if self._calming is None:
-            job = HassJob(self._look_around, cancel_on_shutdown=True)
-            self._calming = async_call_later(self._hass, CALM_SECONDS, job)
+        """Schedule a search for entities to watch; further changes until then need no other one."""
+        if self._rescan_timer is None:
+            job = HassJob(self._rescan, cancel_on_shutdown=True)
+            self._rescan_timer = async_call_later(self._hass, RESCAN_SECONDS, job)
 
     @callback
-    def _look_around(self, _now: datetime) -> None:
-        """Begin to look around."""
-        self._calming = None
-        self._start(self._async_look_around())
+    def _rescan(self, _now: datetime) -> None:
+        """Start the search for entities to watch."""
+        self._rescan_timer = None
+        self._start(self._async_rescan())
 
-    async def _async_look_around(self) -> None:
-        """Find what the rules are about now, and follow that."""
-        self._watched = {key: await self._async_concerned(rule) for key, rule in self._rules.items()}
-        around = {
+    async def _async_rescan(self) -> None:
+        """Find the entities that the rules cover now, track them, and evaluate all rules."""
+        self._watched = {key: await self._async_covered(rule) for key, rule in self._rules.items()}
+        relevant = {
             state.entity_id
-            for circumstance in {rule.template.meanwhile for rule in self._rules.values()} - {None}
-            for state in self._circumstances.states(circumstance)
+            for condition in {rule.template.condition for rule in self._rules.values()} - {None}
+            for state in self._conditions.states(condition)
         }
-        followed = around.union(*self._watched.values())
+        followed = relevant.union(*self._watched.values())
         if self._untrack is not None:
             self._untrack()
         self._untrack = async_track_state_change_event(self._hass, followed, self._changed)
-        await self._async_look_at_all()
+        await self._async_evaluate_all()
 
-    async def _async_concerned(self, rule: ProactiveRule) -> frozenset[str]:
-        """Return the exposed entities that a rule is about."""
+    async def _async_covered(self, rule: ProactiveRule) -> frozenset[str]:
+        """Return the exposed entities that a rule covers."""
         named = (self._hass.states.get(entity_id) for entity_id in rule.entities)
         states = named if rule.entities else self._hass.states.async_all(rule.template.kinds)
-        concerned = [state.entity_id for state in states if state is not None and rule.concerns(state)]
+        covered = [state.entity_id for state in states if state is not None and rule.covers(state)]
         found: list[str] = []
-        for some in batched(concerned[:MOST_WATCHED], SLICE, strict=False):
+        for some in batched(covered[:MAX_WATCHED], SLICE, strict=False):
             found += (entity_id for entity_id in some if is_exposed(self._hass, entity_id))
             await asyncio.sleep(0)
-        return frozenset(found if rule.entities else self._once(found, tuple(rule.template.kinds)))
+        return frozenset(
+            found if rule.entities else self._without_duplicates(found, tuple(rule.template.kinds))
+        )
 
-    def _once(self, entity_ids: Iterable[str], domains: Sequence[str]) -> list[str]:
-        """Return entities without those that tell of a device what an earlier domain's tells already."""
+    def _without_duplicates(self, entity_ids: Iterable[str], domains: Sequence[str]) -> list[str]:
+        """Return entities; of a device only those of the first of the domains."""
         entries, best = er.async_get(self._hass), dict[str, str]()
         devices: dict[str, str] = {}
         for entity_id in sorted(entity_ids, key=lambda entity_id: domains.index(entity_id.partition(".")[0])):
@@ -159,22 +167,22 @@ class RuleWatcher:
         return [key for key, device in devices.items() if key.partition(".")[0] == best[device]]
 
     @callback
-    def _hour_strikes(self, _now: datetime) -> None:
-        """Look at everything when night or quiet hours begin or end; what is gone is forgotten."""
-        gone = [key for key in self._book.watches if self._hass.states.get(key[1]) is None]
+    def _hours_changed(self, _now: datetime) -> None:
+        """Evaluate all rules when night or quiet hours begin or end; drop entities that no longer exist."""
+        gone = [key for key in self._state.watches if self._hass.states.get(key[1]) is None]
         for key in gone:
-            del self._book.watches[key]
-        self._start(self._async_look_at_all())
+            del self._state.watches[key]
+        self._start(self._async_evaluate_all())
 
-    async def _async_look_at_all(self) -> None:
-        """Look at every rule."""
+    async def _async_evaluate_all(self) -> None:
+        """Evaluate all rules."""
         for key, rule in self._rules.items():
-            await self._async_look_at(rule, self._watched.get(key, frozenset()))
+            await self._async_evaluate(rule, self._watched.get(key, frozenset()))
 
-    async def _async_look_at(self, rule: ProactiveRule, entity_ids: frozenset[str]) -> None:
-        """Look at many entities of one rule."""
+    async def _async_evaluate(self, rule: ProactiveRule, entity_ids: frozenset[str]) -> None:
+        """Evaluate many entities of one rule."""
         for some in batched(entity_ids, SLICE, strict=False):
-            self._look_at(rule, some)
+            self._evaluate(rule, some)
             await asyncio.sleep(0)
 
     @callback
@@ -185,44 +193,46 @@ class RuleWatcher:
             return
         state = new or old
         for key, rule in self._rules.items():
-            watched, meanwhile = self._watched.get(key, frozenset()), rule.template.meanwhile
-            if state is not None and meanwhile and self._circumstances.matters(meanwhile, state):
-                self._start(self._async_look_at(rule, watched))
+            watched, condition = self._watched.get(key, frozenset()), rule.template.condition
+            if state is not None and condition and self._conditions.matters(condition, state):
+                self._start(self._async_evaluate(rule, watched))
             elif entity_id in watched:
-                self._look_at(rule, (entity_id,))
+                self._evaluate(rule, (entity_id,))
 
     @callback
-    def _look_at(self, rule: ProactiveRule, entity_ids: Iterable[str]) -> None:
-        """Look at entities of one rule."""
-        now, meanwhile = dt_util.utcnow(), self._circumstances.holds(rule.template.meanwhile)
+    def _evaluate(self, rule: ProactiveRule, entity_ids: Iterable[str]) -> None:
+        """Evaluate entities of one rule."""
+        now, condition = dt_util.utcnow(), self._conditions.holds(rule.template.condition)
         for entity_id in entity_ids:
-            self._look(rule, entity_id, now, meanwhile=meanwhile)
+            self._evaluate_entity(rule, entity_id, now, condition=condition)
         if self._dirty:
             self._dirty = False
-            self._book.changed()
+            self._state.changed()
 
     @callback
-    def _look(self, rule: ProactiveRule, entity_id: str, now: datetime, *, meanwhile: bool | None) -> None:
-        """Bring the watch of an entity up to date, and have it told when it is time."""
+    def _evaluate_entity(
+        self, rule: ProactiveRule, entity_id: str, now: datetime, *, condition: bool | None
+    ) -> None:
+        """Update the watch of an entity, and schedule its message."""
         key = (rule.key, entity_id)
         if (timer := self._timers.pop(key, None)) is not None:
             timer()
         exposed = is_exposed(self._hass, entity_id)
-        fits = exposed and rule.fits(self._hass.states.get(entity_id))
-        if fits is False or meanwhile is False:
-            self._end(rule, key, now, runs=exposed and fits is False)
+        matches = exposed and rule.matches(self._hass.states.get(entity_id))
+        if matches is False or condition is False:
+            self._end(rule, key, now, runs=exposed and matches is False)
             return
-        if fits is None or meanwhile is None:
+        if matches is None or condition is None:
             return
-        watch = self._book.watches.get(key)
+        watch = self._state.watches.get(key)
         if rule.template.ends and (watch is None or watch.begun is None):
             return
         if watch is None:
-            watch = self._book.watches[key] = Watch()
+            watch = self._state.watches[key] = Watch()
         if watch.since is None:
             watch.since = self._since(rule, entity_id, now)
             self._dirty = True
-        if watch.told:
+        if watch.notified:
             return
         if (at := watch.since + rule.duration) > now:
             self._timers[key] = async_track_point_in_utc_time(
@@ -232,48 +242,50 @@ class RuleWatcher:
             self._note_due(key)
 
     def _since(self, rule: ProactiveRule, entity_id: str, now: datetime) -> datetime:
-        """Return since when it has been so, as far as that is known."""
+        """Return since when the entity has matched, as far as that is known."""
         state = self._hass.states.get(entity_id)
-        if state is None or rule.template.meanwhile is not None or rule.template.ends:
+        if state is None or rule.template.condition is not None or rule.template.ends:
             return now
         return min(state.last_changed, now)
 
     @callback
     def _end(self, rule: ProactiveRule, key: Key, now: datetime, *, runs: bool) -> None:
-        """It is not so any more: it may be told anew, and what was told is taken back."""
+        """End a watch: withdraw its message, and allow the next one."""
         self._due.discard(key)
-        watch = self._book.watches.get(key)
+        watch = self._state.watches.get(key)
         if rule.template.ends and runs:
-            begun = watch.begun if watch is not None and watch.begun and not watch.told else now
-            self._book.watches[key] = Watch(begun=begun)
+            begun = watch.begun if watch is not None and watch.begun and not watch.notified else now
+            self._state.watches[key] = Watch(begun=begun)
             self._dirty = True
         elif watch is not None:
-            del self._book.watches[key]
+            del self._state.watches[key]
             self._dirty = True
-        if watch is None or not watch.told:
+        if watch is None or not watch.notified:
             return
-        if not any(other.told for other_key, other in self._book.watches.items() if other_key[0] == rule.key):
+        if not any(
+            other.notified for other_key, other in self._state.watches.items() if other_key[0] == rule.key
+        ):
             self._hass.async_create_task(
                 self._messenger.async_clear(_tag(rule), self._persons(rule)), "home_agent notification"
             )
 
     @callback
     def _time_is_up(self, key: Key, _now: datetime) -> None:
-        """Something has been so for long enough, if it still is."""
+        """Evaluate an entity when its duration has passed."""
         self._timers.pop(key, None)
-        self._look_at(self._rules[key[0]], (key[1],))
+        self._evaluate(self._rules[key[0]], (key[1],))
 
     @callback
     def _note_due(self, key: Key) -> None:
-        """Have something told, with what else comes in the next seconds."""
+        """Schedule a message, together with what else becomes due in the next seconds."""
         self._due.add(key)
-        if self._gathering is None:
-            job = HassJob(self._async_tell, cancel_on_shutdown=True)
-            self._gathering = async_call_later(self._hass, GATHER_SECONDS, job)
+        if self._collect_timer is None:
+            job = HassJob(self._async_send_due, cancel_on_shutdown=True)
+            self._collect_timer = async_call_later(self._hass, COLLECT_SECONDS, job)
 
-    async def _async_tell(self, _now: datetime) -> None:
-        """Tell what is due and still so, one message for each rule; the rest waits for its hour."""
-        self._gathering = None
+    async def _async_send_due(self, _now: datetime) -> None:
+        """Send what is due and still holds, one message for each rule; the rest waits for its hour."""
+        self._collect_timer = None
         due, self._due = self._due, set()
         for key, rule in self._rules.items():
             now = dt_util.utcnow()
@@ -282,8 +294,8 @@ class RuleWatcher:
             if not found or not self._messenger.may_tell(now, urgent=rule.urgent):
                 continue
             for entity_id in found:
-                self._book.watches[key, entity_id].told = True
-            self._book.changed()
+                self._state.watches[key, entity_id].notified = True
+            self._state.changed()
             await self._messenger.async_tell(
                 _tag(rule),
                 await self._async_message(rule, found),
@@ -292,39 +304,39 @@ class RuleWatcher:
             )
 
     def _is_due(self, rule: ProactiveRule, entity_id: str, now: datetime) -> bool:
-        """Return whether something is still so and was not told."""
-        watch = self._book.watches.get((rule.key, entity_id))
-        if watch is None or watch.told or watch.since is None or watch.since + rule.duration > now:
+        """Return whether an entity still matches, and no message about it was sent."""
+        watch = self._state.watches.get((rule.key, entity_id))
+        if watch is None or watch.notified or watch.since is None or watch.since + rule.duration > now:
             return False
-        if rule.template.ends and (watch.begun is None or watch.since - watch.begun < LEAST_RUN):
-            del self._book.watches[rule.key, entity_id]
+        if rule.template.ends and (watch.begun is None or watch.since - watch.begun < MIN_RUN):
+            del self._state.watches[rule.key, entity_id]
             return False
         return (
             is_exposed(self._hass, entity_id)
-            and rule.fits(self._hass.states.get(entity_id)) is True
-            and self._circumstances.holds(rule.template.meanwhile) is True
+            and rule.matches(self._hass.states.get(entity_id)) is True
+            and self._conditions.holds(rule.template.condition) is True
         )
 
     def _persons(self, rule: ProactiveRule) -> Iterable[str]:
-        """Return who is told."""
+        """Return who gets the messages of a rule."""
         return rule.persons or self._messenger.persons
 
     async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> str:
         """Return the sentences about entities, one line each."""
-        lines = [await self._async_line(rule, entity_id) for entity_id in entity_ids[:MOST_NAMED]]
+        lines = [await self._async_line(rule, entity_id) for entity_id in entity_ids[:MAX_NAMED]]
         more = len(entity_ids) - len(lines)
         return "\n".join([*lines, f"+ {more}"] if more else lines)
 
     async def _async_line(self, rule: ProactiveRule, entity_id: str) -> str:
         """Return the sentence about one entity."""
         state = self._hass.states.get(entity_id)
-        since = self._book.watches[rule.key, entity_id].since
+        since = self._state.watches[rule.key, entity_id].since
         return await async_phrase(
             self._hass,
             self._hass.config.language,
             f"told_{rule.name}",
             name=speakable(state.name if state else entity_id),
-            state=self._shown(state) if state and rule.name == OWN else "",
+            state=self._shown(state) if state and rule.name == OWN_RULE else "",
             time=_clock(since) if since else "",
         )
 
@@ -344,12 +356,12 @@ class RuleWatcher:
 
 
 def _tag(rule: ProactiveRule) -> str:
-    """Return what marks the messages of a rule."""
+    """Return the tag of the messages of a rule."""
     return f"rule_{sha256(rule.key.encode()).hexdigest()[:12]}"
 
 
 def _clock(at: datetime) -> str:
-    """Return a moment as it is told: the time, with the day where that is not today's or last night's."""
+    """Return the time of a moment, with the date unless it was within the last 20 hours."""
     local = dt_util.as_local(at)
     recent = dt_util.utcnow() - at < timedelta(hours=20)
     return f"{local:%H:%M}" if recent else f"{local:%Y-%m-%d %H:%M}"

@@ -255,10 +255,10 @@ class McpTool(CustomTool):
             raise PermissionDenied(f"The host {host} is not among the allowed ones (rest_allowed_hosts)")
         args = {name: value for name, value in variables.items() if not isinstance(value, Undefined)}
         result = await handler.server.async_call(run.hass, handler.tool, args, self._check)
-        told = _told(result)
+        content = _content_of(result)
         if result.get("isError") is True:
-            raise ToolExecutionError(f"The tool of the MCP server failed: {str(told)[:MAX_FAILURE]}")
-        return told
+            raise ToolExecutionError(f"The tool of the MCP server failed: {str(content)[:MAX_FAILURE]}")
+        return content
 
     def _check(self, tools: Mapping[str, RemoteTool]) -> None:
         """Raise unless the server has the tool, and somebody says that it only reads or may do more."""
@@ -283,13 +283,13 @@ def _patterns(section: YamlSection, key: str) -> tuple[str, ...]:
     return ()
 
 
-def _told(result: Mapping[str, Any]) -> JsonValueType:
+def _content_of(result: Mapping[str, Any]) -> JsonValueType:
     """Return what a result says: its data where it has some, else its texts."""
     data = result.get("structuredContent")
     if isinstance(data, dict) and data:
         # One value that is no object is wrapped by servers under this name.
-        told: JsonValueType = data["result"] if set(data) == {"result"} else data
-        return told
+        value: JsonValueType = data["result"] if set(data) == {"result"} else data
+        return value
     content = result.get("content")
     texts = (
         [_text_of(item) for item in content if isinstance(item, dict)] if isinstance(content, list) else []

@@ -93,17 +93,17 @@ async def _async_read(run: ToolRun, start: date | datetime | None, args: Mapping
     chosen = _calendars(run, args.get("calendar"))
     found = await _async_events(run, chosen, begin, end)
     events: list[JsonValueType] = [
-        _told(event, record if len(chosen) > 1 else None) for _, record, event in found[:MAX_EVENTS]
+        _as_event(event, record if len(chosen) > 1 else None) for _, record, event in found[:MAX_EVENTS]
     ]
-    told: dict[str, JsonValueType] = {
+    result: dict[str, JsonValueType] = {
         "period": f"{format_local(begin)} to {format_local(end)}",
         "events": events,
     }
     if more := len(found) - len(events):
-        told["left_out"] = more
+        result["left_out"] = more
     if start is None and not found and (after := await _async_events(run, chosen, end, end + NEXT)):
-        told["next"] = _told(after[0][2], after[0][1] if len(chosen) > 1 else None)
-    return told
+        result["next"] = _as_event(after[0][2], after[0][1] if len(chosen) > 1 else None)
+    return result
 
 
 async def _async_events(
@@ -184,12 +184,12 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
     )
     others = await _async_conflicts(run, begin, until)
     await run.call(call)
-    told: dict[str, JsonValueType] = {
+    result: dict[str, JsonValueType] = {
         "created": title,
         "when": shown,
         "calendar": one_line(chosen.name, MAX_TITLE),
     }
-    return {**told, "at_the_same_time": others} if others else told
+    return {**result, "at_the_same_time": others} if others else result
 
 
 async def _async_conflicts(run: ToolRun, begin: datetime, until: datetime) -> list[JsonValueType]:
@@ -199,27 +199,29 @@ async def _async_conflicts(run: ToolRun, begin: datetime, until: datetime) -> li
         found = await _async_events(run, records, begin, until)
     except PermissionDenied, ToolExecutionError:
         return []
-    return [_told(event, record if len(records) > 1 else None) for _, record, event in found[:MAX_CONFLICTS]]
+    return [
+        _as_event(event, record if len(records) > 1 else None) for _, record, event in found[:MAX_CONFLICTS]
+    ]
 
 
-def _told(event: Mapping[str, Any], record: EntityRecord | None) -> dict[str, JsonValueType]:
+def _as_event(event: Mapping[str, Any], record: EntityRecord | None) -> dict[str, JsonValueType]:
     """Return an event as the model reads it; the end of one that takes whole days is its last day."""
     start, end = _moment(event.get("start")), _moment(event.get("end"))
-    told: dict[str, JsonValueType] = {"title": one_line(str(event.get("summary") or ""), MAX_TITLE)}
+    result: dict[str, JsonValueType] = {"title": one_line(str(event.get("summary") or ""), MAX_TITLE)}
     if isinstance(start, datetime):
-        told["start"] = format_local(start)
+        result["start"] = format_local(start)
         if isinstance(end, datetime):
-            told["end"] = format_local(end)
+            result["end"] = format_local(end)
     elif start is not None:
-        told["day"] = start.isoformat()
+        result["day"] = start.isoformat()
         if end is not None and not isinstance(end, datetime) and end - start > timedelta(days=1):
-            told["last_day"] = (end - timedelta(days=1)).isoformat()
+            result["last_day"] = (end - timedelta(days=1)).isoformat()
     for key, limit in (("location", MAX_TITLE), ("description", MAX_DESCRIPTION)):
         if text := str(event.get(key) or "").strip():
-            told[key] = one_line(text, limit)
+            result[key] = one_line(text, limit)
     if record is not None:
-        told["calendar"] = one_line(record.name, MAX_TITLE)
-    return told
+        result["calendar"] = one_line(record.name, MAX_TITLE)
+    return result
 
 
 def _moment(value: object) -> date | datetime | None:

@@ -79,12 +79,12 @@ class CameraTool(HomeAgentTool):
             ),
         )
         seen = await run.guard.async_look(frozen, run.speaker, run.draft)
-        told: dict[str, JsonValueType] = {"camera": name, "seen": seen}
+        result: dict[str, JsonValueType] = {"camera": name, "seen": seen}
         if frozen.unsent:
-            raise PartlyFailed("The picture could not be sent to the phone", told)
+            raise PartlyFailed("The picture could not be sent to the phone", result)
         if frozen.sends:
-            told["picture"] = "sent to the speaker's phone"
-        return told
+            result["picture"] = "sent to the speaker's phone"
+        return result
 
     def _phones(self, args: Mapping[str, Any], run: ToolRun) -> list[Receiver]:
         """Return the phones that are to show the picture: the one that is spoken to, or the speaker's own."""

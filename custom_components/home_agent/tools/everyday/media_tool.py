@@ -68,8 +68,8 @@ class MediaTool(HomeAgentTool):
         """Return the titles: whoever publishes something names it."""
         if not isinstance(result, dict):
             return []
-        told = [result.get("started"), *_as_list(result.get("found")), *_as_list(result.get("others"))]
-        return [str(item["title"]) for item in told if isinstance(item, dict)]
+        items = [result.get("started"), *_as_list(result.get("found")), *_as_list(result.get("others"))]
+        return [str(item["title"]) for item in items if isinstance(item, dict)]
 
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
@@ -92,14 +92,14 @@ class MediaTool(HomeAgentTool):
             raise ToolExecutionError("The player finds nothing of that name that it can play")
         on = one_line(player.name, MAX_TITLE)
         if action == "search":
-            return {"found": [_told(item) for item in found[:MAX_FOUND]], "on": on}
+            return {"found": [_as_match(item) for item in found[:MAX_FOUND]], "on": on}
         state = await _async_play(run, player.entity_id, found[0], queue=action == "queue")
-        told: dict[str, JsonValueType] = {"started": _told(found[0]), "on": on, "state": state}
+        result: dict[str, JsonValueType] = {"started": _as_match(found[0]), "on": on, "state": state}
         if action == "queue":
-            told["queued"] = True
+            result["queued"] = True
         if others := found[1 : 1 + MAX_OTHERS]:
-            told["others"] = [_told(item) for item in others]
-        return told
+            result["others"] = [_as_match(item) for item in others]
+        return result
 
 
 def _players(house: HouseSnapshot) -> list[str]:
@@ -142,7 +142,7 @@ async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue:
     return one_line(state.state, MAX_TITLE) if state else "unknown"
 
 
-def _told(found: MediaMatch) -> dict[str, JsonValueType]:
+def _as_match(found: MediaMatch) -> dict[str, JsonValueType]:
     """Return what was found as the model reads it."""
     return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
 

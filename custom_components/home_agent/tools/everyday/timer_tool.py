@@ -69,8 +69,8 @@ class TimerTool(HomeAgentTool):
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return the names that were given after text from outside was read."""
         found = result.get("timers") if isinstance(result, dict) else None
-        told = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-        return [str(one["name"]) for one in told if one.get("from") == OUTSIDE]
+        timers = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        return [str(one["name"]) for one in timers if one.get("from") == OUTSIDE]
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -81,12 +81,12 @@ class TimerTool(HomeAgentTool):
         self._timers.look(run.speaker.device_id, run.speaker.language)
         own = [timer for timer in self._timers.all() if _may_see(timer, run.speaker)]
         if action == "list":
-            listed: list[JsonValueType] = [_told(timer) for timer in own[:MAX_LISTED]]
+            listed: list[JsonValueType] = [_as_result(timer) for timer in own[:MAX_LISTED]]
             return {"timers": listed} if listed else "No timer or reminder is set."
         if action == "cancel":
             meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, args.get("when"))]
             await self._timers.async_cancel([timer.id for timer in meant])
-            return {"cancelled": [_told(timer) for timer in meant]}
+            return {"cancelled": [_as_result(timer) for timer in meant]}
         return await self._async_extend(args, said, own)
 
     async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
@@ -107,7 +107,7 @@ class TimerTool(HomeAgentTool):
             outside=run.tainted,
         )
         await self._timers.async_set(timer, counts=read_length(args.get("when") or "") is not None)
-        return {"set": _told(timer)}
+        return {"set": _as_result(timer)}
 
     async def _async_extend(self, args: Mapping[str, Any], said: str, own: list[Timer]) -> JsonValueType:
         """Move a timer by a length of time, or to another time."""
@@ -121,7 +121,7 @@ class TimerTool(HomeAgentTool):
             raise ValidationError("when: that would be over already")
         timer = replace(timer, due=due)
         await self._timers.async_set(timer)
-        return {"now": _told(timer)}
+        return {"now": _as_result(timer)}
 
 
 def _repeat(text: str | None) -> Repeat | None:
@@ -186,21 +186,21 @@ def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
     return found[0]
 
 
-def _told(timer: Timer) -> dict[str, JsonValueType]:
+def _as_result(timer: Timer) -> dict[str, JsonValueType]:
     """Return a timer as the model reads it."""
     left = (timer.due - dt_util.utcnow()).total_seconds()
-    told: dict[str, JsonValueType] = {
+    result: dict[str, JsonValueType] = {
         "id": timer.id,
         "due": f"{dt_util.as_local(timer.due):%a} {format_local(timer.due)}",
         "in": format_span(max(0, left)),
     }
     if timer.name:
-        told["name"] = timer.name
+        result["name"] = timer.name
         if timer.outside:
-            told["from"] = OUTSIDE
+            result["from"] = OUTSIDE
     if timer.repeat:
-        told["repeat"] = timer.repeat.value
-    return told
+        result["repeat"] = timer.repeat.value
+    return result
 
 
 def _means_all(name: str, language: str) -> bool:

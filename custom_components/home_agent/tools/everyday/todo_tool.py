@@ -81,8 +81,8 @@ class TodoTool(HomeAgentTool):
         if not isinstance(result, dict):
             return []
         several = result.get("lists")
-        told = [result, *(several if isinstance(several, list) else [])]
-        found = [one.get("items") for one in told if isinstance(one, dict)]
+        lists = [result, *(several if isinstance(several, list) else [])]
+        found = [one.get("items") for one in lists if isinstance(one, dict)]
         return [str(item) for items in found if isinstance(items, list) for item in items]
 
     @override
@@ -122,18 +122,18 @@ async def _async_read(run: ToolRun, records: list[EntityRecord], said: str | Non
             raise
         chosen = records[:MAX_LISTS]
     room = MAX_READ // len(chosen)
-    told = [_told(record, await async_items(run, record), room) for record in chosen]
-    return told[0] if len(told) == 1 else {"lists": list[JsonValueType](told)}
+    results = [_open_items(record, await async_items(run, record), room) for record in chosen]
+    return results[0] if len(results) == 1 else {"lists": list[JsonValueType](results)}
 
 
-def _told(chosen: EntityRecord, items: Sequence[Item], room: int) -> dict[str, JsonValueType]:
+def _open_items(chosen: EntityRecord, items: Sequence[Item], room: int) -> dict[str, JsonValueType]:
     """Return the open items, with the day where one is due."""
     still = [item for item in items if item.get("status") != DONE]
     listed: list[JsonValueType] = [shown(item) for item in still[:room]]
-    told: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), "items": listed}
+    result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), "items": listed}
     if more := len(still) - len(listed):
-        told["left_out"] = more
-    return told
+        result["left_out"] = more
+    return result
 
 
 async def _async_list_of(
@@ -207,10 +207,10 @@ async def _async_settle(
             problem = str(err)
             break
         done[PAST[action]].append(text_of(item))
-    told: dict[str, Any] = dict(dated)
+    details: dict[str, Any] = dict(dated)
     if to:
-        told["to"] = one_line(target.name, MAX_TEXT) if target else to
-    return _result(chosen, done, problem, told)
+        details["to"] = one_line(target.name, MAX_TEXT) if target else to
+    return _result(chosen, done, problem, details)
 
 
 def _service(action: str, item: Item, to: str, dated: Mapping[str, str]) -> tuple[str, dict[str, Any]]:
@@ -249,9 +249,9 @@ def _result(
     details: Mapping[str, JsonValueType],
 ) -> JsonValueType:
     """Return what was done. Raises PartlyFailed or ToolExecutionError where something was not."""
-    told = {key: value for key, value in done.items() if value}
-    result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), **told, **details}
-    if problem and told:
+    kept = {key: value for key, value in done.items() if value}
+    result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), **kept, **details}
+    if problem and kept:
         raise PartlyFailed(problem, result)
     if problem:
         raise ToolExecutionError(problem)

@@ -82,9 +82,9 @@ class WeatherTool(HomeAgentTool):
         shown = _of_day(entries, day, kind)
         if not shown:
             raise ValidationError(f"day: the forecast does not reach it; {_reach(entries)}")
-        told = shown[: LIMITS[kind]]
-        keys = [key for key in UNITS if len(told) == 1 or key in BRIEF]
-        listed: list[JsonValueType] = [_told(entry, kind, keys) for entry in told]
+        entries = shown[: LIMITS[kind]]
+        keys = [key for key in UNITS if len(entries) == 1 or key in BRIEF]
+        listed: list[JsonValueType] = [_as_entry(entry, kind, keys) for entry in entries]
         return {
             "place": one_line(chosen.name, 80),
             "type": kind,
@@ -134,28 +134,28 @@ def _reach(entries: Sequence[Mapping[str, Any]]) -> str:
     return f"it is about {days[0]} to {days[-1]}" if days else "there is none now"
 
 
-def _told(entry: Mapping[str, Any], kind: str, keys: Sequence[str]) -> dict[str, JsonValueType]:
+def _as_entry(entry: Mapping[str, Any], kind: str, keys: Sequence[str]) -> dict[str, JsonValueType]:
     """Return one entry: time, condition and numbers."""
     moment = _moment(entry)
     form = "%a %Y-%m-%d" if kind == "daily" else "%a %Y-%m-%d %H:%M"
-    told: dict[str, JsonValueType] = {"at": moment.strftime(form) if moment else ""}
+    result: dict[str, JsonValueType] = {"at": moment.strftime(form) if moment else ""}
     if kind == "twice_daily" and "is_daytime" in entry:
-        told["part"] = "day" if entry["is_daytime"] else "night"
+        result["part"] = "day" if entry["is_daytime"] else "night"
     if (condition := entry.get("condition")) in CONDITIONS:
-        told["condition"] = str(condition)
+        result["condition"] = str(condition)
     for key in keys:
         value = entry.get(key)
         if isinstance(value, int | float) and not isinstance(value, bool):
-            told[key] = value
-    return told
+            result[key] = value
+    return result
 
 
 def _units(state: State, listed: Sequence[JsonValueType]) -> dict[str, JsonValueType]:
     """Return the units of the values that are told."""
-    told = {key for entry in listed if isinstance(entry, dict) for key in entry}
+    keys = {key for entry in listed if isinstance(entry, dict) for key in entry}
     units: dict[str, JsonValueType] = {}
     for key, attribute in UNITS.items():
-        if key not in told:
+        if key not in keys:
             continue
         if key in PERCENT:
             units[key] = "%"

@@ -1,4 +1,4 @@
-"""What has to be so meanwhile: rain, nobody at home, night."""
+"""The conditions of rules: rain, nobody at home, night."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -17,7 +17,7 @@ from homeassistant.util import dt as dt_util
 
 from ..knowledge.house import is_exposed
 from .messenger import Hours
-from .rules import NIGHT, NOBODY, RAIN, UNKNOWN
+from .rules import NIGHT, NO_STATE, NOBODY, RAIN
 
 WET: Final = frozenset(
     {
@@ -33,14 +33,14 @@ DOMAINS: Final[Mapping[str, frozenset[str]]] = {
     NOBODY: frozenset({"person"}),
     NIGHT: frozenset(),
 }
-"""Per circumstance the domains on whose states it depends; night depends on the clock."""
+"""The domains on whose states each condition depends; night depends on the clock."""
 
 
-class Circumstances:
-    """Says whether something is so now; None where that is not known."""
+class Conditions:
+    """Evaluates conditions; None if the result is not known."""
 
     def __init__(self, hass: HomeAssistant, hours: Hours) -> None:
-        """Take what counts as night from the quiet hours."""
+        """Take the quiet hours, which also define the night."""
         self._hass = hass
         self._night = hours.night
         self._checks: Mapping[str, Callable[[], bool | None]] = {
@@ -55,48 +55,48 @@ class Circumstances:
         return self._night
 
     @callback
-    def holds(self, circumstance: str | None) -> bool | None:
-        """Return whether something is so; what is not asked for always is."""
-        return True if circumstance is None else self._checks[circumstance]()
+    def holds(self, condition: str | None) -> bool | None:
+        """Return whether a condition holds; no condition always holds."""
+        return True if condition is None else self._checks[condition]()
 
     @callback
-    def matters(self, circumstance: str, state: State) -> bool:
-        """Return whether a circumstance depends on an entity."""
-        if state.domain not in DOMAINS[circumstance]:
+    def matters(self, condition: str, state: State) -> bool:
+        """Return whether a condition depends on an entity."""
+        if state.domain not in DOMAINS[condition]:
             return False
-        if circumstance == NOBODY:
+        if condition == NOBODY:
             return True
         return _tells_rain(state) and is_exposed(self._hass, state.entity_id)
 
     @callback
-    def states(self, circumstance: str | None) -> list[State]:
-        """Return the states on which a circumstance depends."""
-        if circumstance is None or not DOMAINS[circumstance]:
+    def states(self, condition: str | None) -> list[State]:
+        """Return the states on which a condition depends."""
+        if condition is None or not DOMAINS[condition]:
             return []
-        found = self._hass.states.async_all(DOMAINS[circumstance])
-        return [state for state in found if self.matters(circumstance, state)]
+        found = self._hass.states.async_all(DOMAINS[condition])
+        return [state for state in found if self.matters(condition, state)]
 
     def _rains(self) -> bool | None:
-        """Return whether it rains, by whatever exposed entity knows; one that says so is enough."""
-        told = [_is_wet(state) for state in self.states(RAIN) if state.state not in UNKNOWN]
-        return any(told) if told else None
+        """Return whether any exposed entity reports rain; None if none reports anything."""
+        rains = [_is_wet(state) for state in self.states(RAIN) if state.state not in NO_STATE]
+        return any(rains) if rains else None
 
     def _nobody_home(self) -> bool | None:
-        """Return whether everybody is away; None where nobody is known or somebody's place is not."""
+        """Return whether everybody is away; None if there is no person, or one location is not known."""
         places = [state.state for state in self._hass.states.async_all("person")]
         if STATE_HOME in places:
             return False
-        return None if not places or UNKNOWN.intersection(places) else True
+        return None if not places or NO_STATE.intersection(places) else True
 
 
 def _tells_rain(state: State) -> bool:
-    """Return whether an entity knows whether it rains."""
+    """Return whether an entity reports rain."""
     kind = state.attributes.get(ATTR_DEVICE_CLASS)
     return state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY
 
 
 def _is_wet(state: State) -> bool:
-    """Return whether an entity says that it rains."""
+    """Return whether an entity reports rain now."""
     if state.domain == "weather":
         return state.state in WET
     try:

@@ -1,4 +1,4 @@
-"""What has been told and suggested, over a restart: one store for all entries."""
+"""The messages and suggestions of all entries, kept in one store."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -12,22 +12,22 @@ from ..store import EntryStore, read_moment
 from .suggestion import Suggestion, from_dict
 
 STORE_KEY: Final = f"{DOMAIN}.proactive"
-MOST_WATCHES: Final = 5_000
-MOST_SUGGESTIONS: Final = 500
+MAX_WATCHES: Final = 5_000
+MAX_SUGGESTIONS: Final = 500
 
 
 @dataclass(slots=True)
 class Watch:
-    """How long something has been so, and whether that was told."""
+    """Since when an entity has matched a rule, and whether a message was sent."""
 
     since: datetime | None = None
-    told: bool = False
+    notified: bool = False
     begun: datetime | None = None
-    """When what is to end began, for rules about an end."""
+    """The start of what is to end, for rules about an end."""
 
 
 class ProactiveState:
-    """What one entry has told and suggested. The store of all entries is told of every change."""
+    """The messages and suggestions of one entry; `changed` is called on every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Start with nothing."""
@@ -51,16 +51,16 @@ class ProactiveState:
 
     @callback
     def keep_rules(self, keys: Iterable[str]) -> None:
-        """Forget what was watched for rules that are gone."""
+        """Drop the watches of rules that no longer exist."""
         kept = set(keys)
         self.watches = {key: watch for key, watch in self.watches.items() if key[0] in kept}
         self.changed()
 
     @callback
     def add(self, suggestion: Suggestion) -> None:
-        """Keep a suggestion; the oldest goes where there are too many."""
+        """Keep a suggestion, and drop the oldest if there are too many."""
         self.suggestions[suggestion.id] = suggestion
-        while len(self.suggestions) > MOST_SUGGESTIONS:
+        while len(self.suggestions) > MAX_SUGGESTIONS:
             del self.suggestions[next(iter(self.suggestions))]
         self.changed()
 
@@ -72,10 +72,10 @@ class ProactiveState:
         self.changed()
 
     def stored(self) -> dict[str, Any]:
-        """Return all that is to be written; called in a worker thread."""
+        """Return the data to store; called in a worker thread."""
         return {
             "watches": [
-                [*key, _text(watch.since), watch.told, _text(watch.begun)]
+                [*key, _text(watch.since), watch.notified, _text(watch.begun)]
                 for key, watch in list(self.watches.items())
             ],
             "suggestions": [suggestion.as_dict() for suggestion in list(self.suggestions.values())],
@@ -84,10 +84,10 @@ class ProactiveState:
         }
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        """Take what is stored. Raises KeyError, TypeError or ValueError for what is none."""
+        """Restore stored data. Raises KeyError, TypeError or ValueError for invalid data."""
         self.watches = {
-            (str(rule), str(entity_id)): Watch(_moment(since), bool(told), _moment(begun))
-            for rule, entity_id, since, told, begun in stored["watches"][-MOST_WATCHES:]
+            (str(rule), str(entity_id)): Watch(_moment(since), bool(notified), _moment(begun))
+            for rule, entity_id, since, notified, begun in stored["watches"][-MAX_WATCHES:]
         }
         found = [from_dict(item) for item in stored["suggestions"]]
         self.suggestions = {suggestion.id: suggestion for suggestion in found}
@@ -96,7 +96,7 @@ class ProactiveState:
 
 
 class ProactiveStore(EntryStore[ProactiveState]):
-    """Keeps the books by entry."""
+    """Keeps the states by entry."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
