@@ -82,7 +82,7 @@ class NamedThing:
 
     option: str
     field: str
-    """The key of the item in which it stands; empty for a plain text."""
+    """The key of the item that contains it; empty for a plain text."""
     name: str
 
 
@@ -107,7 +107,7 @@ def with_renamed(options: Mapping[str, Any], renamed: Mapping[str, str]) -> dict
 
 
 def _replaced(value: Any, renamed: Mapping[str, str]) -> Any:
-    """Return a value with new names in place of old ones, however deep they stand."""
+    """Return a value with new names in place of old ones, at any depth."""
     if isinstance(value, str):
         return renamed.get(value, value)
     if isinstance(value, Mapping):
@@ -301,7 +301,7 @@ class _Watch:
 
 
 def page_of(option: str) -> str:
-    """Return the page of the options on which an option stands."""
+    """Return the page of the options that contains an option."""
     return next(page for page, fields in PAGES.items() if any(field.key == option for field in fields))
 
 

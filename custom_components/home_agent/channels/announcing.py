@@ -97,7 +97,7 @@ class Announcer:
         return False
 
     async def _async_write(self, timer: Timer, message: str, *, where_set: bool) -> bool:
-        """Write it in the chat where it was set, or in any of whoever set it; False if there is none.
+        """Write it to the chat where it was set, or to any chat of its owner; False if there is none.
 
         Only chats that are that person's now count: the option may have changed since.
         """
@@ -110,7 +110,7 @@ class Announcer:
         return await async_write_to(chats, own, message)
 
     async def _async_send(self, timer: Timer, message: str) -> bool:
-        """Send it to whoever set it; False if nothing of theirs takes it."""
+        """Send it to the phones of its owner; False if none of them takes it."""
         person = self._people.person_of(timer.user_id)
         sent = False
         title = await async_phrase(self._hass, timer.language, "timer_title")

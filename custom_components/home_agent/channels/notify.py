@@ -1,4 +1,4 @@
-"""Questions shown in Home Assistant itself, where nobody hears them."""
+"""Questions that Home Assistant shows if nobody is present to hear them."""
 
 from typing import override
 
@@ -20,7 +20,7 @@ class NotificationChannel(ConfirmationChannel):
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
-        """Show the question where nobody hears it."""
+        """Show the question if nobody is present to hear it."""
         if not action.unattended:
             return
         language = action.speaker.language

@@ -16,7 +16,7 @@ SEND_MESSAGE = "send_message"
 APP = "mobile_app"
 TARGETS = "targets"
 NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
-"""Services that are nobody's."""
+"""Services that belong to no person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Route:
 
     @property
     def target(self) -> dict[str, str]:
-        """Return what the service has to be told about its target."""
+        """Return the target as the service takes it."""
         return {ATTR_ENTITY_ID: self.entity_id} if self.entity_id else {}
 
 

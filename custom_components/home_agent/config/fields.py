@@ -111,7 +111,7 @@ class Checked:
     errors: dict[str, str]
     placeholders: dict[str, str]
     report: str = ""
-    """The step that tells what was found out before the values are stored; empty where there is nothing."""
+    """The step that reports the findings before the values are stored; empty if there are none."""
 
     def fail(self, field: str, error: InvalidInput) -> None:
         """Note what is wrong with a field; what the same sentence would say of another waits its turn."""

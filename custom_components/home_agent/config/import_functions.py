@@ -138,7 +138,7 @@ def _handler(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _native(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Say which tool of ours stands in for what was built in."""
+    """Report which tool of ours replaces a built-in function."""
     name = str(function.get("name") or "")
     if tool := NATIVE.get(name):
         raise NoTool("import_covered_by", covered=True, tool=tool)

@@ -30,7 +30,7 @@ class ImportSteps(ConfigFlow):
         return bool(old) and not self._offered
 
     async def async_step_start(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Ask whether to import or to begin anew."""
+        """Ask whether to import an agent or to set up a new one."""
         self._offered = True
         return self.async_show_menu(step_id="start", menu_options=["user", "extended_openai"])
 

@@ -69,7 +69,7 @@ def owners_selector() -> ObjectSelector:
 
 
 def proactive_selector(texts: Mapping[str, str]) -> ObjectSelector:
-    """Return a selector of rules: what is watched, for how long, and who is told.
+    """Return a selector of rules: the entities, the duration and the persons who get the message.
 
     A list inside a list finds no translations in the browser, so its labels are given: `texts` by path.
     """

@@ -1,4 +1,4 @@
-"""The page Speaking up: rules that could be told."""
+"""The page of proactive messages: their rules."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -16,7 +16,7 @@ MAX_ENTITIES: Final = 500
 
 
 def clean_proactive(value: object) -> list[dict[str, object]]:
-    """Return the rules of what is told unasked, without what was left empty.
+    """Return the rules of proactive messages without empty values.
 
     Raises InvalidInput for one that could never be told.
     """
@@ -27,7 +27,7 @@ def clean_proactive(value: object) -> list[dict[str, object]]:
 
 
 def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
-    """Return one rule of what is told unasked."""
+    """Return one rule of proactive messages."""
     name = str(item[rules.RULE])
     template = rules.TEMPLATES[name]
     entities = clean_names(as_texts(item.get(rules.ENTITIES)))[:MAX_ENTITIES]

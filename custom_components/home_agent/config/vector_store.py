@@ -80,7 +80,7 @@ SENTENCE: Final = "light"
 async def async_check_vector_store(
     hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], entry: ConfigEntry
 ) -> None:
-    """Try what was changed and complete it, then have told what was found out."""
+    """Test what was changed and complete it, then report the findings."""
     _take_apart(checked)
     _check_choices(checked)
     if checked.errors:

@@ -81,7 +81,7 @@ MOST: Final = 50
 
 
 async def _async_pending(asking: Asking) -> dict[str, Any]:
-    """Return what waits for a person's word."""
+    """Return the actions that wait for a confirmation."""
     confirmations, names = asking.data.confirmations, await asking.async_names()
     return {
         "wants_pin": confirmations.wants_pin,

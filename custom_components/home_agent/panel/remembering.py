@@ -68,7 +68,7 @@ def _refused(item: Refused, names: Mapping[str, str]) -> dict[str, Any]:
 
 
 async def _async_update(asking: Asking) -> dict[str, Any]:
-    """Write a memory anew in the name of the one who looks at the panel.
+    """Update a memory in the name of the administrator who uses the panel.
 
     Raises HomeAssistantError for one that is gone or was observed: what is observed follows the house.
     """
@@ -99,7 +99,7 @@ async def _async_delete(asking: Asking) -> dict[str, Any]:
 
 
 async def _async_update_entry(asking: Asking) -> dict[str, Any]:
-    """Write a profile entry anew. Raises HomeAssistantError for one that is gone, and for codes."""
+    """Update a profile entry. Raises HomeAssistantError if it no longer exists, and for codes."""
     entry = _profile_entry(asking)
     await asking.data.profile.async_note(
         replace(

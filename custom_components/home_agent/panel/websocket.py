@@ -114,7 +114,7 @@ def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, An
 
 @callback
 def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
-    """Tell what has changed, and not what it is; it goes on when the agent is set up anew."""
+    """Report that something has changed, not what; the subscription survives a reload of the agent."""
     entry_id: str = msg["entry_id"]
     if _data(hass, entry_id) is None:
         connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)

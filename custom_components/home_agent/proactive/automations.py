@@ -88,7 +88,7 @@ def _append(path: Path, item: Mapping[str, Any]) -> tuple[str | None, str]:
 
 
 def _holds(path: Path, automation_id: str) -> bool:
-    """Return whether an automation stands in the file. Runs in a worker thread."""
+    """Return whether the file contains an automation. Runs in a worker thread."""
     with suppress(OSError, UnicodeDecodeError):
         return automation_id in (_read(Path(os.path.realpath(path))) or "")
     return True
@@ -156,7 +156,7 @@ class _Loader(_Base):  # type: ignore[misc]
     """Reads YAML without following what it points to: includes and secrets stay names."""
 
     def construct_undefined(self, node: yaml.Node) -> Any:
-        """Return a tag with what stands behind it."""
+        """Return a tag with the node that follows it."""
         if isinstance(node, yaml.ScalarNode):
             return (node.tag, node.value)
         if isinstance(node, yaml.SequenceNode):

@@ -82,7 +82,7 @@ class Messenger:
         state: ProactiveState,
         emitter: EventEmitter,
     ) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options; a change of them reloads the entry."""
         self._hass = hass
         self._entry_id = entry_id
         self._targets = read_targets(settings[CONF_NOTIFY_TARGETS])
@@ -100,7 +100,7 @@ class Messenger:
 
     @callback
     def may_tell(self, now: datetime, *, urgent: bool = False) -> bool:
-        """Return whether this is the hour, and not too much was told today."""
+        """Return whether a message may be sent now, by quiet hours and the daily limit."""
         sent = self._state.sent_on(dt_util.as_local(now).date())
         if urgent:
             return sent < self._most + URGENT_MORE

@@ -67,7 +67,7 @@ class Suggestion:
 
     @property
     def yaml(self) -> str:
-        """Return the automation as it stands in a file."""
+        """Return the automation as YAML."""
         return str(dump(self.config))
 
     def is_open(self, now: datetime) -> bool:

@@ -95,7 +95,7 @@ def house() -> HouseSnapshot:
 
 
 def lines(of: HouseSnapshot) -> Iterator[str]:
-    """Yield what stands beside each sentence: every entity with its state."""
+    """Yield the context of each sentence: every entity with its state."""
     for entity_id, state in states().items():
         yield f"{entity_id}: {describe_state(state, of.entities[entity_id])}"
 

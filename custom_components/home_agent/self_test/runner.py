@@ -57,7 +57,7 @@ class Checker:
         tools: Mapping[str, llm.Tool],
         speaker: Speaker,
     ) -> None:
-        """Take what an answer is held against."""
+        """Store what answers are checked against."""
         self._house = house
         self._states = states
         self._tools = tools
@@ -146,7 +146,7 @@ def claims_success(case: Case, words: str) -> bool:
 
 
 def _says(words: str, wanted: Sequence[str]) -> bool:
-    """Return whether one of the words stands in an answer."""
+    """Return whether an answer contains one of the words."""
     said = words.casefold()
     return any(word in said for word in wanted)
 

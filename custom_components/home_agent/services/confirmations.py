@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Take a person's word for an action that waits."""
+    """Confirm an action that waits."""
     user = await async_caller(call)
     confirmations, action_id = entry.runtime_data.confirmations, call.data["action_id"]
     try:

@@ -1,4 +1,4 @@
-"""Services about what is found: read the house anew, fill the indexes."""
+"""Services of the indexes: read the registries again, fill the indexes."""
 
 from collections.abc import Mapping
 from typing import Final
@@ -18,7 +18,7 @@ from .base import Service
 
 
 async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Read the house anew, bring the index in step and prefill the prompt."""
+    """Read the registries again, update the index and prefill the prompt."""
     data = entry.runtime_data
     data.shared.house.async_invalidate()
     snapshot = await data.shared.house.async_snapshot()
@@ -28,7 +28,7 @@ async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) 
 
 
 async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Bring the index in step with the house, and tell what that took."""
+    """Update the index, and report what was done."""
     _require_index(entry)
     report = await entry.runtime_data.async_sync()
     if not call.return_response:
@@ -43,7 +43,7 @@ async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry
 
 
 async def _async_index_entity(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Bring one entity of the index in step."""
+    """Update one entity of the index."""
     _require_index(entry)
     entity_id = call.data["entity_id"]
     status = await entry.runtime_data.indexer.async_index_entity(entity_id)

@@ -201,7 +201,7 @@ def _placed(hass: HomeAssistant, place: YamlPlace) -> str:
 
 
 async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
-    """Read the custom tools of `configuration.yaml` anew; turns under way keep those they have.
+    """Reload the custom tools of `configuration.yaml`; turns in progress keep those they have.
 
     Raises HomeAssistantError if the file is no valid YAML.
     """
@@ -213,7 +213,7 @@ async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
 
 
 async def _async_reload(call: ServiceCall) -> ServiceResponse:
-    """Read the custom tools anew."""
+    """Reload the custom tools."""
     tools = await async_reload_custom_tools(call.hass)
     return {"tools": [recipe.name for recipe in tools.known()], "problems": len(tools.wrong)}
 

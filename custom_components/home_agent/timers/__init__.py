@@ -1,1 +1,1 @@
-"""Timers and reminders of the agents: kept over a restart, told where they were set."""
+"""Timers and reminders of the agents: they survive a restart, and are announced where they were set."""

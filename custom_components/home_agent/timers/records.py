@@ -24,7 +24,7 @@ class Repeat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timer:
-    """What is told, when, and to whom."""
+    """A timer or reminder: when it is due, its text and its owner."""
 
     due: datetime
     """In UTC."""

@@ -17,7 +17,7 @@ from ..store import EntryStore, read_list
 from .records import Timer
 
 MAX_SECONDS: Final = 24 * 3600
-"""What is longer is told by us: no device counts down for days."""
+"""Longer timers are announced by the agent: no device counts down for days."""
 
 
 class Countdown:

@@ -21,7 +21,7 @@ TYPING_SECONDS: Final = 4
 """Telegram shows for five seconds that somebody is writing."""
 
 NO_PREVIEW: Final = {"disable_web_page_preview": True}
-"""Telegram would fetch every address that stands in an answer, and with it what the address tells."""
+"""Telegram would fetch every address in an answer, and reveal what the address contains."""
 
 type Buttons = Sequence[tuple[str, str]]
 """Label and data of each button of one row."""
@@ -117,7 +117,7 @@ class Bot:
             LOGGER.debug("Telegram: %s", err)
 
     def _to(self, chat: int, data: dict[str, Any], *, to_chat: bool = True) -> dict[str, Any]:
-        """Return what a service has to be told, with the bot that it is for."""
+        """Return the data of a service call, with the bot that it is for."""
         target: dict[str, Any] = {"chat_id": chat} if to_chat else {}
         if entry_id := self._entries.get(chat) or self._entry_of(chat):
             target["config_entry_id"] = entry_id

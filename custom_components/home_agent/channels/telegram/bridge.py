@@ -26,7 +26,7 @@ from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
 
 MAX_WAITING: Final = 5
-"""Messages of a chat that wait for their turn; more are told so."""
+"""Messages of a chat that wait for their turn; the sender of any more gets a notice."""
 MAX_AGE: Final = timedelta(minutes=5)
 """What was written longer ago, while Home Assistant was away, is not done any more."""
 MAX_SEEN: Final = 200

@@ -1,4 +1,4 @@
-"""Commands of a chat: what is remembered, what was searched for, begin anew."""
+"""Commands of a chat: list memories and searches, start a new conversation."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field

@@ -23,7 +23,7 @@ REJECT: Final = "home_agent no "
 
 @dataclass(slots=True)
 class _Asked:
-    """A question, and the messages in which it stands."""
+    """A question, and the messages that show it."""
 
     action: PendingAction
     messages: list[tuple[int, int]] = field(default_factory=list)
@@ -53,7 +53,7 @@ class TelegramConfirmations(ConfirmationChannel):
 
     @override
     async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
-        """Take the buttons away, and say what became of the question where it stands."""
+        """Remove the buttons, and write the outcome into the message."""
         asked = self._asked.pop(action.id, None)
         if asked is None or not asked.messages:
             return
@@ -75,7 +75,7 @@ class TelegramConfirmations(ConfirmationChannel):
 
     @callback
     def note_message(self, action: PendingAction, chat: int, message_id: int | None) -> None:
-        """Remember where a question stands."""
+        """Remember the message that shows a question."""
         if message_id is not None and (asked := self._asked.get(action.id)):
             asked.messages.append((chat, message_id))
 

@@ -41,7 +41,7 @@ class AreaSource(KnowledgeSource):
 
 
 def _room(house: HouseSnapshot, area: Area) -> KnowledgeDocument | None:
-    """Return what is told of a room."""
+    """Return the document of an area."""
     records = [record for record in house.in_area(area.area_id) if record.category is None]
     if not records:
         return None
@@ -55,7 +55,7 @@ def _room(house: HouseSnapshot, area: Area) -> KnowledgeDocument | None:
 
 
 def _floor(house: HouseSnapshot, floor: Floor) -> KnowledgeDocument | None:
-    """Return what is told of a floor."""
+    """Return the document of a floor."""
     rooms = [area for area in house.areas.values() if area.floor_id == floor.floor_id]
     records = [record for area in rooms for record in house.in_area(area.area_id) if record.category is None]
     if not records:

@@ -99,7 +99,7 @@ class ConfiguredSource(KnowledgeSource, ABC):
         return stop
 
     def _document(self, state: State, words: Words) -> KnowledgeDocument | None:
-        """Return what is told of one of them; None where nothing of it is exposed."""
+        """Return the document of an entity; None if nothing in it is exposed."""
         entity_id = state.entity_id
         parts = list(self._parts(entity_id, words))
         touched = [

@@ -44,7 +44,7 @@ DATA: Final = frozenset(
         *("fan_speed", "title", "message", "date", "time", "datetime", "item", "summary", "tone"),
     )
 )
-"""Data of an action that says what it does and is nobody's secret."""
+"""Data of an action that describes it and is never secret."""
 NUMBERS: Final = frozenset({"counter", "input_number", "number"})
 """Domains whose `value` is shown too."""
 RECIPIENTS: Final = frozenset({"notify", "tts"})

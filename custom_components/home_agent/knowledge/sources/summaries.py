@@ -169,7 +169,7 @@ class SummarySource(KnowledgeSource):
 
 @dataclass(frozen=True, slots=True)
 class ToldStates:
-    """Figures of one moment, told in the names of one moment."""
+    """Figures of one moment, with the names of the same moment."""
 
     hass: HomeAssistant
     house: HouseSnapshot
@@ -177,7 +177,7 @@ class ToldStates:
     until: datetime
 
     def document(self, area_id: str | None, records: Sequence[EntityRecord]) -> KnowledgeDocument | None:
-        """Return what is told of one room, the busiest first."""
+        """Return the summary of one area, the busiest entities first."""
         area = self.house.areas.get(area_id or "")
         place = clean(area.name, NAME_CHARS) if area else "Without a room"
         title = f"{place}, last 24 hours"

@@ -172,7 +172,7 @@ class Words:
         return clean(_DIGITS.sub("…", _IDS.sub(named, source)), TEXT_CHARS)
 
     def _entity_id(self, value: Any) -> str:
-        """Return the entity id that an id or a registry id stands for."""
+        """Return the entity id for an entity id or a registry id."""
         text = str(value).strip()
         return er.async_resolve_entity_id(er.async_get(self.hass), text) or text
 

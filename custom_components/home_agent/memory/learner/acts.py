@@ -44,12 +44,12 @@ LOST: Final = ""
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ObservedChange:
-    """A state as a source tells it; each source tells those of an entity in order."""
+    """A state as a source reports it; each source reports those of an entity in order."""
 
     at: datetime
     entity_id: str
     state: str | None = None
-    """None where only the target is told."""
+    """None if only the target is reported."""
     target: float | None = None
     """The target temperature of a thermostat."""
     user_id: str | None = None
@@ -107,7 +107,7 @@ class ObservationSource(Protocol):
     """Tells what happened. Every method raises SourceError."""
 
     knows_who: bool
-    """Whether it tells people from automations."""
+    """Whether the source distinguishes people from automations."""
 
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime

@@ -143,13 +143,13 @@ type Phrase = Callable[..., Awaitable[str]]
 """Returns the sentence of a key in the language of the house, filled with placeholders."""
 
 ROUNDED: Final = 10
-"""Minutes to which a time is told."""
+"""Minutes to which a time is rounded."""
 NAMED_DAYS: Final = {EVERY_DAY: "every_day", WORKDAYS: "workdays", WEEKEND: "weekend"}
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 OF_THE_HOUSE: Final = "house"
 OF_A_PERSON: Final = "person"
 IMPERSONAL: Final = frozenset({STATE_HOME, STATE_NOT_HOME, IN_USE})
-"""What is told of the entity itself, whoever it was."""
+"""Actions that are reported for the entity itself, whoever acted."""
 TEMPERATURE: Final = TARGET.partition(":")[0]
 
 
@@ -173,7 +173,7 @@ def days_key(days: frozenset[int]) -> str:
 
 
 def clock(minute: int) -> str:
-    """Return a time of the day as it is told."""
+    """Return a time of day as it is spoken."""
     rounded = round(minute / ROUNDED) * ROUNDED % (24 * 60)
     return f"{rounded // 60}:{rounded % 60:02d}"
 
@@ -183,7 +183,7 @@ TOGETHER: Final = 30
 MOSTLY: Final = 0.8
 """Share of the times at which two things are done together, if they are one act."""
 GENERAL: Final = frozenset({"switch", "input_boolean"})
-"""Domains of what stands for anything: beside another entity of its device that says what it is, it goes."""
+"""Domains that can mean anything: dropped beside a more specific entity of the same device."""
 OFF: Final = "off"
 
 

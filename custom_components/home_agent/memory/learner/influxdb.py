@@ -329,7 +329,7 @@ def _points(series: Mapping[str, Any], domain: str) -> list[Point]:
 
 
 def _change(point: Point, *, state: str | None = None, target: float | None = None) -> ObservedChange:
-    """Return what a point tells; whether something came before is not in it."""
+    """Return the change of a point; it does not say what was before."""
     return ObservedChange(at=point.at, entity_id=point.entity_id, state=state, target=target, follows=False)
 
 

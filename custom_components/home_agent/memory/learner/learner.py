@@ -45,7 +45,7 @@ MOST_NAMED: Final = 3
 WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
 PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
 PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
-"""What tells when nobody is at home or a way in is open: not for somebody unknown, nor for the cloud."""
+"""Habits that reveal when nobody is at home or an entrance is open: never for strangers or the cloud."""
 
 
 class Learner:
@@ -168,7 +168,7 @@ class Learner:
         await self._async_note([habit for habit in found if not self._is_silenced(habit)], until)
 
     async def _async_note(self, found: Sequence[Habit], now: datetime) -> None:
-        """Bring the memories in step with the habits that were found."""
+        """Update the memories to the habits that were found."""
         names = {person.id: person.name for person in persons(self._hass)}
         left = list(self._observations.habits)
         noted = []
@@ -341,7 +341,7 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
 
 @callback
 def _is_private(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether a habit tells when nobody is at home, or a way in is open."""
+    """Return whether a habit reveals when nobody is at home, or an entrance is open."""
     state = hass.states.get(entity_id)
     kind = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
     return entity_id.partition(".")[0] in PRIVATE_DOMAINS or kind in PRIVATE_CLASSES

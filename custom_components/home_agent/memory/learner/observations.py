@@ -37,7 +37,7 @@ type Action = tuple[str, str]
 
 
 class Observations:
-    """What one entry has observed. The store of all entries is told of every change."""
+    """What one entry has observed; the store of all entries is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Start with nothing."""

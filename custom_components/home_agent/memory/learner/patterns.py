@@ -132,7 +132,7 @@ def _habits(
 
 
 def _whose(people: Sequence[str | None]) -> str | None:
-    """Return who did something, if it was one person wherever it is known, and it is known of most times."""
+    """Return who acted, if it was one person wherever the person is known, and known in most cases."""
     known = [person for person in people if person is not None]
     return known[0] if len(set(known)) == 1 and 2 * len(known) > len(people) else None
 

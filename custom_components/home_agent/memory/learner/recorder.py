@@ -146,7 +146,7 @@ def _select_states(
 
 
 def _changes(row: Row[Any], machines: Collection[bytes | None]) -> Iterator[ObservedChange]:
-    """Yield what a row tells; the first state after a start is what was found, nobody brought it about."""
+    """Yield the change of a row; the first state after a start was not caused by anybody."""
     from homeassistant.components.recorder.models import bytes_to_uuid_hex_or_none  # noqa: PLC0415
 
     at = dt_util.utc_from_timestamp(row.last_updated_ts)

@@ -17,7 +17,7 @@ MOST_IN_USE: Final = 0.25
 """Share of the hours; what runs longer is not used, it works by itself: fridges, heat pumps, solar panels."""
 LEAST_HOURS: Final = 3 * 24
 PAUSE: Final = timedelta(hours=1)
-"""A machine that stands still for less goes on with what it did."""
+"""A machine that is idle for less time continues the same run."""
 SEEN_OFTEN: Final = 4
 """The highest hours but for the last of so many are peaks that say nothing."""
 

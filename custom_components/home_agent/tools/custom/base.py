@@ -126,7 +126,7 @@ class Recipe:
 
     @property
     def written(self) -> tuple[str, str, str]:
-        """Return what a model is told of it."""
+        """Return what a model reads about the tool."""
         return self.name, self.definition.description, str(self.definition.schema.written)
 
     def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:

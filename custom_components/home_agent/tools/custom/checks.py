@@ -14,14 +14,14 @@ _MISSING: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class YamlPlace:
-    """Where something stands; empty where the configuration does not come from a file."""
+    """A position in a YAML file; empty if the configuration does not come from a file."""
 
     file: str = ""
     line: int | str = ""
 
     @classmethod
     def of(cls, node: Any) -> YamlPlace | None:
-        """Return where a node of a YAML file stands."""
+        """Return the position of a node of a YAML file."""
         file, line = getattr(node, "__config_file__", None), getattr(node, "__line__", None)
         return None if file is None or line is None else cls(str(file), line)
 
@@ -54,7 +54,7 @@ class YamlSection:
     """A mapping as it is read. What nobody asked for is a problem too, see `finish`."""
 
     def __init__(self, node: Mapping[Any, Any], path: str, report: ProblemReport, place: YamlPlace) -> None:
-        """Take a mapping; `place` is where its parent stands."""
+        """Take a mapping; `place` is the position of its parent."""
         self._node = node
         self._known: list[str] = []
         self.path = path
@@ -62,7 +62,7 @@ class YamlSection:
         self.place = YamlPlace.of(node) or place
 
     def where(self, key: str) -> YamlPlace:
-        """Return where a key stands, else where the mapping does."""
+        """Return the position of a key, or that of the mapping."""
         for written, value in self._node.items():
             if written == key:
                 return YamlPlace.of(written) or YamlPlace.of(value) or self.place
@@ -81,7 +81,7 @@ class YamlSection:
         return any(self._node.get(key) is not None for key in keys)
 
     def raw(self, key: str, *older: str, required: str = "") -> Any:
-        """Return what stands under a key or an older spelling of it; `required` is an example to write."""
+        """Return the value of a key or of an older spelling; `required` is an example to write."""
         self._known += (key, *older)
         found = [name for name in (key, *older) if self._node.get(name) is not None]
         if len(found) > 1:
@@ -149,7 +149,7 @@ class YamlSection:
         return texts
 
     def plain(self, key: str, *older: str) -> Any:
-        """Return what stands under a key as JSON holds it."""
+        """Return the value of a key as JSON holds it."""
         value = self.raw(key, *older)
         found = plain(value)
         if found is _MISSING:
@@ -168,7 +168,7 @@ class YamlSection:
                 self.report.add(self.at(str(key)[:MAX_SHOWN]), kind, self._key_place(key), known=hint)
 
     def _key_place(self, key: Any) -> YamlPlace:
-        """Return where a key of any kind stands."""
+        """Return the position of a key of any kind."""
         return YamlPlace.of(key) or self.place
 
     def _written(self, key: str, older: Iterable[str]) -> str:

@@ -62,7 +62,7 @@ class UrlTemplate:
 
 
 def _unquoted(value: str) -> str:
-    """Return what a value means after however often it was encoded."""
+    """Return a value decoded until it no longer changes, at most five times."""
     for _ in range(5):
         if (plain := unquote(value)) == value:
             break
@@ -203,7 +203,7 @@ def _redirected(request: Request, response: ClientResponse) -> Request | None:
 
 
 async def _async_read(response: ClientResponse) -> HttpAnswer:
-    """Return the answer as text, cut at the limit, however small it was packed."""
+    """Return the answer as text, cut at the limit of its unpacked size."""
     unpack = unpacker(response.headers)
     body = bytearray()
     async for chunk in response.content.iter_chunked(65_536):

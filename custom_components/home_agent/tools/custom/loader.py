@@ -39,7 +39,7 @@ _EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }
 
 @callback
 def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> CustomTools:
-    """Read what stands under `home_agent:`: the tools that are right, and what is wrong with the others."""
+    """Read the configuration of `home_agent:`: the valid tools, and the problems of the others."""
     if isinstance(config, RawConfig):
         config = config.node
     tools = hass.data.setdefault(DATA_CUSTOM_TOOLS, CustomTools())

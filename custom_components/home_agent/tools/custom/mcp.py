@@ -239,7 +239,7 @@ class McpTool(CustomTool):
         self.leaves = not handler.server.is_local
         self.private_words = handler.private_words
         self._allowed = list(self._settings.get(CONF_REST_ALLOWED_HOSTS) or ())
-        # One that is refused needs nobody's word first.
+        # A call that is refused in any case needs no confirmation first.
         reads = handler.read_only is not False or not self._settings[CONF_MCP_WRITES]
         self.annotations = llm.ToolAnnotations(
             read_only=reads, destructive=not reads, idempotent=False, open_world=True

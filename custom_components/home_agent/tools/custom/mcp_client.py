@@ -70,7 +70,7 @@ class _Session:
 
 @dataclass(slots=True)
 class McpClient:
-    """Speaks to one server; its session is kept and begun anew when the server has lost it."""
+    """Talks to one server, in a session that is started again if the server has lost it."""
 
     http: ClientSession
     url: str
@@ -132,7 +132,7 @@ class McpClient:
         return found
 
     async def _ask(self, method: str, params: Object) -> Object:
-        """Return the result of a request, within a session; a lost one is begun anew once."""
+        """Return the result of a request within a session; a lost session is started again once."""
         try:
             return await self._request(method, params, await self._begun())
         except _SessionLost:

@@ -1,4 +1,4 @@
-"""All tools of an MCP server from one entry of the YAML, kept in step with what the server offers."""
+"""All tools of an MCP server from one entry of the YAML, updated when the server changes them."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -35,7 +35,7 @@ class McpImport:
     name: str
     """What the names of the tools begin with."""
     about: str
-    """What the household says of the server, told of each tool."""
+    """The household's description of the server, added to each tool."""
     tools: McpTools
     reserved: Collection[str]
     """Names of our own tools."""
@@ -71,7 +71,7 @@ class McpImport:
 
     @callback
     def async_follow(self, on_change: Callable[[], None]) -> CALLBACK_TYPE:
-        """Keep in step: now and then, and when the server says that it has changed; return how to stop."""
+        """Update the tools regularly and when the server reports a change; return how to stop it."""
         client = self.tools.server.client(self.hass)
         timer: list[CALLBACK_TYPE] = []
 
@@ -126,7 +126,7 @@ class McpImport:
     def _recipe(
         self, tool: RemoteTool, function: Mapping[str, Any] | None, taken: Mapping[str, Recipe]
     ) -> Recipe | None:
-        """Return a tool as agents get it; None for one that may not be told of, or cannot be called."""
+        """Return a tool as agents get it; None if it may not be offered, or cannot be called."""
         name, handler = wire_name(f"{self.name}_{tool.name}"), self.tools.handler(tool)
         if function is None or handler is None or name in taken or imitates(name, self.reserved):
             return None

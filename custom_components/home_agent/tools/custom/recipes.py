@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RawConfig:
-    """What stands in a YAML file, kept from Home Assistant, which drops the lines after it has validated."""
+    """The raw configuration: Home Assistant drops line numbers once it has validated it."""
 
     node: Any
 
@@ -59,13 +59,13 @@ class CustomTools:
 
     @callback
     def async_follow(self, on_change: Callable[[], None]) -> None:
-        """Keep in step with the servers whose tools are imported, and with no other ones any more."""
+        """Follow the servers whose tools are imported, and stop following all others."""
         while self.following:
             self.following.pop()()
         self.following = [one.async_follow(on_change) for one in self.imports]
 
     def known(self) -> list[Recipe]:
-        """Return the tools that were written, and those that servers have told of; of one name the first."""
+        """Return the tools of the YAML and of the servers; of several with one name the first."""
         found: dict[str, Recipe] = {}
         for recipe in (*self.recipes, *(recipe for one in self.imports for recipe in one.recipes)):
             found.setdefault(recipe.name, recipe)

@@ -45,7 +45,7 @@ class ServiceHandler:
 
 
 class ServiceTool(CustomTool):
-    """Calls the one action that stands in the YAML, through the guard."""
+    """Calls the one action of the YAML through the guard."""
 
     judged = False
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)

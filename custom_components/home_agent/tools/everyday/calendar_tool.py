@@ -193,7 +193,7 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
 
 
 async def _async_conflicts(run: ToolRun, begin: datetime, until: datetime) -> list[JsonValueType]:
-    """Return what stands in the calendars at that time already; nothing where that cannot be read."""
+    """Return the events at the same time; none if the calendars cannot be read."""
     records = records_of(run, DOMAIN)
     try:
         found = await _async_events(run, records, begin, until)

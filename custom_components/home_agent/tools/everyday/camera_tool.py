@@ -34,7 +34,7 @@ type See = Callable[[bytes, str, str], Awaitable[str]]
 
 
 class CameraTool(HomeAgentTool):
-    """Shows one picture to a model that can see. What stands in a picture was written by anybody."""
+    """Shows one picture to a vision model. Anybody may have written the text in a picture."""
 
     name = "look_at_camera"
     max_text = 4 * MAX_QUESTION
@@ -55,7 +55,7 @@ class CameraTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Look once, after the guard; a camera needs a person's word unless the household allows it."""
+        """Get one picture through the guard; it needs a confirmation unless the household allows it."""
         chosen = choose_one(run, records_of(run, DOMAIN), args.get("camera"), "camera")
         question = one_line((args.get("question") or run.sentence or USUAL).strip(), MAX_QUESTION)
 

@@ -82,7 +82,7 @@ async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | No
 
 
 async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
-    """Return what stands in a player's folders under a name, as far as a short look goes."""
+    """Return the matching entries of a player's folders, found in a limited search."""
     fits: dict[MediaMatch, float] = {}
     folders: list[tuple[int, int, dict[str, str]]] = [(0, 0, {})]
     with suppress(TimeoutError):

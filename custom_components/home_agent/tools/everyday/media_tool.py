@@ -29,7 +29,7 @@ MAX_FOUND: Final = 15
 
 
 class MediaTool(HomeAgentTool):
-    """Searches a player and plays what fits best. Titles are anybody's words."""
+    """Searches a player and plays the best match. Titles are untrusted."""
 
     name = "play_media"
     title = "Play music and films"
@@ -65,7 +65,7 @@ class MediaTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the titles: whoever publishes something names it."""
+        """Return the titles: their publishers choose them."""
         if not isinstance(result, dict):
             return []
         items = [result.get("started"), *_as_list(result.get("found")), *_as_list(result.get("others"))]
@@ -125,7 +125,7 @@ def _player(run: ToolRun, said: str | None, *, needed: int) -> EntityRecord:
 
 
 async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue: bool) -> str:
-    """Play or queue what was found and return how the player stands, a second later at most."""
+    """Play or queue a match, and return the state of the player after at most a second."""
     data = {"media_content_id": found.content_id, "media_content_type": found.content_type}
     if queue:
         data["enqueue"] = "add"

@@ -1,4 +1,4 @@
-"""timer: timers and reminders, told where they were set."""
+"""timer: timers and reminders, announced where they were set."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -49,7 +49,7 @@ class TimerTool(HomeAgentTool):
     parameters = probatio.Schema(
         {
             probatio.Required("action"): probatio.In(ACTIONS),
-            # Every request of every house carries this: what the forms are, an error tells.
+            # Every request contains this schema, so an error lists the accepted forms instead.
             probatio.Optional("when"): str,
             probatio.Optional("name"): str,
             probatio.Optional("repeat"): str,
@@ -159,7 +159,7 @@ def _due(when: str | None, repeat: Repeat | None) -> datetime:
 
 
 def _may_see(timer: Timer, speaker: Speaker) -> bool:
-    """Return whether a timer is the speaker's, or nobody's, or was set where they speak."""
+    """Return whether a timer belongs to the speaker or to nobody, or was set on the speaker's device."""
     known = speaker.context.user_id
     here = timer.device_id is not None and timer.device_id == speaker.device_id
     return timer.user_id is None or here or timer.user_id == known

@@ -1,4 +1,4 @@
-"""What stands on a list, which item words mean, and when it is due."""
+"""The items of to-do lists: reading, matching by words, due dates."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -29,7 +29,7 @@ type Item = Mapping[str, Any]
 
 
 async def async_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
-    """Return what stands on a list, done or not."""
+    """Return the items of a list, completed or not."""
     call = ServiceCall(domain=DOMAIN, service="get_items", entity_ids=(chosen.entity_id,))
     answer = await run.read(call)
     return list((answer.get(chosen.entity_id) or {}).get("items") or ())

@@ -24,7 +24,7 @@ KINDS: Final = {
     "hourly": 2,
     "twice_daily": 4,
 }
-"""Kind of forecast: the bit of `supported_features` that it needs; the first one stands in for another."""
+"""Kind of forecast: the bit of `supported_features` that it needs. The first available one is the default."""
 LIMITS: Final = {"daily": 7, "hourly": 24, "twice_daily": 14}
 CONDITIONS: Final = frozenset(
     {
@@ -32,7 +32,7 @@ CONDITIONS: Final = frozenset(
         *("partlycloudy", "pouring", "rainy", "snowy", "snowy-rainy", "sunny", "windy", "windy-variant"),
     }
 )
-"""What a condition may say; so a forecast holds no text of anybody's."""
+"""The allowed conditions, so that a forecast contains no free text."""
 UNITS: Final = {
     "temperature": "temperature_unit",
     "templow": "temperature_unit",
@@ -43,14 +43,14 @@ UNITS: Final = {
     "humidity": None,
     "uv_index": None,
 }
-"""Value of a forecast: the attribute of the entity that tells its unit."""
+"""Value of a forecast: the attribute of the entity with its unit."""
 PERCENT: Final = frozenset({"precipitation_probability", "humidity"})
 BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
-"""What is told where there are several entries."""
+"""The values that are shown if there are several entries."""
 
 
 class WeatherTool(HomeAgentTool):
-    """Reads the forecast; how it is now stands in the state of the entity."""
+    """Reads the forecast; the state of the entity already says the current weather."""
 
     name = "weather"
     title = "Weather forecast"
@@ -151,7 +151,7 @@ def _as_entry(entry: Mapping[str, Any], kind: str, keys: Sequence[str]) -> dict[
 
 
 def _units(state: State, listed: Sequence[JsonValueType]) -> dict[str, JsonValueType]:
-    """Return the units of the values that are told."""
+    """Return the units of the values in a forecast."""
     keys = {key for entry in listed if isinstance(entry, dict) for key in entry}
     units: dict[str, JsonValueType] = {}
     for key, attribute in UNITS.items():

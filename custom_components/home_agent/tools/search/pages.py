@@ -32,7 +32,7 @@ class Layout:
 
 @dataclass(slots=True)
 class PageResult:
-    """A result as it stands on the page."""
+    """A result as the page shows it."""
 
     url: str
     title: list[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""SearXNG: a search server of one's own, or somebody's; JSON where it is allowed, else its page."""
+"""SearXNG, hosted by the household or public; JSON if the server allows it, else its page."""
 
 from collections.abc import Sequence
 from http import HTTPStatus
@@ -24,7 +24,7 @@ EXPECTED: Final = frozenset({"results", "urls", "search", "main_results"})
 
 
 class SearXNG(SearchProvider):
-    """The address is the server's own; a key goes to what stands in front of it."""
+    """The address of the server is configured; a key goes to the proxy in front of it."""
 
     _as_page = False
     """Whether the server gives no JSON."""
