@@ -39,7 +39,7 @@ class FixFlow(RepairsFlow):
     """Says what is wrong, and mends it when that is confirmed."""
 
     def __init__(self, fix: Fix) -> None:
-        """Take what mends it."""
+        """Store the function that fixes the issue."""
         self._fix = fix
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
@@ -47,7 +47,7 @@ class FixFlow(RepairsFlow):
         return await self.async_step_confirm()
 
     async def async_step_confirm(self, user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Say what is wrong, or mend it."""
+        """Describe the problem, or fix it."""
         errors = {}
         if user_input is not None:
             try:
@@ -164,7 +164,7 @@ async def _async_use_own_model(hass: HomeAssistant, data: Data) -> None:
 
 
 async def _async_leave_out(hass: HomeAssistant, data: Data) -> None:
-    """Search a collection no more; it stays where it is."""
+    """Remove a collection from the search; it is not deleted."""
     if entry := _entry_of(hass, data):
         kept = [name for name in entry.options.get(CONF_COLLECTIONS, ()) if name != data["collection"]]
         hass.config_entries.async_update_entry(entry, options={**entry.options, CONF_COLLECTIONS: kept})
@@ -245,7 +245,7 @@ FIXES: Final[Mapping[str, Fix]] = {
 
 
 async def async_create_fix_flow(hass: HomeAssistant, issue_id: str, _data: Data | None) -> RepairsFlow:
-    """Return what can be done about an issue."""
+    """Return the flow that fixes an issue."""
     issue = ir.async_get(hass).async_get_issue(DOMAIN, issue_id)
     key = issue.translation_key if issue and issue.translation_key else ""
     return SuggestionFlow() if key == SUGGESTION else FixFlow(FIXES[key])

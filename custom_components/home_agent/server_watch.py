@@ -52,7 +52,7 @@ class ServerWatch:
 
     @callback
     def _stop(self) -> None:
-        """Ask no more; nothing is known of a server that nobody asks."""
+        """Stop asking; the state of a server that is not asked is unknown."""
         self._router.heard = None
         self._end_pause()
         withdraw(self._hass, self._down)

@@ -195,7 +195,7 @@ class _Watch:
 
     @callback
     def _on_place(self, event: Event[Any]) -> None:
-        """Look at once when a device or an area goes that is named."""
+        """Look at once when a device or an area that is named was removed."""
         place = event.data.get("device_id") or event.data.get("area_id")
         if event.data["action"] == "remove" and place in self._exact:
             self._async_look()

@@ -1,1 +1,1 @@
-"""Ways to reach people beside the conversation."""
+"""Ways to reach people outside of a conversation."""

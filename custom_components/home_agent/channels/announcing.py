@@ -24,7 +24,7 @@ SATELLITE: Final = "assist_satellite"
 ANNOUNCE: Final = 1
 """The feature of a satellite that can announce."""
 LATE: Final = timedelta(minutes=1)
-"""From here on it is said that it comes late."""
+"""A delay from which the announcement says that it is late."""
 TOO_LATE: Final = timedelta(hours=24)
 """From here on it is only shown."""
 
@@ -55,7 +55,7 @@ class Announcer:
         )
 
     async def _async_tell(self, timer: Timer, due: datetime) -> str:
-        """Say it, else send it, else show it; return which."""
+        """Announce it on the device, send it, or show it in Home Assistant; return which."""
         late = dt_util.utcnow() - due
         message = await self._async_message(timer, due, late)
         if late < TOO_LATE:
@@ -74,7 +74,7 @@ class Announcer:
         return "notification"
 
     async def _async_message(self, timer: Timer, due: datetime, late: timedelta) -> str:
-        """Return what is said."""
+        """Return the sentence of the announcement."""
         key = "timer_named" if timer.name else "timer_unnamed"
         message = await async_phrase(self._hass, timer.language, key, name=timer.name)
         if late < LATE:
@@ -84,7 +84,7 @@ class Announcer:
         return f"{message} {await async_phrase(self._hass, timer.language, 'timer_late', time=time)}"
 
     async def _async_say(self, timer: Timer, message: str) -> bool:
-        """Say it on the device where it was set; False if that cannot."""
+        """Announce it on the device where it was set; False if the device cannot."""
         for entity_id in self._satellites(timer.device_id):
             try:
                 async with self._speaking:

@@ -70,7 +70,7 @@ class People:
 
 
 def shows_camera(data: object) -> bool:
-    """Return whether what goes with a message is the picture of a camera and nothing else."""
+    """Return whether the data of a message is the picture of a camera only."""
     return isinstance(data, Mapping) and data.keys() == {"image"} and bool(_CAMERA.fullmatch(data["image"]))
 
 

@@ -65,7 +65,7 @@ class PhoneChannel(ConfirmationChannel):
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
-        """Send the question; nobody waits for the phones."""
+        """Send the question without waiting for the phones."""
         if routes := await self._async_routes(action):
             self._asked[action.id] = asked = _Asked(action, routes)
             self._start(self._async_send_question(asked))
@@ -145,7 +145,7 @@ class PhoneChannel(ConfirmationChannel):
         await self._async_send(asked, messages)
 
     async def _async_tell(self, asked: _Asked, sentence: str) -> None:
-        """Say what became of an answer."""
+        """Report the outcome of an answer."""
         await self._async_send(
             asked,
             {route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes},
@@ -205,12 +205,12 @@ class PhoneChannel(ConfirmationChannel):
 
     @callback
     def _start(self, sending: Any) -> None:
-        """Send without anybody waiting for it."""
+        """Send in the background."""
         self._hass.async_create_task(sending, "home_agent notification")
 
 
 def _data(route: Route, action: PendingAction, **details: Any) -> dict[str, Any]:
-    """Return what goes with a message: the mark that keeps it one notification, and that it is urgent."""
+    """Return the data of a notification: its tag, and that it is urgent."""
     if not route.has_buttons:
         return {}
     urgent = {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}

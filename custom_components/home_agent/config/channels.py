@@ -19,7 +19,7 @@ TELEGRAM: Final = "telegram_bot"
 
 @callback
 def notify_options(hass: HomeAssistant) -> list[SelectOptionDict]:
-    """Return what can be chosen: phones by their services, and notify entities."""
+    """Return the targets to choose from: phones by their services, and notify entities."""
     services = [name for name in hass.services.async_services_for_domain(NOTIFY) if name.startswith(APP)]
     phones = [SelectOptionDict(value=f"{NOTIFY}.{name}", label=f"{NOTIFY}.{name}") for name in services]
     entities = [
@@ -82,7 +82,7 @@ async def async_check_channels(
 
 
 def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str) -> None:
-    """Note a person without a user: nothing can be done in the name of nobody."""
+    """Report a person without a user: nobody could be identified by it."""
     if user_id_of(hass, person) is None:
         checked.fail(field, InvalidInput("person_without_user", person=person))
 

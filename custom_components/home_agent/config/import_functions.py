@@ -128,7 +128,7 @@ def _tool(name: str, spec: Mapping[str, Any], handler: dict[str, Any]) -> dict[s
 
 
 def _handler(function: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what does the work of a function. Raises NoTool."""
+    """Return the handler of a function. Raises NoTool."""
     kind = str(function.get("type") or "")
     if make := HANDLERS.get(kind):
         return make(function)
@@ -209,7 +209,7 @@ def _rest(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _body(function: Mapping[str, Any], headers: dict[str, Any]) -> dict[str, Any]:
-    """Return what is sent, as JSON if it is some: then no quotation mark in an argument breaks it."""
+    """Return the body; JSON stays JSON, so that a quotation mark in an argument cannot break it."""
     payload = function.get("payload_template") or function.get("payload")
     types = [name for name in headers if str(name).lower() == "content-type"]
     if all("json" in str(headers[name]).lower() for name in types):

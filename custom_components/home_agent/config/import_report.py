@@ -94,7 +94,7 @@ def _free_name(folder: Path) -> str:
 
 
 async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = "") -> str:
-    """Return what was imported, in the language of the house."""
+    """Return a report on the import, in the language of Home Assistant."""
     language = hass.config.language
 
     async def phrase(key: str, **details: str) -> str:
@@ -132,7 +132,7 @@ async def _steps(made: Imported, phrase: Callable[..., Awaitable[str]], failure:
 
 
 def _of_tool(tool: Mapping[str, Any]) -> Note:
-    """Return what is said of a tool."""
+    """Return the sentence about a tool."""
     handler = tool["handler"]
     acts = handler["type"] == "rest" and handler.get("method", "GET") not in READING
     scripted = str(handler.get("action", "")).startswith(SCRIPTED)

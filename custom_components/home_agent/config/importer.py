@@ -53,7 +53,7 @@ OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
     "context_threshold": (CONF_MAX_CONTEXT_TOKENS, 13_000),
     "max_function_calls_per_conversation": (CONF_TOOLS_MAX_CALLS, 1),
 }
-"""Its options, ours, and a default of its own that nobody has chosen."""
+"""Its options, ours, and its default if that differs from an unset option."""
 AT_LEAST_OURS: Final = frozenset({CONF_TOOLS_MAX_CALLS})
 """Limits that count something smaller here, so that a lower one would end too early."""
 
@@ -71,7 +71,7 @@ UNCHANGED: Final = frozenset(
         "f0c394961da74511cad7af0e7c1e80271a764b99df3fd51642947e79f2211812",
     }
 )
-"""Digests of the prompts that it comes with."""
+"""Digests of its default prompts."""
 MAX_ERROR: Final = 200
 _SPACE = lazy(r"\s+")
 _WORD = lazy(r"\w+")
@@ -116,7 +116,7 @@ def old_agents(hass: HomeAssistant) -> list[OldAgent]:
 
 @callback
 def async_import(hass: HomeAssistant, old: OldAgent) -> Imported:
-    """Return what an old agent becomes."""
+    """Return the import of an old agent."""
     made = Imported(old.id, _connection(old), str(old.options.get("chat_model") or ""))
     try:
         made.functions = convert(read_functions(str(old.options.get("functions") or "")))
@@ -144,7 +144,7 @@ def _connection(old: OldAgent) -> dict[str, Any]:
 
 
 def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
-    """Take the options that somebody has chosen and that are possible here."""
+    """Import the options that were changed and that are valid here."""
     fields = {field.key: field for page in PAGES.values() for field in page}
     for name, (key, unchosen) in OPTIONS.items():
         value = options.get(name)
@@ -164,7 +164,7 @@ def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
 
 
 def _take_prompt(hass: HomeAssistant, made: Imported, prompt: str) -> None:
-    """Take a prompt that somebody wrote, if it can be rendered here."""
+    """Import a custom prompt if it can be rendered here."""
     if not prompt:
         return
     if sha256(_SPACE.sub("", prompt).encode()).hexdigest() in UNCHANGED:
@@ -206,7 +206,7 @@ def _unknown_variables(hass: HomeAssistant, prompt: str) -> list[str]:
 
 
 def _variables(hass: HomeAssistant) -> dict[str, Any]:
-    """Return what the prompt has in a turn, to try it."""
+    """Return the variables of a prompt in a turn, to test it."""
     exposed = [
         {"entity_id": state.entity_id, "name": state.name, "state": state.state, "aliases": []}
         for state in hass.states.async_all()

@@ -51,7 +51,7 @@ HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 """Whether this Home Assistant hides the fields that do not apply, since 2026.11."""
 
 SOURCE_REPAIR: Final = "repair"
-"""Where a flow comes from that repairs.py has begun."""
+"""The source of a flow that repairs.py has started."""
 
 type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
 
@@ -68,7 +68,7 @@ ASKING_CHECKS: Final = {
 
 
 async def _async_check_of(hass: HomeAssistant, page: str) -> PageCheck | None:
-    """Return what checks a page, None where nothing has to be."""
+    """Return the check of a page; None if it needs none."""
     if page not in ASKING_CHECKS:
         return PAGE_CHECKS.get(page)
     module, name = ASKING_CHECKS[page]

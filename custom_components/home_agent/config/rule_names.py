@@ -33,7 +33,7 @@ from ..tools.vetted import READS, WRITES
 
 TOOL: Final = "tool:"
 PLACES: Final = ("area", "floor", "label", "room")
-"""What people write before the name of a place, although rules name none."""
+"""Words before the name of an area that rules do not contain."""
 LIKENESS: Final = 0.7
 MAX_EXAMPLES: Final = 3
 MIN_PART: Final = 4
@@ -61,7 +61,7 @@ class RuleNames:
     spoken: Mapping[str, str] = field(default_factory=dict)
     """Entities by their spoken names."""
     loading: bool = False
-    """Whether entities that nobody knows now may still come."""
+    """Whether entities that do not exist now may still be added."""
 
     def has(self, rule: str) -> bool:
         """Return whether a rule matches anything; an entity id is such a rule."""
@@ -93,7 +93,7 @@ class RuleNames:
         return InvalidInput("rule_unknown", rule=shown)
 
     def nearest(self, rule: str) -> str | None:
-        """Return the rule that somebody may have meant."""
+        """Return the rule that was probably meant."""
         if rule.startswith(TOOL):
             names = {name: f"{TOOL}{name}" for name in self.tools or ()}
             said = rule.removeprefix(TOOL)
@@ -126,7 +126,7 @@ class RuleNames:
 async def async_rule_names(
     hass: HomeAssistant, rules: Iterable[str], entry: ConfigEntry | None = None
 ) -> RuleNames:
-    """Return what rules can name now, as far as these rules need it."""
+    """Return the names that rules can use now, as far as these rules need them."""
     rules = list(rules)
     entities = _entities(hass)
     services = _services(hass)
@@ -270,5 +270,5 @@ async def _async_tools(
 
 
 def _nobody(hass: HomeAssistant) -> llm.LLMContext:
-    """Return the context of a look at tools that nobody is about to use."""
+    """Return a context without a user, to list tools."""
     return llm.LLMContext(DOMAIN, Context(), hass.config.language, ASSISTANT, None)

@@ -38,7 +38,7 @@ async def async_check_search(hass: HomeAssistant, checked: Checked, stored: Mapp
 
 
 async def _async_try(hass: HomeAssistant, checked: Checked, chosen: Values) -> None:
-    """Ask the service for something that anybody could ask."""
+    """Send a harmless query to the service."""
     try:
         provider = search_provider(hass, chosen)
     except AuthenticationError:

@@ -40,7 +40,7 @@ class ServerFields:
         return self.base_url, self.api_key, self.model
 
     def chosen(self, values: Mapping[str, Any]) -> dict[str, str]:
-        """Return what the fields hold."""
+        """Return the values of the fields."""
         return {key: values.get(key, "") for key in self.keys}
 
 

@@ -164,7 +164,7 @@ def clean_profiles(value: object) -> list[dict[str, object]]:
 
 
 def _clean_profile(item: Mapping[str, object]) -> dict[str, object]:
-    """Return one profile; it has to be for somebody."""
+    """Return one profile, which needs a person, a device or an area."""
     name = str(item.get("name", "")).strip()
     whom = {key: clean_names(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS)}
     if not any(whom.values()):

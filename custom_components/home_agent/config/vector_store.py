@@ -120,7 +120,7 @@ def _take_apart(checked: Checked) -> None:
 
 
 def _check_choices(checked: Checked) -> None:
-    """Look whether what was chosen goes together."""
+    """Check that the chosen values fit together."""
     chosen: Values = {**DEFAULTS, **checked.values}
     provider, house = chosen[CONF_EMBEDDING_PROVIDER], chosen[CONF_VECTOR_COLLECTION]
     if chosen[CONF_VECTOR_BACKEND] == BACKEND_CHROMA and provider == EMBEDDING_NONE:

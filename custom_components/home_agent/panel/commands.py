@@ -33,7 +33,7 @@ class Asking:
     fields: Mapping[str, Any]
 
     async def async_names(self) -> dict[str, str]:
-        """Return what persons and users are called, by the ids that are stored."""
+        """Return the names of persons and users by their stored ids."""
         names: dict[str, str] = {}
         for user in await self.hass.auth.async_get_users():
             names[user.id] = names[f"{USER_PREFIX}{user.id}"] = user.name or ""
@@ -58,13 +58,13 @@ async def _async_turn(asking: Asking) -> dict[str, Any]:
 
 
 async def _async_usage(asking: Asking) -> dict[str, Any]:
-    """Return what the last days cost, the oldest first."""
+    """Return the usage of the last days, the oldest first."""
     usage = asking.data.shared.usage.of(asking.data.entry_id)
     return {"days": usage.days(dt_util.now().date(), asking.fields["days"])}
 
 
 async def _async_audit(asking: Asking) -> dict[str, Any]:
-    """Return what was done, refused, confirmed, searched and removed, the newest first."""
+    """Return the entries of the audit log, the newest first."""
     audit = asking.data.handler.guard.journal.audit
     names = await asking.async_names()
     found = audit.entries(asking.fields["limit"], asking.fields.get("kind"))
@@ -114,7 +114,7 @@ async def _async_reject(asking: Asking) -> dict[str, Any]:
 
 
 async def _async_suggestions(asking: Asking) -> dict[str, Any]:
-    """Return what was suggested, the newest first."""
+    """Return the suggestions, the newest first."""
     found = (await asking.data.async_proactive()).suggestions.all()
     return {
         "suggestions": [

@@ -26,7 +26,7 @@ MOST: Final = 200
 
 
 async def _async_memories(asking: Asking) -> dict[str, Any]:
-    """Return what fits a query, best first; all without one, the newest first."""
+    """Return the memories that match a query, best first; all without a query, the newest first."""
     data, names, query = asking.data, await asking.async_names(), asking.fields["query"].strip()
     memories, profile = data.memories.all(), data.profile.entries(_anybody)
     if query:
@@ -58,7 +58,7 @@ async def _async_memories(asking: Asking) -> dict[str, Any]:
 
 
 def _refused(item: Refused, names: Mapping[str, str]) -> dict[str, Any]:
-    """Return what a conversation brought and was not kept, with the reason; a code is not shown."""
+    """Return a memory that was not kept, with the reason; a code is not shown."""
     return {
         "at": item.at.isoformat(),
         "content": "" if item.reason is Reason.SECRET else item.content,

@@ -95,7 +95,7 @@ def _holds(path: Path, automation_id: str) -> bool:
 
 
 def _take_back(path: Path, before: str | None, after: str) -> None:
-    """Put the file back as it was, unless somebody has changed it meanwhile."""
+    """Restore the file, unless it was changed in the meantime."""
     path = Path(os.path.realpath(path))
     with suppress(OSError, UnicodeDecodeError, WriteError):
         if _read(path) != after:
@@ -168,7 +168,7 @@ _Loader.add_constructor(None, _Loader.construct_undefined)
 
 
 def _parse(text: str) -> Any:
-    """Return what a text says. Raises AutomationRefusedError for what is no YAML."""
+    """Return the parsed text. Raises AutomationRefusedError for invalid YAML."""
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader
     except yaml.YAMLError as err:

@@ -51,7 +51,7 @@ class Conditions:
 
     @property
     def night(self) -> Hours:
-        """Return what counts as night."""
+        """Return the hours of the night."""
         return self._night
 
     @callback

@@ -33,7 +33,7 @@ SERVICES: Final[Mapping[tuple[str, str], str]] = {
     ("climate", "off"): "set_hvac_mode",
     ("climate", "temperature"): "set_temperature",
 }
-"""What is called to do what people did. What is not here, like unlocking, is never suggested."""
+"""The service for each action of people. Actions without one, like unlocking, are never suggested."""
 _MODE: Final = lazy(r"^[a-z0-9_]{1,40}$")
 
 

@@ -48,7 +48,7 @@ class Hours:
 
     @property
     def night(self) -> Hours:
-        """Return what counts as night: the quiet hours, or the usual ones where there are none."""
+        """Return the hours of the night: the quiet hours, or 22 to 7 if there are none."""
         return self if self.start != self.end else Hours(*DEFAULT_NIGHT)
 
     def holds(self, at: datetime) -> bool:
@@ -72,7 +72,7 @@ _NO_LINKS: Final = str.maketrans("[]()|*_#~\\!", "           ")
 
 
 class Messenger:
-    """Tells people of one entry."""
+    """Sends the proactive messages of one entry."""
 
     def __init__(
         self,
@@ -146,7 +146,7 @@ class Messenger:
         *,
         clearing: bool = False,
     ) -> bool:
-        """Send to each target and return whether anybody got it; one that fails does not stop the others.
+        """Send to each target and return whether any took it; one that fails does not stop others.
 
         A person whose notify targets all failed gets the message in a chat instead.
         """
@@ -182,7 +182,7 @@ class Messenger:
 
 
 def _data(tag: str, *, urgent: bool = False, buttons: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Return what goes with a message to a phone."""
+    """Return the data of a message to a phone."""
     data: dict[str, Any] = {"tag": f"{DOMAIN}_{tag}"}
     if urgent:
         data |= {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}

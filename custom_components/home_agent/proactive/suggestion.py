@@ -1,4 +1,4 @@
-"""Suggestions as records: an automation that somebody may want, and what was said to it."""
+"""Suggestions as records: an automation that is suggested, and the answer to it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Suggestion:
     id: str
     """Also that of the automation, once there is one."""
     kind: HabitKind
-    """The habit that it comes from."""
+    """The habit that the suggestion is based on."""
     habit: str
     """The id of the habit, also that of its memory."""
     text: str

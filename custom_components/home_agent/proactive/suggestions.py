@@ -234,7 +234,7 @@ class Suggestions:
 
     @callback
     def forget(self, *, person: str | None = None, habits: Collection[str] = ()) -> int:
-        """Forget what comes from a person's habits, or from certain ones; return how many."""
+        """Forget suggestions based on a person's habits, or on certain ones; return how many."""
         known = self._state.suggestions.values()
         gone = [item for item in known if item.habit in habits or (person and item.kind.person == person)]
         for suggestion in gone:
@@ -265,7 +265,7 @@ class Suggestions:
         )
 
     async def _async_asked(self, whose: str | None) -> list[str]:
-        """Return the administrators who can be asked; about a person's own habit nobody but that person."""
+        """Return the administrators who can be asked; only the person concerned for a personal habit."""
         found = []
         for entity_id in self._messenger.persons:
             user_id = user_id_of(self._hass, entity_id)
@@ -340,7 +340,7 @@ class Suggestions:
         return await async_phrase(self._hass, self._hass.config.language, key, **placeholders)
 
     def _speaker(self, context: Context | None = None, person_id: str | None = None) -> Speaker:
-        """Return in whose name is judged: of nobody in particular, or of who approves."""
+        """Return the speaker for whom the policy is checked: without a person, or the one who approves."""
         return Speaker(context=context or Context(), language=self._hass.config.language, person_id=person_id)
 
 
@@ -364,5 +364,5 @@ def _issue_id(suggestion: Suggestion) -> str:
 
 
 def _tag(suggestion: Suggestion) -> str:
-    """Return what marks the messages about a suggestion."""
+    """Return the tag of the messages about a suggestion."""
     return f"suggestion_{suggestion.id}"

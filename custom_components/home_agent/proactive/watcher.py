@@ -341,7 +341,7 @@ class RuleWatcher:
         )
 
     def _shown(self, state: State) -> str:
-        """Return a state as people read it."""
+        """Return a translated state."""
         entry = er.async_get(self._hass).async_get(state.entity_id)
         return speakable(
             async_translate_state(

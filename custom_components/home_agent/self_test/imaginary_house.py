@@ -68,7 +68,7 @@ ENTITIES: Final[Mapping[str, tuple[str, str, str, Mapping[str, Any]]]] = {
 
 
 def states() -> dict[str, State]:
-    """Return what the entities show."""
+    """Return the states of the entities."""
     return {
         entity_id: State(entity_id, state, {"friendly_name": name, **attributes})
         for entity_id, (name, _area, state, attributes) in ENTITIES.items()
@@ -76,7 +76,7 @@ def states() -> dict[str, State]:
 
 
 def house() -> HouseSnapshot:
-    """Return what the house consists of."""
+    """Return the snapshot of the house."""
     return HouseSnapshot(
         entities={
             entity_id: EntityRecord(

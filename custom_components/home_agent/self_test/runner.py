@@ -64,7 +64,7 @@ class Checker:
         self._speaker = speaker
 
     def problem(self, case: Case, answer: ModelAnswer) -> str | None:
-        """Return what is wrong with an answer; None if it is right."""
+        """Return the problem of an answer; None if it is right."""
         try:
             done = self._done(case, answer.calls)
             read = self._read(case, answer.calls)
@@ -155,7 +155,7 @@ MAX_TOKENS: Final = 160
 """Of one answer: none of them needs more, and a model that never ends is not waited for."""
 GOOD, USABLE = 0.9, 0.7
 SLOW_SECONDS: Final = 5.0
-"""From here on to the end of an answer, people think that nobody listens."""
+"""A time to the end of an answer from which people assume that nothing happens."""
 BROKEN: Final = frozenset({ErrorKind.MALFORMED, ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_TOO_LONG})
 """Errors that tell something of the model; with others it cannot be judged."""
 
@@ -216,7 +216,7 @@ class SelfTest:
         }
 
     async def _async_case(self, case: Case) -> Result:
-        """Return what became of one case. Raises LLMError."""
+        """Return the result of one case. Raises LLMError."""
         started = monotonic()
         messages: list[Message] = [{"role": "user", "content": case.said}]
         try:
@@ -254,7 +254,7 @@ class SelfTest:
     async def _async_told(
         self, messages: list[Message], answer: ModelAnswer, result: Mapping[str, Any]
     ) -> ModelAnswer:
-        """Return what the model says to the results of its calls."""
+        """Return the answer of the model to the results of its calls."""
         results: list[Message] = []
         calls = []
         for call in answer.calls:

@@ -1,4 +1,4 @@
-"""Services that settle what waits for a person's answer: confirmations and suggestions."""
+"""Services that settle confirmations and suggestions."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -48,7 +48,7 @@ def _refused(err: ConfirmationRefused) -> ServiceValidationError:
 
 
 async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Return what is suggested, the newest first."""
+    """Return the suggestions, the newest first."""
     wanted = call.data.get("state")
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
     found = [item for item in suggestions.all() if wanted in (None, item.state)]

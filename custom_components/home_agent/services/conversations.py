@@ -105,7 +105,7 @@ async def _async_erase(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servic
 
 
 async def _async_whose(call: ServiceCall) -> Person:
-    """Return whom a call is about: the caller where nobody is named; others need an administrator."""
+    """Return the person of a call: the caller if none is named; others need an administrator."""
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call) or caller
     if person is None:

@@ -27,7 +27,7 @@ MOST: Final = 1_000
 
 
 async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Return what is remembered, the newest first."""
+    """Return the memories, the newest first."""
     may_see = await _async_may_see(call)
     kind = call.data.get("memory_type")
     found = [
@@ -40,7 +40,7 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
 
 async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Return what fits a query, the most relevant first."""
+    """Return the memories that match a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
         call.data["limit"],
@@ -121,7 +121,7 @@ async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servic
 
 
 async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
-    """Return what lets through what this caller may see, of the person that is asked for.
+    """Return a filter for the memories of the named person that this caller may see.
 
     Administrators and automations see everybody's.
     """
@@ -136,7 +136,7 @@ async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
 
 
 async def async_person(call: ServiceCall) -> Person | None:
-    """Return whom a call is about. Raises ServiceValidationError for somebody unknown."""
+    """Return the person of a call. Raises ServiceValidationError for an unknown person."""
     if not (said := call.data.get("person")):
         return None
     person = await async_find_person(call.hass, said) or _somebody_gone(call.hass, said.strip())
@@ -150,7 +150,7 @@ async def async_person(call: ServiceCall) -> Person | None:
 
 
 def _somebody_gone(hass: HomeAssistant, person_id: str) -> Person | None:
-    """Return who is no person of the household's any more while something is still held about them."""
+    """Return a person who no longer exists in Home Assistant while data about them is still stored."""
     for entry in hass.config_entries.async_loaded_entries(DOMAIN):
         data: HomeAgentData = entry.runtime_data
         memories, profile = data.memories.records(), data.profile.records()

@@ -87,14 +87,14 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
 
 
 async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Return what was done, refused, confirmed and searched, the newest first."""
+    """Return the entries of the audit log, the newest first."""
     audit = entry.runtime_data.handler.guard.journal.audit
     entries: list[JsonValueType] = [*audit.entries(call.data["limit"], call.data.get("kind"))]
     return {"entries": entries}
 
 
 async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
-    """Return what was searched for on the web, sent or held back, the newest first.
+    """Return the web searches, sent or blocked, the newest first.
 
     A user who is no administrator gets this user's own searches.
     """

@@ -15,7 +15,7 @@ WORKDAYS: Final = 5
 
 
 class Repeat(StrEnum):
-    """How often a reminder comes back."""
+    """How often a reminder is repeated."""
 
     DAILY = "daily"
     WEEKDAYS = "weekdays"
@@ -32,13 +32,13 @@ class Timer:
     repeat: Repeat | None = None
     language: str = "en"
     user_id: str | None = None
-    """Who set it; None for a voice that nobody knows."""
+    """The user who set it; None for an unknown voice."""
     device_id: str | None = None
     """Where it was set."""
     chat: int | None = None
     """The chat in which it was set."""
     outside: bool = False
-    """Whether its name may come from a text that somebody outside wrote."""
+    """Whether its name may be from an untrusted text."""
     id: str = field(default_factory=ulid_now)
 
     def next_after(self, now: datetime) -> datetime | None:

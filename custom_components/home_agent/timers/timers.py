@@ -95,7 +95,7 @@ class Countdown:
 
     @property
     def _manager(self) -> TimerManager | None:
-        """Return what holds Home Assistant's own timers."""
+        """Return the timer manager of Home Assistant."""
         return self._hass.data.get(TIMER_DATA)
 
     def _there(self, timer_id: str) -> TimerInfo | None:
@@ -111,7 +111,7 @@ AHEAD: Final = timedelta(seconds=1)
 """How long before its time it is asked whether a device is going to ring."""
 
 type Tell = Callable[[Timer, datetime, bool], Awaitable[None]]
-"""Tells somebody of a timer: at which time it was due, and whether its device rings by itself."""
+"""Announces a timer; gets the time when it was due, and whether its device rings by itself."""
 
 
 class Timers:
@@ -143,7 +143,7 @@ class Timers:
         return [timer.as_dict() for timer in list(self._timers.values())]
 
     def restore(self, stored: object) -> Exception | None:
-        """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
+        """Restore stored timers; return the problems of invalid ones. Raises TypeError for no list."""
         found, problem = read_list(stored, Timer.from_dict)
         self._timers = {timer.id: timer for timer in found}
         self._countdown = Countdown(self._hass)
@@ -202,7 +202,7 @@ class Timers:
         await self._flush()
 
     def of_user(self, user_id: str | None) -> list[Timer]:
-        """Return the timers of a user; none of nobody."""
+        """Return the timers of a user; none without a user."""
         return [timer for timer in self.all() if user_id and timer.user_id == user_id]
 
     @callback
@@ -246,7 +246,7 @@ class Timers:
             self._cancel = async_track_point_in_utc_time(self._hass, job, due)
 
     def _asked_at(self, timer: Timer) -> datetime:
-        """Return when it is to be seen what becomes of a timer."""
+        """Return when the outcome of a timer is checked."""
         return timer.due - AHEAD if self._countdown.is_shown(timer.id) else timer.due
 
     @callback

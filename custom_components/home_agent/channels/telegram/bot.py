@@ -1,4 +1,4 @@
-"""What is sent: messages, buttons, and that somebody is writing."""
+"""What the bot sends: messages, buttons and the typing indicator."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
@@ -18,7 +18,7 @@ PLAIN: Final = "plain_text"
 MAX_TOAST: Final = 60
 """Characters of what is said at a button without a dialog."""
 TYPING_SECONDS: Final = 4
-"""Telegram shows for five seconds that somebody is writing."""
+"""Telegram shows the typing indicator for five seconds."""
 
 NO_PREVIEW: Final = {"disable_web_page_preview": True}
 """Telegram would fetch every address in an answer, and reveal what the address contains."""
@@ -68,13 +68,13 @@ class Bot:
         await self._async_try(chat, "delete_message", {"message_id": message_id})
 
     async def async_answer_press(self, chat: int, query_id: str, text: str) -> None:
-        """Say at the button what became of it."""
+        """Show the outcome at the button."""
         data = {"callback_query_id": query_id, "message": text[:200], "show_alert": len(text) > MAX_TOAST}
         await self._async_try(chat, "answer_callback_query", data, to_chat=False)
 
     @asynccontextmanager
     async def typing(self, chat: int) -> AsyncGenerator[None]:
-        """Show that somebody is writing, as long as it takes."""
+        """Show the typing indicator until the work is done."""
 
         async def show() -> None:
             while True:
@@ -110,7 +110,7 @@ class Bot:
     async def _async_try(
         self, chat: int, service: str, data: dict[str, Any], *, to_chat: bool = True
     ) -> None:
-        """Do something that may fail without anybody missing it."""
+        """Call a service whose failure does not matter."""
         try:
             await async_telegram(self._hass, service, self._to(chat, data, to_chat=to_chat))
         except ToolExecutionError as err:

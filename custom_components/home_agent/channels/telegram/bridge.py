@@ -1,4 +1,4 @@
-"""The bridge: what a known person writes to the bot is a turn, and the answer goes back."""
+"""The bridge: messages of known persons to the bot are turns, and the bot sends the answers."""
 
 import asyncio
 from collections import OrderedDict, deque
@@ -159,7 +159,7 @@ class TelegramBridge:
         await self._bot.async_send(chat_id, told)
 
     async def _async_user(self, event: Message) -> User | None:
-        """Return who wrote or pressed, where that is a person with a chat; nobody else is answered.
+        """Return who wrote or pressed a button if it is a person with a chat; others get no answer.
 
         Events that somebody fired over the network, or by a script or an automation, look the same and are
         not the bot's, which acts for no user and because of nothing else.

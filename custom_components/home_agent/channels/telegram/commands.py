@@ -45,7 +45,7 @@ class Asker:
         return await async_phrase(self.hass, self.hass.config.language, key, **placeholders)
 
     async def async_may_see(self) -> Callable[[Memory], bool]:
-        """Return what lets through the memories of this person and of the household."""
+        """Return a filter for the memories of this person and of the household."""
         person = await async_person_of_user(self.hass, self.user.id)
         return partial(is_visible, person_id=person.id if person else None)
 
@@ -112,7 +112,7 @@ async def _async_new(asker: Asker, _said: str) -> str:
 
 
 async def _async_help(asker: Asker, _said: str) -> str:
-    """Say what can be said."""
+    """List the commands."""
     return await asker.async_say("telegram_help")
 
 
@@ -129,5 +129,5 @@ COMMANDS: Final[Mapping[str, Command]] = {
 
 
 def command_of(word: str) -> Command:
-    """Return what a command does; the help for one that nobody knows. `/help@bot` is `/help`."""
+    """Return the handler of a command, or the help. `/help@bot` is `/help`."""
     return COMMANDS.get(word.partition("@")[0].casefold(), _async_help)

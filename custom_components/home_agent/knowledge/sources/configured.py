@@ -42,7 +42,7 @@ class TextPart:
 
 
 class ConfiguredSource(KnowledgeSource, ABC):
-    """What people wrote for Home Assistant to do, one document each.
+    """Automations, scripts and scenes, one document each.
 
     Shown is what is exposed itself or names an exposed entity. Entities that are not exposed have no names.
     """
@@ -224,11 +224,11 @@ class SceneSource(ConfiguredSource):
 
 
 def _description(words: Words, config: Mapping[str, Any]) -> str:
-    """Return what its author wrote about it."""
+    """Return the description by its author."""
     return words.text(str(config.get("description") or ""), DESCRIPTION_CHARS).rstrip(".")
 
 
 def _field_name(key: Any, field: Any) -> str:
-    """Return what a script asks for."""
+    """Return the name of a field of a script."""
     name = field.get("name") if isinstance(field, Mapping) else None
     return clean(str(name or key).replace("_", " "), NAME_CHARS)

@@ -5,7 +5,7 @@ from ..records import EntityRecord, HouseSnapshot
 
 
 def entity_text(record: EntityRecord, house: HouseSnapshot, class_words: ClassWords) -> str:
-    """Return what an entity is: names, kind, place and device, in the language of the class words.
+    """Return the text of an entity: names, kind, place and device, in the language of the class words.
 
     No state is in it, so that a change of state changes no text.
     """

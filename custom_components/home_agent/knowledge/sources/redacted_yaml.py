@@ -75,7 +75,7 @@ def redacted_data(words: Words, domain: str, data: Any) -> dict[str, Any]:
 
 
 def _shown(words: Words, value: Any, depth: int) -> Any:
-    """Return what may be shown of a part: texts, and lists and dictionaries of them."""
+    """Return the part of a configuration that may be shown: texts, lists and dictionaries."""
     if depth > MAX_DEPTH:
         return LEFT_OUT
     if isinstance(value, Mapping):

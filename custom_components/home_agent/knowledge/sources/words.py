@@ -55,7 +55,7 @@ def is_template(value: Any) -> bool:
 
 
 def kind(domain: str) -> str:
-    """Return what several entities of a domain are called."""
+    """Return the name of several entities of a domain."""
     return _KINDS.get(domain, f"{domain.replace('_', ' ')}s")
 
 

@@ -1,4 +1,4 @@
-"""What sources of observations tell, and which of the recorded changes somebody made."""
+"""The changes that sources of observations report, and which of them people made."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ ACTS: Final[Mapping[str, Mapping[str, str]]] = {
     "person": {STATE_HOME: STATE_HOME},
     "climate": {"off": "off"},
 }
-"""Per domain: a state, and what somebody did to get there. What moves counts from when it begins to."""
+"""Per domain: a state, and the action that leads to it. A movement counts from its start."""
 OTHERS: Final[Mapping[str, str]] = {"person": STATE_NOT_HOME, "climate": "mode:{state}"}
 """Per domain: what any other state means."""
 TARGET: Final = "temperature:{degrees:g}"
@@ -37,9 +37,9 @@ TARGET: Final = "temperature:{degrees:g}"
 
 UNKNOWN: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, ""})
 NOTHING: Final = "-"
-"""Noted for a state that nobody brings about on purpose, like a vacuum cleaner's way home."""
+"""Noted for a state that people do not cause on purpose, like a vacuum that returns to its dock."""
 LOST: Final = ""
-"""Noted where the state was lost: what comes next was not done, it has been so."""
+"""Noted if the state was lost: the next state is no action, it may have been so before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +61,7 @@ class ObservedChange:
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """Something that somebody did."""
+    """An action of a person."""
 
     at: datetime
     entity_id: str
@@ -70,7 +70,7 @@ class Act:
 
 
 def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> Iterator[Act]:
-    """Yield what people did; `last` holds the last value of each entity and is brought up to date."""
+    """Yield the actions of people; `last` holds the last value of each entity and is updated."""
     for change in changes:
         for track, value in _values(change):
             before = last.get(track)
@@ -92,7 +92,7 @@ def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
 
 
 def _value(domain: str, state: str) -> str:
-    """Return what somebody did to bring a state about."""
+    """Return the action that leads to a state."""
     if state in UNKNOWN:
         return LOST
     known = ACTS[domain].get(state)
@@ -118,7 +118,7 @@ class ObservationSource(Protocol):
     async def async_levels(
         self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
-        """Return what sensors showed, in steps of this length or of an hour.
+        """Return the values of sensors, in steps of this length or of an hour.
 
         `sensors` has for each the number of watts that its unit stands for.
         """

@@ -56,12 +56,12 @@ class HouseHabit:
 
     @property
     def kind(self) -> HabitKind:
-        """Return what the habit is known by."""
+        """Return the identity of the habit."""
         return kind_of(self.habit)
 
 
 def kind_of(habit: Habit) -> HabitKind:
-    """Return what a habit is known by."""
+    """Return the identity of a habit."""
     return HabitKind(
         habit.subject, habit.value, habit.days, habit.minute, habit.person, frozenset(habit.others)
     )
@@ -85,7 +85,7 @@ def kind_as_dict(kind: HabitKind) -> dict[str, Any]:
 
 
 def kind_from_dict(stored: Mapping[str, Any]) -> HabitKind:
-    """Return what is stored. Raises KeyError, TypeError or ValueError for what is none."""
+    """Return a stored habit. Raises KeyError, TypeError or ValueError for invalid data."""
     days = frozenset(int(day) for day in stored["days"])
     if not days <= frozenset(range(7)):
         raise ValueError("no weekdays")
@@ -168,7 +168,7 @@ async def async_sentence(phrase: Phrase, habit: Habit, name: str, who: str, unit
 
 
 def days_key(days: frozenset[int]) -> str:
-    """Return what a group of days is called in the translations."""
+    """Return the translation key of a group of days."""
     return NAMED_DAYS.get(days) or WEEKDAYS[min(days)]
 
 
@@ -189,7 +189,7 @@ OFF: Final = "off"
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """What an entity belongs to, and what people call it."""
+    """The device of an entity, and its names."""
 
     device: str | None = None
     name: str = ""

@@ -120,7 +120,7 @@ class InfluxSource(ABC):
     async def async_levels(
         self, sensors: Mapping[str, float], start: datetime, end: datetime, step: timedelta
     ) -> Mapping[str, Sequence[Level]]:
-        """Return what sensors showed, in steps of a quarter of an hour or longer."""
+        """Return the values of sensors, in steps of a quarter of an hour or longer."""
         if not sensors:
             return {}
         length = max(step, STEP)
@@ -170,7 +170,7 @@ class InfluxSource(ABC):
         return answer
 
     def _refusal(self, response: aiohttp.ClientResponse, answer: bytes) -> InfluxError:
-        """Return what an answer means that is none."""
+        """Return the error for an answer that is a refusal."""
         try:
             body = orjson.loads(answer)
         except orjson.JSONDecodeError:

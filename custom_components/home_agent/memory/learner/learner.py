@@ -125,7 +125,7 @@ class Learner:
             start = end
 
     async def _async_attributed(self, done: Iterable[Act]) -> list[Observation]:
-        """Return what was done with who did it, as far as that is known."""
+        """Return the actions, with the person who made each as far as that is known."""
         known: dict[str | None, Person | None] = {None: None}
         observed = []
         for act in done:
@@ -220,13 +220,13 @@ class Learner:
         )
 
     def _is_silenced(self, habit: Habit) -> bool:
-        """Return whether somebody deleted this habit."""
+        """Return whether this habit was deleted by a user."""
         kind = kind_of(habit)
         return any(kind.is_same(silenced) for silenced in self._observations.silenced)
 
     @callback
     def _observed(self) -> set[str]:
-        """Return what people act on and the agent may see.
+        """Return the entities that people act on and that the agent may see.
 
         Groups are left out, for their members count. Where the source does not tell who did something, so is
         what automations are about.
@@ -264,14 +264,14 @@ class Learner:
 
     @callback
     def _note_trouble(self, trouble: str) -> None:
-        """Say once what is wrong."""
+        """Log a problem once."""
         if trouble != self._trouble:
             LOGGER.warning("Nothing is learned from what happens in the house: %s", trouble)
         self._trouble = trouble
 
 
 def _acts(changes: Iterable[ObservedChange], last: dict[str, str]) -> list[Act]:
-    """Return what people did; runs in a worker thread."""
+    """Return the actions of people; runs in a worker thread."""
     return list(acts(changes, last))
 
 
@@ -321,7 +321,7 @@ def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
 
 @callback
 def _names(hass: HomeAssistant, habit: Habit) -> str:
-    """Return what people call what a habit is about."""
+    """Return the name of the subject of a habit."""
     named = [_name(hass, subject) for subject in habit.subjects[:MOST_NAMED]]
     more = len(habit.subjects) - len(named)
     return " + ".join([*named, str(more)] if more else named)
@@ -329,7 +329,7 @@ def _names(hass: HomeAssistant, habit: Habit) -> str:
 
 @callback
 def _name(hass: HomeAssistant, entity_id: str) -> str:
-    """Return what people call an entity; a sensor is called like the machine that it belongs to."""
+    """Return the name of an entity; of a sensor that of its device."""
     state = hass.states.get(entity_id)
     entry = er.async_get(hass).async_get(entity_id)
     if entity_id.startswith("sensor.") and entry and entry.device_id:

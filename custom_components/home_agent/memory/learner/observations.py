@@ -44,12 +44,12 @@ class Observations:
         self._changed = changed
         self.read_until: datetime | None = None
         self.since: date | None = None
-        """The first day of which it is known what people did."""
+        """The first day with observations."""
         self.last: dict[str, str] = {}
         """The last known value of each entity, for the reading that follows."""
         self.habits: list[HouseHabit] = []
         self.silenced: list[HabitKind] = []
-        """Habits that somebody deleted: they do not come back."""
+        """Habits that were deleted by a user: they do not return."""
         self._seen: dict[Action, list[Moment]] = {}
 
     def __len__(self) -> int:
@@ -71,7 +71,7 @@ class Observations:
         self._changed()
 
     def all(self) -> list[Observation]:
-        """Return what is kept, in local time; called in a worker thread."""
+        """Return the data to store, in local time; called in a worker thread."""
         return [
             Observation(dt_util.as_local(dt_util.utc_from_timestamp(moment.at)), *action, moment.person)
             for action, moments in list(self._seen.items())
@@ -95,7 +95,7 @@ class Observations:
 
     @callback
     def keep_only(self, entity_ids: Collection[str], persons: Collection[str]) -> None:
-        """Forget what is not seen any more, and people who are gone."""
+        """Forget old observations, and those of persons who no longer exist."""
         self._seen = {
             action: [moment for moment in moments if moment.person is None or moment.person in persons]
             for action, moments in self._seen.items()
@@ -144,7 +144,7 @@ class Observations:
         }
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        """Take what is stored. Raises KeyError, TypeError or ValueError for what is none."""
+        """Restore stored data. Raises KeyError, TypeError or ValueError for invalid data."""
         until, since = stored.get("read_until"), stored.get("since")
         self.read_until = read_moment(until) if until else None
         self.since = date.fromisoformat(since) if since else None
@@ -205,5 +205,5 @@ async def async_forget_learned(observations: Observations, memories: Memories) -
 
 
 def is_learned(memory: Memory) -> bool:
-    """Return whether a memory was observed, and nobody has said it since."""
+    """Return whether a memory was observed, and was not confirmed by anybody since."""
     return memory.origin is Origin.OBSERVED

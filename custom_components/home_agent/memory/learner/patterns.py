@@ -39,7 +39,7 @@ PARTS: Final[Mapping[frozenset[int], Sequence[frozenset[int]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """Something that somebody did."""
+    """An action of a person."""
 
     at: datetime
     """Local time."""
@@ -186,7 +186,7 @@ def _on_other_days(
 
 
 def _densest(moments: Sequence[_Moment]) -> list[_Moment]:
-    """Return what happened in the hour in which something happened on most days."""
+    """Return the observations of the hour with observations on most days."""
     ordered = sorted(moments, key=lambda moment: moment.minute)
     best: list[_Moment] = []
     days_of_best = 0

@@ -34,7 +34,7 @@ class Auth(ABC):
 
     @abstractmethod
     def secrets(self) -> list[str]:
-        """Return what must never be seen outside."""
+        """Return the secrets, which must never be shown."""
 
     def forget(self, _header: str) -> None:  # noqa: B027 - most have nothing to forget
         """Note that a header was refused; only what can be renewed is forgotten."""

@@ -51,7 +51,7 @@ class CustomTool(HomeAgentTool):
     def __init__(
         self, definition: Definition, handler: Any, settings: Mapping[str, Any], outgoing: Outgoing
     ) -> None:
-        """Take what `read` has read, and what judges arguments that leave the house."""
+        """Store the handler that `read` has returned, and the check of arguments that leave the house."""
         self.name = definition.name
         self.title = definition.name
         self.description = definition.description
@@ -65,11 +65,11 @@ class CustomTool(HomeAgentTool):
     @classmethod
     @abstractmethod
     def read(cls, section: YamlSection, writer: Writer) -> Any:
-        """Return what the handler's part of the YAML says; None with problems reported."""
+        """Return the handler of the YAML; None with problems reported."""
 
     @abstractmethod
     def configure(self, handler: Any) -> None:
-        """Take what `read` has returned."""
+        """Store the handler that `read` has returned."""
 
     @abstractmethod
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
@@ -98,7 +98,7 @@ class CustomTool(HomeAgentTool):
         return await self.async_handle(variables_of(self._names, args), run)
 
     def _leaving(self, args: Mapping[str, Any]) -> Leaving:
-        """Return what goes to the server."""
+        """Return the arguments that leave the house."""
         return Leaving(
             tool=self.name,
             args=args,

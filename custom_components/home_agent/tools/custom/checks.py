@@ -1,4 +1,4 @@
-"""Reading what people wrote into YAML: every problem with its place and what to write instead."""
+"""Reading the YAML of custom tools: every problem with its position and what to write instead."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -51,7 +51,7 @@ class ProblemReport:
 
 
 class YamlSection:
-    """A mapping as it is read. What nobody asked for is a problem too, see `finish`."""
+    """A mapping as it is read. Keys that were never read are problems too, see `finish`."""
 
     def __init__(self, node: Mapping[Any, Any], path: str, report: ProblemReport, place: YamlPlace) -> None:
         """Take a mapping; `place` is the position of its parent."""

@@ -90,7 +90,7 @@ def read_url(section: YamlSection, writer: Writer, key: str = "url") -> UrlTempl
 
 
 def _problem_of(source: str, literals: list[str]) -> str:
-    """Return what is wrong with an address; empty if nothing is."""
+    """Return the problem of an address; empty if there is none."""
     origin = _ORIGIN.match(literals[0])
     written = "".join(literals[::2])
     if origin is None or (len(literals) > 1 and origin.end() == len(literals[0])):
@@ -220,7 +220,7 @@ async def _async_read(response: ClientResponse) -> HttpAnswer:
 
 
 def words_of(err: Exception) -> str:
-    """Return what went wrong; the errors' own texts hold addresses, and addresses may hold keys."""
+    """Return a message for an error; the errors' own texts contain addresses, which may contain keys."""
     if leads_home(err):
         return "The server's name leads into the private network, which is not allowed for it"
     match err:

@@ -67,7 +67,7 @@ def async_load(hass: HomeAssistant, config: Any, reserved: Collection[str]) -> C
 
 @callback
 def async_problems(hass: HomeAssistant, node: Any, taken: Collection[str]) -> list[ToolProblem]:
-    """Return what is wrong with a tool that nobody uses yet."""
+    """Return the problems of a tool that is not in use yet."""
     report = ProblemReport()
     _read_safely(hass, TemplateEnvironment(hass), node, report, taken)
     return report.problems
@@ -182,7 +182,7 @@ def _schema(section: YamlSection) -> JsonSchema | None:
 
 
 def _problem_of(written: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Return what is wrong with a schema, with an example or the place; None if nothing is."""
+    """Return the problem of a schema, with an example or its place; None if there is none."""
     known, required = written.get("properties"), written.get("required", [])
     if written["type"] != "object" or not isinstance(known, dict):
         return "no_object", "`{type: object, properties: {city: {type: string}}}`"
@@ -198,6 +198,6 @@ def _problem_of(written: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def _shown_name(node: Any, number: int) -> str:
-    """Return what a tool is called in an issue."""
+    """Return the name of a tool in an issue."""
     name = node.get("name") if isinstance(node, Mapping) else None
     return str(name)[:64] if isinstance(name, str) and name.strip() else f"#{number}"

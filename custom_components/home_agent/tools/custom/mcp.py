@@ -49,7 +49,7 @@ class McpServer:
         return is_local_name(self.url.host)
 
     def client(self, hass: HomeAssistant) -> McpClient:
-        """Return what speaks to the server; nothing is sent yet."""
+        """Return the client of the server; nothing is sent yet."""
         if self._client is None:
             self._client = McpClient(
                 http=self._http(hass, self.url),
@@ -60,7 +60,7 @@ class McpServer:
         return self._client
 
     async def async_tools(self, hass: HomeAssistant) -> Mapping[str, RemoteTool]:
-        """Return what the server offers. Raises ToolExecutionError in words without keys."""
+        """Return the tools of the server. Raises ToolExecutionError without keys in its text."""
         return await self._async_ask(hass, McpClient.tools)
 
     async def async_call(
@@ -70,7 +70,7 @@ class McpServer:
         args: Mapping[str, Any],
         check: Callable[[Mapping[str, RemoteTool]], None],
     ) -> dict[str, Any]:
-        """Return what a tool answers; `check` raises for one that may not be called, by the server's list.
+        """Return the answer of a tool; `check` raises for a tool that may not be called.
 
         Raises ToolExecutionError and PermissionDenied in words without keys.
         """
@@ -83,7 +83,7 @@ class McpServer:
         return found
 
     async def _async_ask[T](self, hass: HomeAssistant, ask: Callable[[McpClient], Awaitable[T]]) -> T:
-        """Return what is asked for, within the time; credentials that can be renewed get a second try."""
+        """Return the result in time; credentials that can be renewed get a second attempt."""
         client = self.client(hass)
         try:
             async with asyncio.timeout(self.seconds) as limit:
@@ -107,12 +107,12 @@ class McpServer:
         )
 
     def _secrets(self) -> set[str]:
-        """Return what must never be seen outside."""
+        """Return the secrets, which must never be shown."""
         of_auth = self.auth.secrets() if self.auth is not None else []
         return {*of_auth, self.sent, *(text.source for text in self.headers.values())}
 
     def _http(self, hass: HomeAssistant, url: UrlTemplate) -> ClientSession:
-        """Return what reaches a host: a private one only if it was written as such."""
+        """Return a session; private addresses are reached only if the configuration names them."""
         local = self.private_network or is_local_name(url.host)
         return async_session(hass, local=local, verify_ssl=self.verify_ssl)
 
@@ -201,7 +201,7 @@ class McpTools:
 
 
 class McpTool(CustomTool):
-    """Calls a tool of an MCP server. What comes back was written by somebody outside."""
+    """Calls a tool of an MCP server. Its results are untrusted."""
 
     untrusted = True
     _handler: McpHandler
@@ -261,7 +261,7 @@ class McpTool(CustomTool):
         return content
 
     def _check(self, tools: Mapping[str, RemoteTool]) -> None:
-        """Raise unless the server has the tool, and somebody says that it only reads or may do more."""
+        """Raise unless the server has the tool, and it only reads or the configuration allows more."""
         handler = self._handler
         if (tool := tools.get(handler.tool)) is None:
             known = ", ".join(sorted(tools))[:MAX_FAILURE]
@@ -284,7 +284,7 @@ def _patterns(section: YamlSection, key: str) -> tuple[str, ...]:
 
 
 def _content_of(result: Mapping[str, Any]) -> JsonValueType:
-    """Return what a result says: its data where it has some, else its texts."""
+    """Return the content of a result: its data if there is any, else its texts."""
     data = result.get("structuredContent")
     if isinstance(data, dict) and data:
         # One value that is no object is wrapped by servers under this name.

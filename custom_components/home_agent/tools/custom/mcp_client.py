@@ -49,7 +49,7 @@ class RemoteTool:
 
     name: str
     only_reads: bool
-    """What the server says; nobody has checked it."""
+    """The server's claim; it is not verified."""
     description: str = ""
     schema: Object = field(default_factory=dict)
 
@@ -199,7 +199,7 @@ class McpClient:
         (await self._post(body, session)).close()
 
     async def _cancel(self, number: int, session: _Session) -> None:
-        """Let the server know that nobody waits any more."""
+        """Cancel a request at the server."""
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
         with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
@@ -207,7 +207,7 @@ class McpClient:
                 await self._tell(body, session)
 
     async def _post(self, body: Object, session: _Session) -> ClientResponse:
-        """Send a message and return what comes back. Raises ToolExecutionError for a refusal."""
+        """Send a message and return the answer. Raises ToolExecutionError for a refusal."""
         headers = {
             **await self.headers(),
             "Accept": "application/json, text/event-stream",
@@ -285,7 +285,7 @@ def _session_id(response: ClientResponse) -> str:
 
 
 def _refusal(status: int) -> str:
-    """Return what a status means, for the model and the person."""
+    """Return the meaning of a status, for the model and the person."""
     if status < HTTPStatus.BAD_REQUEST:
         return "The MCP server redirects, which is not followed. The person has to correct its address"
     if status in (HTTPStatus.NOT_FOUND, HTTPStatus.METHOD_NOT_ALLOWED):

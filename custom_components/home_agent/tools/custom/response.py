@@ -39,7 +39,7 @@ class ResponseReader:
     template: Text | None = None
 
     def read(self, answer: HttpAnswer, variables: Variables) -> Any:
-        """Return what the model gets. Raises ToolExecutionError for what cannot be read."""
+        """Return the value for the model. Raises ToolExecutionError if the answer cannot be read."""
         needs_json = self.kind == "json" or bool(self.path)
         if self.kind != "text":
             _check_type(answer, needs_json=needs_json)
@@ -115,7 +115,7 @@ def _parsed(answer: HttpAnswer) -> Any:
 
 
 def _follow(value: Any, steps: Sequence[Step], written: str) -> Any:
-    """Return what a path leads to. Raises ToolExecutionError where it leads nowhere."""
+    """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
         if step is None and isinstance(value, list):
             rest = steps[number + 1 :]

@@ -71,7 +71,7 @@ class RestHandler:
 
 
 class RestTool(CustomTool):
-    """Asks a web service, or has it do something. What comes back was written by somebody outside."""
+    """Calls a web service. Its results are untrusted."""
 
     untrusted = True
     _handler: RestHandler
@@ -161,7 +161,7 @@ class RestTool(CustomTool):
         return answer
 
     def _session(self, hass: HomeAssistant, url: UrlTemplate) -> Any:
-        """Return what reaches a host. Raises PermissionDenied for one that the options do not allow."""
+        """Return a session. Raises PermissionDenied for a host that the options do not allow."""
         if not is_allowed(url.host, self._allowed):
             raise PermissionDenied(f"The host {url.host} is not among the allowed ones (rest_allowed_hosts)")
         local = self._handler.private_network or is_local_name(url.host)
@@ -198,7 +198,7 @@ def _fields(section: YamlSection, writer: Writer, key: str, *older: str) -> dict
 
 
 def _body(section: YamlSection, writer: Writer, method: str) -> dict[str, Any]:
-    """Return what is sent: JSON, a form, or a text. `body` with fields means JSON."""
+    """Return the body: JSON, a form, or a text. `body` with fields means JSON."""
     written = [key for key in ("json", "form", "body", "payload") if section.has(key)]
     form = _fields(section, writer, "form")
     text = next((key for key in ("body", "payload") if isinstance(section.raw(key), str)), None)
@@ -234,7 +234,7 @@ def _as_text(value: Any) -> str:
 
 
 def _advice(status: int) -> str:
-    """Return what to do about a status."""
+    """Return advice on a status."""
     return ADVICE.get(status, ": try again later" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "")
 
 

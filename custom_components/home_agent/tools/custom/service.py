@@ -83,7 +83,7 @@ class ServiceTool(CustomTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return the states of the targets that somebody outside may have written."""
+        """Return the states of the targets that may be untrusted."""
         states = result.get("states") if isinstance(result, dict) else None
         for entity_id, state in (states if isinstance(states, dict) else {}).items():
             yield from texts_in(hass, entity_id, {"state": state})
@@ -190,11 +190,11 @@ class TemplateTool(CustomTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return what the template repeats of texts that somebody outside wrote."""
+        """Return the untrusted texts that the template repeats."""
         return texts_repeated(hass, str(result))
 
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return what the template gives."""
+        """Return the value of the template."""
         result: JsonValueType = self._template.value(variables)
         return result

@@ -51,7 +51,7 @@ class Text:
             raise self.failed(err) from err
 
     def value(self, variables: Variables) -> Any:
-        """Return what a single expression gives with its type, else the text.
+        """Return the value of a single expression with its type, else the text.
 
         An expression that has nothing to give, an argument that was left out for instance, gives None.
         """
@@ -78,7 +78,7 @@ class Writer:
     """The tool's arguments."""
 
     def text(self, section: YamlSection, key: str, source: str, extra: Iterable[str] = ()) -> Text:
-        """Return a text; what is wrong with its templates goes to the report."""
+        """Return a text; problems of its templates are reported."""
         known = {*self.names, *extra}
         try:
             unknown = find_undeclared_variables(self.environment.parse(source)) - known

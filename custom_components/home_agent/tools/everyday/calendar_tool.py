@@ -109,7 +109,7 @@ async def _async_read(run: ToolRun, start: date | datetime | None, args: Mapping
 async def _async_events(
     run: ToolRun, chosen: Sequence[EntityRecord], begin: datetime, end: datetime
 ) -> list[Event]:
-    """Return what is in calendars in a period, in its order."""
+    """Return the events of calendars in a period, in order."""
     call = ServiceCall(
         domain=DOMAIN,
         service="get_events",

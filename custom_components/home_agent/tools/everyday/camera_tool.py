@@ -20,7 +20,7 @@ from .notify_tool import Receiver, Receivers
 
 DOMAIN: Final = "camera"
 WIDTH: Final = 1024
-"""Pixels that are asked of the camera; models see no more anyway."""
+"""Width in pixels; vision models scale larger pictures down."""
 MAX_BYTES: Final = 8_000_000
 SECONDS: Final = 10
 MAX_QUESTION: Final = 300
@@ -99,7 +99,7 @@ class CameraTool(HomeAgentTool):
 
 
 async def _async_picture(hass: HomeAssistant, entity_id: str) -> tuple[bytes, str]:
-    """Return what a camera shows now. Raises ToolExecutionError if it shows nothing that can be used."""
+    """Return a picture and its type. Raises ToolExecutionError if there is no usable picture."""
     # Its packages are there only where there is a camera.
     from homeassistant.components.camera import async_get_image  # noqa: PLC0415
 

@@ -66,7 +66,7 @@ def _only(found: list[EntityRecord], better: Callable[[EntityRecord], bool]) -> 
 
 
 def _in_place(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:
-    """Return what is in the room or on the floor that a word means."""
+    """Return the entities in the area or on the floor that a word means."""
     place = find_place(run.house, said, "area")
     return [item for item in records if place and place.holds(item)]
 
@@ -81,7 +81,7 @@ def named(records: Iterable[EntityRecord], said: str) -> list[EntityRecord]:
 
 
 def _names(record: EntityRecord) -> tuple[str, ...]:
-    """Return what an entity is called."""
+    """Return the names of an entity."""
     return tuple(name for name in (record.name, *record.aliases) if name)
 
 

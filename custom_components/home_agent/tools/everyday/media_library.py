@@ -56,7 +56,7 @@ class MediaMatch:
 
 
 async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
-    """Return what a player finds, what fits best first.
+    """Return the matches of a player, the best first.
 
     Raises PermissionDenied for what the speaker may not read, ToolExecutionError if the player fails.
     """
@@ -71,7 +71,7 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
 
 
 async def _async_search(run: ToolRun, entity_id: str, query: str, kind: str | None) -> list[MediaMatch]:
-    """Return what a player's own search finds; what has the very name goes first."""
+    """Return the matches of a player's own search; exact names first."""
     data: dict[str, Any] = {"search_query": query}
     if kind:
         data["media_filter_classes"] = list(KINDS[kind])
@@ -107,7 +107,7 @@ async def _async_browse(run: ToolRun, entity_id: str, query: str, kind: str | No
 
 
 async def _async_open(run: ToolRun, entity_id: str, data: dict[str, str]) -> Sequence[Any]:
-    """Return what is in a folder."""
+    """Return the contents of a folder."""
     call = ServiceCall(domain=DOMAIN, service="browse_media", entity_ids=(entity_id,), data=data)
     opened = (await run.read(call)).get(entity_id)
     return list(getattr(opened, "children", None) or ())[:MAX_CHILDREN]
@@ -145,7 +145,7 @@ def _playable(items: Iterable[Any]) -> Iterator[MediaMatch]:
 
 
 def is_harmless(content_id: str) -> bool:
-    """Return whether something comes from the player's own library, or from a source of music and films."""
+    """Return whether an id is of the player's own library, or of a source of music and films."""
     if not content_id.casefold().startswith(SOURCE_SCHEME):
         return True
     source = content_id[len(SOURCE_SCHEME) :].partition("/")[0]

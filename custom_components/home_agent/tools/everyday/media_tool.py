@@ -143,7 +143,7 @@ async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue:
 
 
 def _as_match(found: MediaMatch) -> dict[str, JsonValueType]:
-    """Return what was found as the model reads it."""
+    """Return a match as the model reads it."""
     return {"title": one_line(found.title, MAX_TITLE), "kind": found.kind}
 
 

@@ -1,4 +1,4 @@
-"""notify_person: a message to somebody of the household."""
+"""notify_person: a message to a member of the household."""
 
 from collections.abc import Mapping
 from typing import Any, Final, Protocol, override
@@ -22,7 +22,7 @@ EVERYBODY: Final = frozenset({"all", "everybody", "everyone", "family", "househo
 
 
 class Receiver(Protocol):
-    """A way to reach somebody."""
+    """A target of messages to a person."""
 
     @property
     def service(self) -> str:
@@ -39,7 +39,7 @@ class Receivers(Protocol):
     """Who can be reached."""
 
     def __bool__(self) -> bool:
-        """Return whether anybody can."""
+        """Return whether anybody can be reached."""
         ...
 
     def names(self) -> Mapping[str, str]:

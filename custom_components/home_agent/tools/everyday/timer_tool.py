@@ -36,7 +36,7 @@ OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
 MAX_AHEAD: Final = timedelta(days=2 * 366)
 MORNING: Final = time(9)
-"""When a reminder for a day comes that was given no time."""
+"""The time of day of a reminder that has only a date."""
 
 
 class TimerTool(HomeAgentTool):
@@ -125,7 +125,7 @@ class TimerTool(HomeAgentTool):
 
 
 def _repeat(text: str | None) -> Repeat | None:
-    """Return how often a reminder comes back. Raises ValidationError for anything else."""
+    """Return how often a reminder is repeated. Raises ValidationError for anything else."""
     said = (text or "").strip().casefold().removeprefix("every ").removeprefix("each ")
     if said in NEVER:
         return None

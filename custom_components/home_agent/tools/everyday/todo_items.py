@@ -86,12 +86,12 @@ def fitting(said: str, items: Sequence[Item]) -> list[Item]:
 
 
 def key_of(item: Item) -> str:
-    """Return what the services know an item by."""
+    """Return the key of an item for the services."""
     return str(item.get("uid") or item.get("summary"))
 
 
 def text_of(item: Item) -> str:
-    """Return what an item says."""
+    """Return the text of an item."""
     return one_line(str(item.get("summary") or ""), MAX_TEXT)
 
 

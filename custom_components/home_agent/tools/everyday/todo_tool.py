@@ -52,7 +52,7 @@ PAST: Final = {"complete": "completed", "remove": "removed", "change": "changed"
 
 
 class TodoTool(HomeAgentTool):
-    """Adds, completes, changes, moves, removes and reads items; other people write them too."""
+    """Adds, completes, changes, moves, removes and reads items; their texts are untrusted."""
 
     name = "todo_list"
     max_text = 4 * MAX_TEXT
@@ -114,7 +114,7 @@ def _lists(run: ToolRun, needed: int) -> list[EntityRecord]:
 
 
 async def _async_read(run: ToolRun, records: list[EntityRecord], said: str | None) -> JsonValueType:
-    """Return what is open: of the list that is meant, else of all."""
+    """Return the open items: of the named list, else of all."""
     try:
         chosen = [choose_one(run, records, said, "list")]
     except ValidationError:
@@ -230,7 +230,7 @@ def _target(run: ToolRun, to: str | None) -> EntityRecord:
 
 
 def _carried(run: ToolRun, target: EntityRecord, item: Item) -> dict[str, str]:
-    """Return the date that goes with an item to a list that keeps dates."""
+    """Return the due date of an item for a list that supports it."""
     try:
         return due_of(run, target, str(item.get("due") or ""))
     except ValidationError:
@@ -248,7 +248,7 @@ def _result(
     problem: str,
     details: Mapping[str, JsonValueType],
 ) -> JsonValueType:
-    """Return what was done. Raises PartlyFailed or ToolExecutionError where something was not."""
+    """Return the result. Raises PartlyFailed or ToolExecutionError if something failed."""
     kept = {key: value for key, value in done.items() if value}
     result: dict[str, JsonValueType] = {"list": one_line(chosen.name, MAX_TEXT), **kept, **details}
     if problem and kept:

@@ -1,4 +1,4 @@
-"""weather: the forecast, no more of it than was asked for."""
+"""weather: the forecast, limited to what was asked for."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta

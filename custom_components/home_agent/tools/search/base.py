@@ -1,4 +1,4 @@
-"""What every search service is: a query goes out, a few results with title, text and address come back."""
+"""The interface of search services: a query, and a few results with title, text and address."""
 
 from abc import ABC, abstractmethod
 import asyncio
@@ -21,7 +21,7 @@ MAX_TITLE: Final = 150
 MAX_SNIPPET: Final = 500
 MAX_URL: Final = 300
 MAX_PAUSE: Final = 3
-"""Seconds that are waited where a service asks for patience, once."""
+"""The longest pause in seconds that a service may ask for before the query is repeated once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SearchTrouble(StrEnum):
     REFUSED = "refused"
     RATE_LIMIT = "rate_limit"
     BLOCKED = "blocked"
-    """The service takes us for a robot and wants a person to solve a riddle."""
+    """The service takes the integration for a bot and asks for a captcha."""
     UNREACHABLE = "unreachable"
     TIMEOUT = "timeout"
     FAILED = "failed"
@@ -96,7 +96,7 @@ class SearchProvider(ABC):
 
     @abstractmethod
     async def async_search(self, query: str, language: str) -> Sequence[SearchResult]:
-        """Return what was found, the best first, at most MAX_RESULTS. Raises SearchError."""
+        """Return the results, the best first, at most MAX_RESULTS. Raises SearchError."""
 
     async def _async_ask(
         self,
@@ -163,7 +163,7 @@ def check_status(answer: WebAnswer, detail: str = "") -> None:
 
 
 async def async_parsed[T](parse: Callable[[bytes], T], content: bytes) -> T:
-    """Return what a parser makes of a body, in a worker thread. Raises SearchError."""
+    """Return the parsed body; parses in a worker thread. Raises SearchError."""
     try:
         return await asyncio.get_running_loop().run_in_executor(None, parse, content)
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as err:

@@ -10,7 +10,7 @@ from .base import SearchError, SearchProvider, SearchResult, SearchTrouble, asyn
 from .pages import Layout, PageResult, read_page, results_of
 
 PAGES: Final = ("https://html.duckduckgo.com/html", "https://lite.duckduckgo.com/lite")
-"""The second one is asked where the first one takes us for a robot."""
+"""The second page is asked if the first one takes the integration for a bot."""
 LAYOUT: Final = Layout(
     titles=frozenset({"result__a", "result-link"}), snippets=frozenset({"result__snippet", "result-snippet"})
 )
@@ -49,7 +49,7 @@ class DuckDuckGo(SearchProvider):
 
 
 def _results(content: bytes) -> list[SearchResult]:
-    """Return the results of a page. Raises SearchError for a riddle, ValueError for another page."""
+    """Return the results of a page. Raises SearchError for a captcha, ValueError for another page."""
     page = read_page(content, LAYOUT)
     found = results_of([(item, url) for item in page.found if (url := _target(item))])
     if found:

@@ -11,7 +11,7 @@ VOID: Final = frozenset(
     {"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"}
 )
 HIDDEN: Final = frozenset({"script", "style", "template", "noscript", "svg"})
-"""Elements whose text nobody reads."""
+"""Elements whose text is not visible."""
 MAX_TEXT: Final = 4_000
 MAX_TAGS: Final = 50_000
 MAX_DEPTH: Final = 500
@@ -107,5 +107,5 @@ def read_page(content: bytes, layout: Layout) -> ResultPage:
 
 
 def results_of(found: Iterable[tuple[PageResult, str]]) -> list[SearchResult]:
-    """Return what was found, with the addresses that the links lead to."""
+    """Return the results, with the addresses of their links."""
     return best([make_result("".join(item.title), "".join(item.snippet), url) for item, url in found])

@@ -19,7 +19,7 @@ from .base import (
 )
 
 USED_UP: Final = (432, 433)
-"""Statuses of an account whose plan, or whose limit for paying as it goes, is used up."""
+"""Statuses of an account whose plan or pay-as-you-go limit is used up."""
 
 
 class Tavily(SearchProvider):

@@ -57,7 +57,7 @@ class Web:
     """Asks one address and follows it nowhere else."""
 
     def __init__(self, session_to: Callable[[bool], aiohttp.ClientSession]) -> None:
-        """Take what gives sessions, which stay the caller's; True for one that may reach the home."""
+        """Take a function that returns the caller's sessions; with True one that may reach the home."""
         self._session_to = session_to
 
     async def async_ask(
