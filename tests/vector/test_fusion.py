@@ -2,7 +2,7 @@
 
 from hypothesis import given, strategies as st
 
-from custom_components.home_agent.vector.fusion import fuse
+from custom_components.home_agent.vector.lexical import fuse
 
 RANKING = st.lists(st.sampled_from("abcdefghij"), max_size=10)
 WEIGHT = st.floats(0.1, 2)

@@ -9,8 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..texts import words
-from ..vector.fusion import fuse
-from ..vector.lexical import LexicalIndex
+from ..vector.lexical import LexicalIndex, fuse
 from ..vector.store import Hit, Value
 from .documents import KnowledgeDocument, PersonalSource, Source
 from .house_knowledge import Documents, HouseKnowledge

@@ -1,9 +1,10 @@
-"""What people call everything, and kinds of things, by language and in all languages together; folded."""
+"""What people call everything, kinds of things and colours, by language or in all languages; folded."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 from ..languages import DEFAULT, find, languages, languages_with, table, words
+from ..languages.phrases import all_words as all_entries
 from ..texts import fold
 
 
@@ -28,32 +29,52 @@ def all_words(language: str) -> frozenset[str]:
 
 
 @cache
-def everything_words() -> frozenset[str]:
-    """Return the words for things of any kind, in all languages."""
-    return frozenset(fold(word) for each in languages() for word in words(each, "quantities.everything"))
+def _in_all_languages(name: str) -> frozenset[str]:
+    """Return the words and phrases of a table in all languages."""
+    return frozenset(map(fold, all_entries(name)))
 
 
 @cache
-def stop_words() -> frozenset[str]:
-    """Return articles and the like, in all languages: they name nothing."""
-    return frozenset(fold(word) for each in languages() for word in words(each, "names.articles"))
-
-
-@cache
-def _idioms() -> tuple[str, ...]:
-    """Return the phrases in which a word for "all" does not request anything, in all languages."""
-    return tuple(fold(phrase) for each in languages() for phrase in words(each, "quantities.idioms"))
-
-
-@cache
-def domain_words() -> Mapping[str, str]:
-    """Return the words for kinds of things in all languages, each with the domain that is meant."""
+def _meanings(name: str) -> Mapping[str, str]:
+    """Return the words of a table in all languages, each with what it stands for."""
     return {
-        fold(word): domain
-        for language in languages()
-        for domain, said in (table(language, "names.domains") or {}).items()
+        fold(word): meant
+        for each in languages()
+        for meant, said in (table(each, name) or {}).items()
         for word in said
     }
+
+
+def everything_words() -> frozenset[str]:
+    """Return the words for things of any kind, in all languages."""
+    return _in_all_languages("quantities.everything")
+
+
+def stop_words() -> frozenset[str]:
+    """Return articles and the like, in all languages: they name nothing."""
+    return _in_all_languages("names.articles")
+
+
+def domain_words() -> Mapping[str, str]:
+    """Return the words for kinds of things in all languages, each with the domain that is meant."""
+    return _meanings("names.domains")
+
+
+def colors() -> Mapping[str, str]:
+    """Return the names of colours in other languages, each with the English one."""
+    return _meanings("names.colors")
+
+
+@cache
+def whites() -> Mapping[str, int]:
+    """Return the words for a white, each with its temperature in kelvin."""
+    return {word: int(kelvin) for word, kelvin in _meanings("names.whites").items()}
+
+
+@cache
+def _idioms() -> Sequence[str]:
+    """Return the phrases in which a word for "all" does not request anything, the longest first."""
+    return sorted(_in_all_languages("quantities.idioms"), key=lambda idiom: (-len(idiom), idiom))
 
 
 def asks_for_all(folded: str, language: str) -> bool:

@@ -15,7 +15,7 @@ from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..store import read_list
 from ..texts import clean
-from ..vector.fusion import fuse
+from ..vector.lexical import fuse
 from .records import Memory, MemoryType, Origin, Provenance, as_dict, from_dict
 from .sentences import differ
 from .settings import MemorySettings

@@ -14,7 +14,7 @@ from ..knowledge.semantic import SemanticIndex
 from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list
 from ..texts import clean, fold_letters, words
-from ..vector.fusion import fuse
+from ..vector.lexical import fuse
 from .profile_records import ProfileEntry, Sensitivity, as_dict, from_dict
 from .records import Origin
 from .secrets import holds_secret

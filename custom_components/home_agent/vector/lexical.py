@@ -1,4 +1,4 @@
-"""Finds short documents by words: exact, inflected, compounded and misspelt.
+"""Finds short documents by words: exact, inflected, compounded and misspelt; joins rankings.
 
 BM25 over folded words. A word of the query stands for every word of the index that it resembles:
 the same word, one slip off, or sharing enough character n-grams. Documents whose title is named
@@ -33,6 +33,8 @@ TITLE_BONUS = 0.6
 """Share by which a completely named title raises a score."""
 CANDIDATES = 2
 """Documents ranked by title for each one asked for."""
+DAMPING = 20
+"""How little the first places of a ranking stand out from those that follow, where several are joined."""
 MAX_GONE = 0.25
 """Share of documents that may have been replaced before the index should be built anew."""
 
@@ -272,3 +274,15 @@ class LexicalIndex:
 def _query_words(query: str) -> list[str]:
     """Return the distinct words of a query, in order, up to a limit."""
     return list(dict.fromkeys(words(query)))[:MAX_QUERY_WORDS]
+
+
+def fuse(rankings: Sequence[tuple[Sequence[str], float]]) -> list[str]:
+    """Return everything that is in any of the rankings, best first, by reciprocal rank fusion.
+
+    Each ranking, best first, comes with its weight. Ties stand as in the first ranking that has them.
+    """
+    scores: dict[str, float] = {}
+    for ranking, weight in rankings:
+        for rank, key in enumerate(dict.fromkeys(ranking)):
+            scores[key] = scores.get(key, 0.0) + weight / (DAMPING + rank)
+    return sorted(scores, key=lambda key: -scores[key])

@@ -18,7 +18,7 @@ from ...regex import lazy
 from ...texts import fold
 from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
-from ..resolving.words import NO_VALUE
+from ..resolving.targets import NO_VALUE
 from .bounds import check_texts
 from .validation import View, allowed, check, items, problems, properties, required, types, view_of
 

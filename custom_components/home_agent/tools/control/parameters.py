@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from ...errors import ValidationError
-from ..resolving.words import NO_VALUE
+from ..resolving.targets import NO_VALUE
 from ..vetted import target_keys
 from .actions import ANY, Action
 from .parameter_table import ALIASES, LIGHT_COLORS, PARAMETERS, STEPS

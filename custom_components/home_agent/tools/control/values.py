@@ -11,9 +11,9 @@ from homeassistant.util import color as color_util, dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ... import timespans
+from ...knowledge.spoken_words import colors, whites
 from ...regex import lazy
 from ...texts import fold
-from ..resolving.words import colors, whites
 
 MAX_TEXT = 255
 LARGEST = 1e15

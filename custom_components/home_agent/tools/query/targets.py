@@ -9,7 +9,7 @@ from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
 from ...knowledge.names import MARGIN, squash, without_article
 from ..base import Speaker
-from ..resolving.kind_search import KindSearch
+from ..resolving.kinds import KindSearch
 from ..resolving.places import places_in_sentence
 from ..resolving.resolver import Target, resolve
 

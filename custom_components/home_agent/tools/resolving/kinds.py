@@ -1,15 +1,18 @@
-"""The kind of thing a target asks for: domains and device classes, wherever the model put them."""
+"""The kind of thing that a target asks for, and targets by place and kind: what needs no names."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import override
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
-from ...knowledge.name_index import NameIndex
-from ...knowledge.names import squash
-from ...knowledge.spoken_words import domain_words, words_of
+from ...knowledge.name_index import NameIndex, name_index
+from ...knowledge.names import squash, without_article
+from ...knowledge.spoken_words import asks_for_all, domain_words, words_of
 from ...texts import fold
+from ..base import Speaker
+from .candidates import SINGULAR_CLASSES, choose, protected
+from .places import Place, find_place, places_in_sentence, unknown_place
 from .targets import Target
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
@@ -26,6 +29,8 @@ DOMAINS = words_of(
     "sensor siren sun switch text time timer todo update vacuum valve water_heater weather zone"
 )
 """Domains of entities, whether this house has some or not."""
+EVERYTHING = frozenset(("light", "switch", "fan", "media_player"))
+"""Domains that "everything" covers where no kind of thing was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +132,146 @@ def _forms(word: str) -> Iterable[str]:
     yield word
     yield word.removesuffix("es")
     yield word.removesuffix("s")
+
+
+def says_all(sentence: str, language: str) -> bool:
+    """Return whether a sentence asks for everything of a kind."""
+    return asks_for_all(fold(sentence), language)
+
+
+def is_singular(record: EntityRecord) -> bool:
+    """Return whether a kind of thing means one of it, as "the door" does and "the blinds" do not."""
+    return protected(record) and (record.domain != "cover" or record.device_class in SINGULAR_CLASSES)
+
+
+class KindSearch:
+    """One resolution: reads places and kinds, and finds what needs no name."""
+
+    def __init__(
+        self,
+        house: HouseSnapshot,
+        target: Target,
+        speaker: Speaker,
+        sentence: str,
+        allowed: Collection[str] | None = None,
+        exists: Callable[[str], bool] | None = None,
+    ) -> None:
+        """Read the places and kinds of a target."""
+        self.house = house
+        self.names: NameIndex = name_index(house)
+        self.speaker = speaker
+        self.sentence = sentence
+        self.allowed = allowed
+        self.exists = exists or house.entities.__contains__
+        self.entity_ids = target.entity_id
+        self.all = target.everything or says_all(sentence, speaker.language)
+        self.kinds: Kinds = read_kinds(house, self.names, target)
+        self.name = target.name or (None if self.entity_ids else self.kinds.name)
+        self.repaired = self.kinds.repaired
+        """Whether something was guessed on the way."""
+        self.places: list[Place] = self._read_places(target)
+
+    def _read_places(self, target: Target) -> list[Place]:
+        """Return the room and the floor that are binding."""
+        places = []
+        for slot, text in (("area", target.area), ("floor", target.floor)):
+            if not text:
+                continue
+            place = find_place(self.house, text, slot)
+            if place is not None:
+                self.repaired |= place.repaired
+                places.append(place)
+            elif not self._may_drop(text, slot, target):
+                raise unknown_place(self.house, text, slot)
+        return places
+
+    def _may_drop(self, text: str, slot: str, target: Target) -> bool:
+        """Return whether an unknown place says nothing: no floors at all, or the entity's name again."""
+        elsewhere = target.entity_id or target.name or target.area
+        if slot == "floor" and not self.house.floors and elsewhere:
+            self.repaired = True
+            return True
+        if squash(without_article(text)) not in self.names.exact:
+            return False
+        if target.name and squash(target.name) not in squash(text):
+            return False
+        self.name = text
+        self.repaired = True
+        return True
+
+    def is_here(self, record: EntityRecord) -> bool:
+        """Return whether an entity is in every place given."""
+        return all(place.holds(record) for place in self.places)
+
+    def is_allowed(self, record: EntityRecord) -> bool:
+        """Return whether the action fits the domain of an entity."""
+        return self.allowed is None or record.domain in self.allowed
+
+    def records(self, entity_ids: Iterable[str]) -> list[EntityRecord]:
+        """Return the records of ids, each once."""
+        return [self.house.entities[entity_id] for entity_id in dict.fromkeys(entity_ids)]
+
+    def candidates(self) -> list[EntityRecord]:
+        """Return the entities of the kinds and places given, settings and diagnostics aside."""
+        pool: Iterable[EntityRecord] = self.house.entities.values()
+        if self.places and len(self.places[0].area_ids) == 1 and not self.places[0].floor_ids:
+            pool = self.house.in_area(next(iter(self.places[0].area_ids)))
+        elif self.kinds.domains:
+            ids = (self.names.by_domain.get(domain, ()) for domain in self.kinds.domains)
+            pool = self.records(sorted(entity_id for found in ids for entity_id in found))
+        here = [record for record in pool if self.is_here(record) and self.kinds.fits(record)]
+        if not self.kinds.domains:
+            here = [record for record in here if self.is_allowed(record)]
+        return [record for record in here if record.category is None] or here
+
+    def by_kind(self) -> list[EntityRecord]:
+        """Return the entities of a kind in a place."""
+        found = self.candidates()
+        if not found:
+            raise self._nothing()
+        if not self.kinds.domains and len({record.domain for record in found}) > 1:
+            found = self._of_one_kind(found)
+        if not self.places:
+            found = self._near_speaker(found)
+        single = [record for record in found if is_singular(record)]
+        if len(single) > 1 and not self.all:
+            raise choose(self.house, single, "Which one? Give the entity_id")
+        return found
+
+    def _of_one_kind(self, found: Sequence[EntityRecord]) -> list[EntityRecord]:
+        """Return those of the kind that the sentence names, or all that "everything" covers."""
+        said = {domain_words()[word] for word in fold(self.sentence).split() if word in domain_words()}
+        if len(said) == 1 and (of_kind := [record for record in found if record.domain in said]):
+            self.repaired = True
+            return of_kind
+        if not self.all:
+            kinds = ", ".join(sorted({record.domain for record in found}))
+            raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:300])
+        covered = [record for record in found if record.domain in EVERYTHING]
+        if not covered:
+            raise ValidationError("domain: name the kind of thing")
+        return covered
+
+    def _near_speaker(self, found: list[EntityRecord]) -> list[EntityRecord]:
+        """Return what a kind of thing without a place means."""
+        if said := places_in_sentence(self.house, self.sentence):
+            there = [record for record in found if any(place.holds(record) for place in said)]
+            if not there:
+                names = ", ".join(place.name[:40] for place in said)
+                raise choose(self.house, found, f"None of these is in {names}")
+            return there
+        if self.all or len(found) == 1:
+            return found
+        here = [record for record in found if record.area_id and record.area_id == self.speaker.area_id]
+        if not here:
+            raise choose(self.house, found, "Which ones? Give area or entity_id")
+        return here
+
+    def _nothing(self) -> ValidationError:
+        """Return the error for a kind that is not there."""
+        where = " in " + " and ".join(place.name[:40] for place in self.places) if self.places else ""
+        there = [record for record in self.house.entities.values() if self.is_here(record)]
+        if self.places and there:
+            return choose(self.house, there, f"There is no {self.kinds}{where}. There")
+        known = ", ".join(sorted(self.names.domains))
+        return ValidationError(f"There is no {self.kinds}{where}. Known domains: {known}"[:300])

@@ -21,8 +21,7 @@ from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
-from .kind_search import KindSearch, says_all
-from .kinds import DOMAINS, Kinds
+from .kinds import DOMAINS, Kinds, KindSearch, says_all
 from .places import Place, find_place
 from .targets import Target
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from ...literals import parsed
-from .words import NO_VALUE
 
+NO_VALUE: Final = frozenset(("", "null", "none", "nil", "n/a", "undefined", "unknown", "any"))
+"""What models write where they mean nothing."""
 MAX_TEXTS = 100
 MAX_TEXT = 200
 
