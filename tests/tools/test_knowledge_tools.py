@@ -9,7 +9,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.knowledge.documents import KnowledgeDocument, Source
-from custom_components.home_agent.knowledge.search import KnowledgeSearch, Question
+from custom_components.home_agent.knowledge.search import KnowledgeQuery, KnowledgeSearch
 from custom_components.home_agent.knowledge.sources.redacted_yaml import redacted_yaml
 from custom_components.home_agent.knowledge.sources.words import Words
 from custom_components.home_agent.runtime import DATA_SHARED
@@ -366,13 +366,13 @@ async def test_meanings_are_fused(demo: Agent) -> None:
     """What only means the same is found; its text is that of now, and unknown ids are dropped."""
     meanings = Meanings("automation:leak_in_the_kitchen", "automation:gone")
     search = KnowledgeSearch(demo.hass, demo.hass.data[DATA_SHARED].knowledge, meanings, "mine")
-    question = Question(text="flooding", source=Source.AUTOMATION)
+    question = KnowledgeQuery(text="flooding", source=Source.AUTOMATION)
     (found,) = await search.async_search(question, lambda _: True)
     assert found.id == "automation:leak_in_the_kitchen"
     assert "Dishwasher Leak" in found.text
     assert meanings.asked == [("mine", "flooding", {"source": "automation"})]
     meanings.available = False
-    assert await search.async_search(Question(text="xyzzy"), lambda _: True) == []
+    assert await search.async_search(KnowledgeQuery(text="xyzzy"), lambda _: True) == []
     assert len(meanings.asked) == 1
 
 
@@ -383,7 +383,7 @@ async def test_nobody_gets_what_is_somebody_elses(demo: Agent) -> None:
     meanings = Meanings("profile:anna", "profile:tom", "profile:None")
     search = KnowledgeSearch(demo.hass, knowledge, meanings)
     for person_id, allowed in (("anna", {"anna", None}), ("tom", {"tom", None}), (None, {None})):
-        found = await search.async_search(Question(text="tea", person_id=person_id), lambda _: True)
+        found = await search.async_search(KnowledgeQuery(text="tea", person_id=person_id), lambda _: True)
         assert {document.person for document in found if document.title == "Tea"} == allowed
 
 

@@ -42,12 +42,12 @@ READINGS: Final = frozenset(
 FEW: Final = 50
 """Changed entities that are put into an index in place, some milliseconds; more are read in an executor."""
 
-type Kind = tuple[str, str | None]
+type EntityKind = tuple[str, str | None]
 """Domain and device class."""
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class SentenceMeaning:
     """What the words of a sentence stand for in a house."""
 
     words: Mapping[str, Sequence[tuple[str, float]]]
@@ -76,8 +76,8 @@ class HouseIndex:
         self._kinds_of_places = Phrases(
             (words(name), place_id) for place_id, place in places for name in self._synonyms[place.name]
         )
-        self._concepts: dict[Kind, str] = {}
-        self.kinds: dict[str, set[Kind]] = {}
+        self._concepts: dict[EntityKind, str] = {}
+        self.kinds: dict[str, set[EntityKind]] = {}
         """Per word: the kinds of entities that it is a name of."""
         self._names = {key: tuple(words(record.name)) for key, record in house.entities.items()}
         self._known_names = Counter(self._names.values())
@@ -87,7 +87,7 @@ class HouseIndex:
         self._index = LexicalIndex.build([self._document(record) for record in house.entities.values()])
 
     @property
-    def all_kinds(self) -> Collection[Kind]:
+    def all_kinds(self) -> Collection[EntityKind]:
         """Return the kinds of entities that there are."""
         return self._concepts.keys()
 
@@ -122,17 +122,19 @@ class HouseIndex:
         """Return a sentence with the names of what it asks for without naming it."""
         return " ".join((query, *wished(query, self._languages)))
 
-    def understand(self, query: str) -> Meaning:
+    def understand(self, query: str) -> SentenceMeaning:
         """Return what a sentence stands for."""
         said = self._index.understand(query)
         meant = [match for matches in said.values() for match in matches]
-        return Meaning(
+        return SentenceMeaning(
             said,
             {word for word, similarity in meant if similarity > NAMED},
             self._named_places([_sure(said[word]) for word in words(query) if word in said]),
         )
 
-    def rank(self, query: str, meaning: Meaning, limit: int, area_id: str | None) -> list[tuple[str, float]]:
+    def rank(
+        self, query: str, meaning: SentenceMeaning, limit: int, area_id: str | None
+    ) -> list[tuple[str, float]]:
         """Return the ids of the entities that fit, with their scores, best first."""
         scored = [
             (-score * self.factor(entity_id, meaning, area_id), entity_id)
@@ -140,7 +142,7 @@ class HouseIndex:
         ]
         return [(entity_id, -score) for score, entity_id in sorted(scored)[:limit]]
 
-    def factor(self, entity_id: str, meaning: Meaning, area_id: str | None) -> float:
+    def factor(self, entity_id: str, meaning: SentenceMeaning, area_id: str | None) -> float:
         """Return by how much place and kind of an entity raise or lower its score."""
         record = self.house.entities[entity_id]
         own = self._own_words.get(entity_id)
@@ -155,7 +157,7 @@ class HouseIndex:
             factor *= HERE_FACTOR
         return factor
 
-    def _names_place(self, entity_id: str, meaning: Meaning) -> bool:
+    def _names_place(self, entity_id: str, meaning: SentenceMeaning) -> bool:
         """Return whether the name of an entity that is nowhere holds that of a place named."""
         return any(
             said.issubset(self._names[entity_id]) for names in meaning.places.values() for said in names

@@ -14,7 +14,7 @@ from .house_index import HouseIndex
 
 MAX_INDEXES: Final = 4
 """Indexes kept, one for each set of languages."""
-PATIENCE: Final = 0.25
+INDEX_WAIT_SECONDS: Final = 0.25
 """Seconds to wait for the index of the newest snapshot before its changes are looked through directly."""
 MAX_RECENT: Final = 60
 """Changed entities that are indexed at once for a sentence, those that share most words with it."""
@@ -43,7 +43,7 @@ class IndexCache:
             task = self._building[languages] = hass.async_create_background_task(
                 self._async_build(hass, house, languages), "home_agent word index", eager_start=True
             )
-        await asyncio.wait([task], timeout=PATIENCE)
+        await asyncio.wait([task], timeout=INDEX_WAIT_SECONDS)
         if index := self._current(house, languages):
             return (index,)
         earlier = self._built.get(languages)

@@ -11,7 +11,7 @@ from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words
 from ..texts import fold
 from ..vector.lexical import fuse
-from .house_index import PLACE_NAMED, HouseIndex, Kind, Meaning
+from .house_index import PLACE_NAMED, EntityKind, HouseIndex, SentenceMeaning
 from .index_cache import IndexCache
 
 MANY: Final = 60
@@ -137,7 +137,9 @@ class Group:
     """Whether all of them were asked for, not one of them."""
 
 
-def find_group(index: HouseIndex, query: str, meaning: Meaning, area_id: str | None, language: str) -> Group:
+def find_group(
+    index: HouseIndex, query: str, meaning: SentenceMeaning, area_id: str | None, language: str
+) -> Group:
     """Return the entities of the kinds and places that a sentence names, none where it names too little.
 
     "Everything" without a place is everything in the room of the speaker.
@@ -172,14 +174,14 @@ def _where(record: EntityRecord) -> tuple[bool, str, str]:
     return record.domain not in SWITCHABLE, record.area_id or "", record.name
 
 
-def _kinds(index: HouseIndex, meaning: Meaning) -> set[Kind]:
+def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
     """Return the kinds that a sentence names; words that name many kinds, or a place, say little."""
     spoken = {word for names in meaning.places.values() for name in names for word in name}
-    scores: dict[Kind, float] = {}
+    scores: dict[EntityKind, float] = {}
     for said, matches in meaning.words.items():
         if any(word in spoken for word, similarity in matches if similarity > PLACE_NAMED):
             continue
-        named: dict[Kind, float] = {}
+        named: dict[EntityKind, float] = {}
         for word, similarity in matches:
             if similarity >= SAID:
                 for kind in index.kinds.get(word, ()):

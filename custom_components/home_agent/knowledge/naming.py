@@ -19,7 +19,7 @@ SHORTEST: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class FullNames:
     """What a text names in full."""
 
     names: frozenset[frozenset[str]] = frozenset()
@@ -34,7 +34,7 @@ class Named:
         return any(name <= title for name in self.names)
 
 
-NOTHING: Final = Named()
+NO_NAMES: Final = FullNames()
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None
         await hass.async_add_executor_job(house.derived, NAMES, _names)
 
 
-def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRecord]) -> Named:
+def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRecord]) -> FullNames:
     """Return which things, rooms and floors a text names in full.
 
     Of names that contain each other the longer one counts: the kids' bedroom is not the bedroom. Where the
@@ -67,7 +67,7 @@ def named_in_full(house: HouseSnapshot, text: str, mentioned: Iterable[EntityRec
     if domains:
         there = frozenset(key for key in there if key.partition(".")[0] in domains)
     things = (one.value.entity_ids for one in found if not one.value.is_place)
-    return Named(frozenset(frozenset(one.phrase) for one in found), there.union(*things))
+    return FullNames(frozenset(frozenset(one.phrase) for one in found), there.union(*things))
 
 
 def _says(said: Collection[str], record: EntityRecord) -> bool:

@@ -13,7 +13,7 @@ from ..vector.lexical import LexicalIndex, fuse
 from ..vector.store import Hit, Value
 from .documents import KnowledgeDocument, PersonalSource, Source
 from .house_knowledge import Documents, HouseKnowledge
-from .naming import NOTHING, Named
+from .naming import NO_NAMES, FullNames
 
 MAX_FOUND: Final = 50
 """Documents ranked; who asks takes as many of them as there is room for."""
@@ -50,14 +50,14 @@ class SemanticSearch(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class KnowledgeQuery:
     """What is looked for."""
 
     text: str
     source: Source | None = None
     mentioned: Sequence[str] = ()
     """The entities that the text names, the surest first."""
-    named: Named = NOTHING
+    named: FullNames = NO_NAMES
     """What the text names in full; where documents speak of that, others are left out."""
     person_id: str | None = None
     """Who asks; unknown people get what is the household's."""
@@ -88,7 +88,7 @@ class KnowledgeSearch:
         await self._knowledge.async_index()
 
     async def async_search(
-        self, question: Question, visible: Callable[[str], bool]
+        self, question: KnowledgeQuery, visible: Callable[[str], bool]
     ) -> list[KnowledgeDocument]:
         """Return documents, best first. None of them speaks of an entity that is not visible now."""
         documents, index = await self._knowledge.async_index()
@@ -118,7 +118,7 @@ class KnowledgeSearch:
         ]
         return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
-    async def _async_personal(self, question: Question) -> dict[str, KnowledgeDocument]:
+    async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
         """Return what is known of the person who asks, by id."""
         if self._personal is None or question.source not in (None, Source.PROFILE):
             return {}
@@ -133,7 +133,7 @@ class KnowledgeSearch:
             found = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
         return [key for key, _score in found]
 
-    async def _async_by_meaning(self, question: Question, allowed: set[str]) -> list[str]:
+    async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
         """Return documents that mean something like the text."""
         if self._semantic is None or not self._semantic.available:
             return []
@@ -145,14 +145,14 @@ class KnowledgeSearch:
 
 
 def _concerned(
-    found: list[KnowledgeDocument], named: Named, sure: Collection[str]
+    found: list[KnowledgeDocument], named: FullNames, sure: Collection[str]
 ) -> list[KnowledgeDocument]:
     """Return the documents about what is named in full, all where none is; `sure` are kept beside them."""
     about = {document.id for document in found if named.concerns(document)}
     return [document for document in found if document.id in about or document.id in sure] if about else found
 
 
-def _is_for(document: KnowledgeDocument, question: Question) -> bool:
+def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:
     """Return whether a document is of the source that is wanted, and the household's or the person's own."""
     if question.source is not None and document.source is not question.source:
         return False

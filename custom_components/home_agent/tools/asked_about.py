@@ -34,7 +34,7 @@ TARGET_SLOTS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class CallText:
     """Data of a call in words."""
 
     text: str
@@ -71,7 +71,7 @@ def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) 
         raise ChangedSinceAsked
 
 
-def told(data: Mapping[str, Any], *, full: bool = False) -> Told:
+def told(data: Mapping[str, Any], *, full: bool = False) -> CallText:
     """Return the data of a call with its keys; codes and keys are never told."""
     parts: list[str] = []
     whole = True
@@ -85,16 +85,16 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> Told:
         parts.append(f"{clean(str(key), MAX_VALUE).replace('_', ' ')}: {short}")
     line = ", ".join(parts)
     if full or len(line) <= MAX_TOLD:
-        return Told(line, whole)
-    return Told(cut(line, MAX_TOLD), whole=False)
+        return CallText(line, whole)
+    return CallText(cut(line, MAX_TOLD), whole=False)
 
 
-def told_message(data: Mapping[str, Any], *, full: bool = False) -> Told:
+def told_message(data: Mapping[str, Any], *, full: bool = False) -> CallText:
     """Return the text of a message."""
     text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), MAX_TEXT)
     if full or len(text) <= MAX_TOLD:
-        return Told(text, whole=True)
-    return Told(cut(text, MAX_TOLD), whole=False)
+        return CallText(text, whole=True)
+    return CallText(cut(text, MAX_TOLD), whole=False)
 
 
 def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:

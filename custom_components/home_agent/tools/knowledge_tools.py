@@ -18,7 +18,7 @@ from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.household_texts import USE, HouseholdTexts, Passage
 from ..knowledge.naming import async_prepare_names, named_in_full
-from ..knowledge.search import KnowledgeSearch, Question
+from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
 from ..safety.disclosure import Tells
 from ..texts import clean, one_line
 from ..timespans import format_local
@@ -95,7 +95,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
         )
         may_read = await async_read_permission(run)
         await async_prepare_names(run.hass, run.house)
-        question = Question(
+        question = KnowledgeQuery(
             text=args["query"],
             source=Source(args["source"]) if args.get("source") else None,
             mentioned=[record.entity_id for record in found],
@@ -111,7 +111,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
         )
         return _answer(run.hass if run.disclosure.states else None, documents, passages)
 
-    async def _async_passages(self, question: Question) -> Sequence[Passage]:
+    async def _async_passages(self, question: KnowledgeQuery) -> Sequence[Passage]:
         """Return what the household's own texts say, unless something else was asked for."""
         return () if question.source else await self._texts.async_search(question.text)
 

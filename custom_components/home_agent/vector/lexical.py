@@ -47,7 +47,7 @@ class Document:
     fields: Sequence[tuple[str, float]]
 
 
-type Meaning = list[tuple[str, float]]
+type WordMeanings = list[tuple[str, float]]
 """The words of the index that a word of a query may mean, with their similarity, closest first."""
 
 
@@ -147,7 +147,7 @@ class LexicalIndex:
                 found[name] = max(similarity, found.get(name, 0.0))
         return found
 
-    def understand(self, query: str) -> dict[str, Meaning]:
+    def understand(self, query: str) -> dict[str, WordMeanings]:
         """Return what each word of a query may mean."""
         query_words = _query_words(query)
         return {

@@ -12,7 +12,7 @@ from ...knowledge.spoken_words import asks_for_all, domain_words, words_of
 from ...texts import fold
 from ..base import Speaker
 from .candidates import SINGULAR_CLASSES, choose, protected
-from .places import Place, find_place, places_in_sentence, unknown_place
+from .places import NamedPlace, find_place, places_in_sentence, unknown_place
 from .targets import Target
 
 ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", "devices", "home"))
@@ -34,7 +34,7 @@ EVERYTHING = frozenset(("light", "switch", "fan", "media_player"))
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
+class EntityKinds:
     """Domains and device classes that entities must have; empty means any."""
 
     domains: frozenset[str] = frozenset()
@@ -55,7 +55,7 @@ class Kinds:
         return " or ".join(sorted(self.classes or self.domains)) or "such entity"
 
 
-def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Kinds:
+def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> EntityKinds:
     """Return the kind of thing a target asks for.
 
     A domain among the device classes counts as a domain. A device class says nothing where no entity of
@@ -86,7 +86,7 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Kinds:
             raise ValidationError(f"device_class: there is no {text[:40]!r}. Known: {known}"[:300])
     if domains and moved - domains:
         repaired = True
-    return Kinds(frozenset(domains or moved), frozenset(classes), repaired, name)
+    return EntityKinds(frozenset(domains or moved), frozenset(classes), repaired, name)
 
 
 def _read_domains(
@@ -165,13 +165,13 @@ class KindSearch:
         self.exists = exists or house.entities.__contains__
         self.entity_ids = target.entity_id
         self.all = target.everything or says_all(sentence, speaker.language)
-        self.kinds: Kinds = read_kinds(house, self.names, target)
+        self.kinds: EntityKinds = read_kinds(house, self.names, target)
         self.name = target.name or (None if self.entity_ids else self.kinds.name)
         self.repaired = self.kinds.repaired
         """Whether something was guessed on the way."""
-        self.places: list[Place] = self._read_places(target)
+        self.places: list[NamedPlace] = self._read_places(target)
 
-    def _read_places(self, target: Target) -> list[Place]:
+    def _read_places(self, target: Target) -> list[NamedPlace]:
         """Return the room and the floor that are binding."""
         places = []
         for slot, text in (("area", target.area), ("floor", target.floor)):

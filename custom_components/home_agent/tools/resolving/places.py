@@ -29,7 +29,7 @@ MIN_LENGTH = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NamedPlace:
     """Rooms or floors that a word means; an entity in any of them is there."""
 
     name: str
@@ -43,7 +43,7 @@ class Place:
         return record.area_id in self.area_ids or record.floor_id in self.floor_ids
 
 
-def find_place(house: HouseSnapshot, text: str, slot: str) -> Place | None:
+def find_place(house: HouseSnapshot, text: str, slot: str) -> NamedPlace | None:
     """Return the place that a text names; `slot` ("area" or "floor") goes first.
 
     Returns None for what is neither a name nor near to exactly one.
@@ -70,7 +70,7 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
     return ValidationError(f"{slot}: there is no {slot} {text[:40]!r}. Known: {names or 'none'}"[:300])
 
 
-def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[Place]:
+def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names."""
     said = _spoken(sentence)
     for index in house.derived(SPOKEN_PLACES, _place_names):
@@ -96,9 +96,9 @@ def _place_names(house: HouseSnapshot) -> tuple[Phrases[Area | Floor], ...]:
     )
 
 
-def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> Place:
+def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
     """Return the place made of areas or floors of one name."""
-    return Place(
+    return NamedPlace(
         text if repaired else found[0].name,
         frozenset(place.area_id for place in found if isinstance(place, Area)),
         frozenset(place.floor_id for place in found if isinstance(place, Floor)),

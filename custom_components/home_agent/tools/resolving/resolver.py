@@ -21,8 +21,8 @@ from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
-from .kinds import DOMAINS, Kinds, KindSearch, says_all
-from .places import Place, find_place
+from .kinds import DOMAINS, EntityKinds, KindSearch, says_all
+from .places import NamedPlace, find_place
 from .targets import Target
 
 __all__ = ["Target", "resolve", "says_all"]
@@ -77,7 +77,7 @@ class _Search(KindSearch):
                 break
         found = [record for record in self.records(named) if self.is_allowed(record)]
         if not named and (domains := self._only_allowed()):
-            self.kinds = Kinds(domains)
+            self.kinds = EntityKinds(domains)
             found = self.candidates()
         if self.allowed is None or len(found) != 1:
             raise ValidationError("Name a target: entity_id, name, or area with domain")
@@ -131,7 +131,7 @@ class _Search(KindSearch):
         if not rest.strip("*"):
             of_pattern = frozenset(key for key in self.names.domains if fnmatchcase(key, domain))
             domains = self.kinds.domains if domain == "*" else of_pattern
-            self.kinds = Kinds(domains, self.kinds.classes)
+            self.kinds = EntityKinds(domains, self.kinds.classes)
             return self.by_kind()
         self.repaired |= domain == "*"
         found = [
@@ -251,7 +251,7 @@ class _Search(KindSearch):
             raise choose(self.house, found, f"{name[:60]!r} names a place where this is not")
         return _unique(found)
 
-    def _exact_place(self, text: str) -> Place | None:
+    def _exact_place(self, text: str) -> NamedPlace | None:
         """Return the place of exactly this name."""
         place = find_place(self.house, text, "area")
         return None if place is None or place.repaired else place
@@ -269,7 +269,7 @@ class _Search(KindSearch):
             return []
         before = self.places, self.kinds
         self.places = [*self.places, *([place] if place else [])]
-        self.kinds = Kinds(kinds or domains, self.kinds.classes)
+        self.kinds = EntityKinds(kinds or domains, self.kinds.classes)
         if self.candidates():
             self.repaired = True
             return self.by_kind()
@@ -316,7 +316,7 @@ class _Search(KindSearch):
                 f"name: {name[:40]!r}, but the person did not say all. Name the entity or the area"
             )
         kinds = frozenset(domain_words()[word] for word in fold(name).split() if word in domain_words())
-        self.kinds = Kinds(self.kinds.domains or kinds, self.kinds.classes)
+        self.kinds = EntityKinds(self.kinds.domains or kinds, self.kinds.classes)
         return self.by_kind()
 
 
