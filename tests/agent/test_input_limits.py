@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.agent.closing import as_spoken, is_question
+from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import DOMAIN, MAX_SENTENCE_CHARS
 from custom_components.home_agent.context.tokens import estimate_tokens
 from custom_components.home_agent.embeds import without_embeds
@@ -18,7 +19,6 @@ from custom_components.home_agent.safety.answers import mask_numbers, read_answe
 from custom_components.home_agent.texts import quoted, words
 from custom_components.home_agent.timespans import TIME_CHARS
 from custom_components.home_agent.tools.calls.bounds import MAX_CHARS, MAX_VALUES
-from custom_components.home_agent.tools.calls.text_calls import read_calls
 from custom_components.home_agent.tools.control.direction import Direction, contradicts
 from custom_components.home_agent.tools.control.questions import asks_about_state
 from homeassistant.const import EVENT_CALL_SERVICE
@@ -165,7 +165,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "memory": asks_to_remember,
     "speech": as_spoken,
     "pictures": without_embeds,
-    "written calls": lambda sentence: read_calls(sentence, lambda _name: True),
+    "written calls": lambda sentence: CallText(sentence, alone=True).read(lambda _name: True),
     "tokens": estimate_tokens,
     "words": words,
     "quoted": quoted,
