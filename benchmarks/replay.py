@@ -11,10 +11,10 @@ from typing import Any
 
 from custom_components.home_agent.agent.written_calls import filter_for, written_calls
 from custom_components.home_agent.const import CONF_POLICY_ALLOWED
+from custom_components.home_agent.domains import DOMAINS, facts_of
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.calls.dialect_calls import INTENTS, squashed
 from custom_components.home_agent.tools.handler import ToolHandler
-from custom_components.home_agent.tools.resolving.candidates import PROTECTED_DOMAINS
 from custom_components.home_agent.tools.turn_calls import TurnCalls
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
@@ -166,7 +166,7 @@ class Replayer:
             self._as_expected(entity_id, wanted, (task.get("ignore_changes") or {}).get(entity_id, ()))
             for entity_id, wanted in expected.items()
         )
-        moved = {key for key in changed if key.partition(".")[0] in PROTECTED_DOMAINS}
+        moved = {key for key in changed if facts_of(key.partition(".")[0]).is_protected}
         return right, frozenset(moved)
 
     def _as_expected(self, entity_id: str, wanted: Row, ignored: Sequence[str]) -> bool:
@@ -197,7 +197,8 @@ async def _home(home: Row, url: str) -> AsyncGenerator[Replayer]:
     """Return one recorded home on a running Home Assistant, with an agent that asks nobody back."""
     async with running_hass() as hass:
         entities = await async_build(hass, home)
-        entity_id = await add_ours(hass, url, {CONF_POLICY_ALLOWED: sorted(PROTECTED_DOMAINS)})
+        protected = sorted(name for name, facts in DOMAINS.items() if facts.is_protected)
+        entity_id = await add_ours(hass, url, {CONF_POLICY_ALLOWED: protected})
         entry = er.async_get(hass).async_get(entity_id)
         assert entry is not None
         assert entry.config_entry_id is not None

@@ -10,7 +10,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.typing import ConfigType
 from homeassistant.util import dt as dt_util
 
-from . import languages
+from . import domains, languages
 from .building import build, settings_of
 from .channels.notify import NotificationChannel
 from .channels.phones import PhoneChannel
@@ -80,6 +80,7 @@ CALM_SECONDS = 20
 async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     """Set up what all entries share, and the services."""
     await languages.async_load(hass)
+    await domains.async_load(hass)
 
     @callback
     def saved(data: dict[str, Any]) -> None:

@@ -16,12 +16,12 @@ from .const import (
     CONF_POLICY_RESTRICTED,
     DOMAIN,
 )
+from .domains import facts_of
 from .issues import report, withdraw
 from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .safety.verdict import Verdict
-from .tools.control.actions import ACTIONS
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline
@@ -154,7 +154,7 @@ def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bo
     anybody = Speaker(context=Context(), language=hass.config.language)
     policy = entry.runtime_data.policy
     for state in hass.states.async_all():
-        services = {action.service for action in ACTIONS.get(state.domain, {}).values() if action.service}
+        services = {action.service for action in facts_of(state.domain).actions.values() if action.service}
         if not services or not is_exposed(hass, state.entity_id):
             continue
         if any(

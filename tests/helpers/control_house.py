@@ -9,9 +9,9 @@ from custom_components.home_agent.errors import PermissionDenied, ToolExecutionE
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from custom_components.home_agent.safety.frozen import Origin
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
-from custom_components.home_agent.tools.control.actions import is_vetted
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
+from custom_components.home_agent.tools.vetted import is_vetted
 from homeassistant.components.climate import ClimateEntity, ClimateEntityFeature, HVACMode
 from homeassistant.components.cover import CoverDeviceClass, CoverEntity, CoverEntityFeature
 from homeassistant.components.fan import FanEntity, FanEntityFeature

@@ -7,8 +7,8 @@ from dataclasses import FrozenInstanceError
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.knowledge.abilities import FEATURE_ABILITIES, abilities_of
 from custom_components.home_agent.knowledge.house import House, is_exposed
+from custom_components.home_agent.knowledge.reader import abilities_of
 from homeassistant.components.climate import ClimateEntityFeature
 from homeassistant.components.cover import CoverEntityFeature
 from homeassistant.components.fan import FanEntityFeature
@@ -282,7 +282,6 @@ def test_feature_bits_are_those_of_home_assistant() -> None:
         ("vacuum", VacuumEntityFeature.RETURN_HOME | VacuumEntityFeature.LOCATE, {"return_home", "locate"}),
     ):
         assert set(abilities_of(domain, {"supported_features": flags})) == expected
-    assert all(mask for table in FEATURE_ABILITIES.values() for mask, _ in table)
 
 
 @pytest.mark.parametrize(

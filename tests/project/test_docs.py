@@ -22,6 +22,7 @@ from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.config import probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
+from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
 from custom_components.home_agent.inference.errors import ErrorKind
 from custom_components.home_agent.inference.models import Endpoint
@@ -30,8 +31,7 @@ from custom_components.home_agent.languages import languages
 from custom_components.home_agent.safety.firewall.rules import WORDS
 from custom_components.home_agent.timers.records import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
-from custom_components.home_agent.tools.control.actions import ACTIONS, GATED_DOMAINS, is_vetted
-from custom_components.home_agent.tools.control.parameter_table import PARAMETERS, STEPS
+from custom_components.home_agent.tools.vetted import is_vetted
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.selector import (
     BooleanSelector,
@@ -145,11 +145,13 @@ def test_actions_of_the_tool() -> None:
     offered, gated = section("docs/tools.md", "What can be done", 3).split("Scenes and scripts, unless")
     for written, is_gated in ((offered, False), (gated, True)):
         table = {code(cells[0])[0]: cells for cells in rows(written, 3)}
-        assert set(table) == {domain for domain in ACTIONS if (domain in GATED_DOMAINS) is is_gated}
+        assert set(table) == {
+            facts.name for facts in DOMAINS.values() if facts.actions and facts.is_gated is is_gated
+        }
         for domain, (_, actions, parameters) in table.items():
-            assert code(actions) == list(ACTIONS[domain])
-            step = ["step"] if domain in STEPS else []
-            assert code(parameters) == [*PARAMETERS.get(domain, ()), *step]
+            assert code(actions) == list(DOMAINS[domain].actions)
+            step = ["step"] if DOMAINS[domain].step else []
+            assert code(parameters) == [*DOMAINS[domain].parameters, *step]
     for never in ("homeassistant.turn_on", "shell_command.any", "automation.trigger"):
         assert not is_vetted(*never.split("."))
 

@@ -29,6 +29,7 @@ LAYERS = (
         "timespans",
     ),
     ("store", "inference", "vector", "connection"),
+    ("domains",),
     ("safety", "knowledge", "memory", "timers"),
     ("tools", "context", "conversation_log", "history", "history_turns", "sessions", "usage"),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),

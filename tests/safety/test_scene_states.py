@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from custom_components.home_agent.safety.scene_states import POSITIONS, REPRODUCED, UNKNOWN, services_for
+from custom_components.home_agent.domains import DOMAINS as KNOWN
+from custom_components.home_agent.domains.base import UNKNOWN_SERVICE
+from custom_components.home_agent.safety.scene_states import POSITIONS, services_for
 import homeassistant.components as core_components
 from homeassistant.core import HomeAssistant, ServiceCall, State
 from homeassistant.helpers.state import async_reproduce_state
@@ -55,7 +57,7 @@ NOW: tuple[tuple[str, dict[str, Any]], ...] = (
 def test_every_domain_of_core_is_known() -> None:
     """A domain that a new release can bring into a state has to be looked at."""
     assert len(DOMAINS) > 20
-    assert set(DOMAINS) - {"group"} <= REPRODUCED.keys()
+    assert set(DOMAINS) - {"group"} <= {name for name, facts in KNOWN.items() if facts.reproduced}
 
 
 @pytest.mark.parametrize("domain", [domain for domain in DOMAINS if domain != "group"])
@@ -78,11 +80,11 @@ async def test_nothing_is_called_that_was_not_judged(hass: HomeAssistant, domain
         await async_reproduce_state(hass, wanted)
         seen += len(called)
         expected = set(services_for(hass, wanted))
-        assert set(called) <= expected or UNKNOWN in expected, (state, attributes, called, expected)
+        assert set(called) <= expected or UNKNOWN_SERVICE in expected, (state, attributes, called, expected)
     assert seen
 
 
 async def test_a_domain_without_such_a_platform_calls_nothing(hass: HomeAssistant) -> None:
     assert await async_setup_component(hass, "sensor", {})
     assert list(services_for(hass, State("sensor.outside", "21"))) == []
-    assert list(services_for(hass, State("someones_own.thing", "on"))) == [UNKNOWN]
+    assert list(services_for(hass, State("someones_own.thing", "on"))) == [UNKNOWN_SERVICE]

@@ -10,11 +10,11 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent import const
+from custom_components.home_agent.domains import facts_of, gated_domains
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools import own_calls
 from custom_components.home_agent.tools.base import ServiceCall
-from custom_components.home_agent.tools.control.actions import ACTIONS, GATED_DOMAINS
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components.conversation import trace
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -163,8 +163,8 @@ async def test_the_last_door(
 
 def test_what_is_gated() -> None:
     """Scripts and scenes reach past the limits of their own domain; nothing else is behind the gate."""
-    assert {"scene", "script"} == GATED_DOMAINS
-    assert "trigger" not in ACTIONS["automation"]
+    assert gated_domains() == {"scene", "script"}
+    assert "trigger" not in facts_of("automation").actions
 
 
 @pytest.fixture

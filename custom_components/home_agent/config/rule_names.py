@@ -23,13 +23,12 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.loader import Integration, async_get_integrations
 
 from ..const import ASSISTANT, DOMAIN
+from ..domains import DOMAINS, facts_of
 from ..errors import InvalidInput
-from ..safety.defaults import BLOCKED, GENERIC_SERVICES, RESTRICTED
+from ..safety.defaults import BLOCKED, GENERIC_SERVICES, restricted_rules
 from ..safety.rules import RULE
-from ..tools.control.actions import VETTED
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS
 from ..tools.other_apis import async_instances, inner_name
-from ..tools.vetted import READS, WRITES
 
 TOOL: Final = "tool:"
 PLACES: Final = ("area", "floor", "label", "room")
@@ -118,7 +117,7 @@ class RuleNames:
             yield from ((f"{domain}.{name}", f"{domain}.{name}") for name in names)
         for domain, names in self.classes.items():
             yield from ((f"{domain}:{name}", f"{domain}:{name}") for name in names)
-        for rule in RESTRICTED:
+        for rule in restricted_rules():
             yield rule.rpartition(":")[2].rpartition(".")[2], rule
         yield from ((domain, domain) for domain in self.domains)
 
@@ -131,7 +130,7 @@ async def async_rule_names(
     entities = _entities(hass)
     services = _services(hass)
     domains = {*map(str, Platform), *entities, *services}
-    domains |= {rule.partition(":")[0].partition(".")[0] for rule in (*RESTRICTED, *BLOCKED)}
+    domains |= {rule.partition(":")[0].partition(".")[0] for rule in (*restricted_rules(), *BLOCKED)}
     read = [rule for rule in rules if RULE.match(rule) and not rule.startswith(TOOL)]
     named = {rule.partition(".")[0].partition(":")[0] for rule in read}
     asked = await _async_integrations(
@@ -208,8 +207,9 @@ def _entities(hass: HomeAssistant) -> dict[str, set[str]]:
 def _services(hass: HomeAssistant) -> dict[str, set[str]]:
     """Return the services of the vetted table, and those that are registered."""
     found = {domain: set(services) for domain, services in hass.services.async_services_internal().items()}
-    for domain, service in (*VETTED, *WRITES, *READS):
-        found.setdefault(domain, set()).add(service)
+    for facts in DOMAINS.values():
+        if services := facts.services | facts.writes | facts.reads:
+            found.setdefault(facts.name, set()).update(services)
     return found
 
 
@@ -245,9 +245,8 @@ def _places(hass: HomeAssistant, wanted: Collection[str]) -> dict[str, list[str]
 def _inside(hass: HomeAssistant, key: str, place: str) -> list[str]:
     """Return some entities of a place, those that can be controlled first."""
     selected = async_extract_referenced_entity_ids(hass, TargetSelection({key: [place]}))
-    controlled = {domain for domain, _service in VETTED}
     everything = {*selected.referenced, *selected.indirectly_referenced}
-    in_order = sorted(everything, key=lambda each: (each.partition(".")[0] not in controlled, each))
+    in_order = sorted(everything, key=lambda each: (not facts_of(each.partition(".")[0]).services, each))
     return in_order[:MAX_EXAMPLES]
 
 

@@ -6,6 +6,7 @@ from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
 
+from ..domains import facts_of
 from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words
@@ -30,26 +31,6 @@ SAID: Final = 0.7
 """Similarity from which a word of the sentence names a kind."""
 KEPT: Final = 0.6
 """Share of the best kind's score that another kind needs."""
-SWITCHABLE: Final = frozenset(
-    {
-        "climate",
-        "cover",
-        "fan",
-        "humidifier",
-        "input_boolean",
-        "lawn_mower",
-        "light",
-        "lock",
-        "media_player",
-        "remote",
-        "siren",
-        "switch",
-        "vacuum",
-        "valve",
-        "water_heater",
-    }
-)
-"""Domains that "everything" covers."""
 
 
 async def async_retrieve(
@@ -163,7 +144,8 @@ def find_group(
     found = [record for record in there if (record.domain, record.device_class) in kinds]
     found = [record for record in found if record.category is None] or found
     if everything or not kinds:
-        found += [record for record in there if record.domain in SWITCHABLE and record.category is None]
+        of_everything = (record for record in there if facts_of(record.domain).in_everything)
+        found += [record for record in of_everything if record.category is None]
     found.sort(key=_where)
     many = every or len(places) > 1 or not index.house.floors.keys().isdisjoint(places)
     return Group(list(dict.fromkeys(record.entity_id for record in found)), many)
@@ -171,7 +153,7 @@ def find_group(
 
 def _where(record: EntityRecord) -> tuple[bool, str, str]:
     """Return the order within a group: what can be switched first, then room by room."""
-    return record.domain not in SWITCHABLE, record.area_id or "", record.name
+    return not facts_of(record.domain).in_everything, record.area_id or "", record.name
 
 
 def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:

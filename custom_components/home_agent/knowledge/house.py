@@ -18,13 +18,15 @@ from homeassistant.helpers import (
 )
 
 from ..const import ASSISTANT
+from ..domains import facts_of
 from ..idle import in_slices
-from .abilities import DESCRIBING, DOMAIN_DESCRIBING
 from .reader import read_areas, read_floors, read_record
 from .records import Area, EntityRecord, Floor, HouseSnapshot
 
 __all__ = ["Area", "EntityRecord", "Floor", "House", "HouseSnapshot", "is_exposed"]
 
+DESCRIBING = ("friendly_name", "device_class", "supported_features")
+"""State attributes that describe any entity."""
 MAX_PASSES = 3
 """Rebuilds one caller waits for while changes keep coming in."""
 MAX_DIRTY = 10_000
@@ -235,7 +237,8 @@ def _describes(data: EventStateChangedData) -> bool:
     before, after = old.attributes, new.attributes
     if before is after:
         return False
-    return any(before.get(key) != after.get(key) for key in DOMAIN_DESCRIBING.get(new.domain, DESCRIBING))
+    describing = (*DESCRIBING, *facts_of(new.domain).describing)
+    return any(before.get(key) != after.get(key) for key in describing)
 
 
 def _move_floors(entities: dict[str, EntityRecord], areas: Mapping[str, Area]) -> None:

@@ -1,8 +1,9 @@
 """Reads records of entities, areas and floors from Home Assistant's registries."""
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import (
     area_registry as ar,
@@ -13,7 +14,8 @@ from homeassistant.helpers import (
 )
 from homeassistant.util import slugify
 
-from .abilities import FLICKERING, abilities_of
+from ..domains import facts_of
+from ..domains.base import feature_bits
 from .records import Area, EntityRecord, Floor
 
 NAMED_OUTSIDE: Final = frozenset({"router", "bluetooth", "bluetooth_le"})
@@ -76,7 +78,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         entry.capabilities if entry else None,
         entry.supported_features if entry else 0,
     )
-    if previous is not None and state.domain in FLICKERING:
+    if previous is not None and facts_of(state.domain).features_vary:
         abilities = tuple(sorted({*abilities, *previous.abilities}))
     device_class = attributes.get("device_class")
     if entry is None:
@@ -107,6 +109,28 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         category=entry.entity_category.value if entry.entity_category else None,
         abilities=abilities,
     )
+
+
+def abilities_of(
+    domain: str,
+    attributes: Mapping[str, Any],
+    capabilities: Mapping[str, Any] | None = None,
+    features: int = 0,
+) -> tuple[str, ...]:
+    """Return what can be set, sorted by name.
+
+    `capabilities` and `features` are what the registry remembers; the state's own attributes count more.
+    """
+    facts = facts_of(domain)
+    bits = attributes.get(ATTR_SUPPORTED_FEATURES, features)
+    found = {
+        ability
+        for ability, needed in facts.feature_abilities.items()
+        if not needed or (isinstance(bits, int) and bits and bits & feature_bits(domain, needed))
+    }
+    if facts.find_abilities is not None:
+        found.update(facts.find_abilities({**(capabilities or {}), **attributes}))
+    return tuple(sorted(found))
 
 
 def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:

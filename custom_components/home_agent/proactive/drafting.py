@@ -1,6 +1,5 @@
 """From a habit to an automation as Home Assistant writes them, and to the call that it would make."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import Any, Final
@@ -14,26 +13,13 @@ from homeassistant.components.climate.const import (
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
 from homeassistant.core import HomeAssistant, State, callback
 
+from ..domains import facts_of
 from ..memory.learner.habits import clock
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..regex import lazy
 from ..tools.base import ServiceCall
 from .messenger import speakable
 
-SWITCHED: Final = ("light", "switch", "input_boolean", "fan", "humidifier", "media_player")
-SERVICES: Final[Mapping[tuple[str, str], str]] = {
-    **{(domain, value): f"turn_{value}" for domain in SWITCHED for value in ("on", "off")},
-    ("cover", "open"): "open_cover",
-    ("cover", "closed"): "close_cover",
-    ("valve", "closed"): "close_valve",
-    ("lock", "locked"): "lock",
-    ("vacuum", "cleaning"): "start",
-    ("lawn_mower", "mowing"): "start_mowing",
-    ("climate", "mode"): "set_hvac_mode",
-    ("climate", "off"): "set_hvac_mode",
-    ("climate", "temperature"): "set_temperature",
-}
-"""The service for each action of people. Actions without one, like unlocking, are never suggested."""
 _MODE: Final = lazy(r"^[a-z0-9_]{1,40}$")
 
 
@@ -54,7 +40,7 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
     domain = habit.subject.partition(".")[0]
     states = [hass.states.get(subject) for subject in habit.subjects]
     value, _, detail = habit.value.partition(":")
-    service = SERVICES.get((domain, value))
+    service = facts_of(domain).suggested.get(value)
     found = [_data(state, value, detail) for state in states if state is not None]
     data = found[0] if found and len(found) == len(states) and None not in found else None
     if service is None or data is None:

@@ -11,20 +11,17 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import config_validation as cv, entity_registry as er, intent
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
-from .defaults import GENERIC_MEANING, GENERIC_SERVICES, RISKY_SERVICES
+from ..domains import facts_of
+from ..domains.base import UNKNOWN_SERVICE
+from .defaults import GENERIC_SERVICES
 from .known_templates import NotKnown, is_templated, resolve
 from .rules import Effect
-from .scene_states import UNKNOWN, services_for
+from .scene_states import services_for
 from .sequences import Step, assigned, steps
 
 MAX_DEPTH = 6
 MAX_EFFECTS = 2_000
 """More than this is not looked through; the call is then one whose contents are not known."""
-RUNNING_SERVICES = {
-    "script": ("turn_on", "toggle"),
-    "automation": ("turn_on", "toggle", "trigger"),
-    "scene": ("turn_on",),
-}
 APPLYING: Final = ("apply", "create")
 """Services of scenes that bring their own states along; creating one is judged as if it were applied."""
 
@@ -97,14 +94,14 @@ class _Opener:
         """Yield what a service does to one entity and to what stands behind it."""
         own = entity_id.partition(".")[0]
         if domain == "homeassistant" and service in GENERIC_SERVICES:
-            domain, service = own, GENERIC_MEANING.get((service, own), service)
+            domain, service = own, facts_of(own).generic_services.get(service, service)
         yield self._effect(domain, service, entity_id, place)
         variables = repr(place.variables) if own == "script" else ""
         key = (f"{domain}.{service}", entity_id, variables, place.inside)
         if key in self._seen:
             return
         self._seen.add(key)
-        runs = own == domain and service in RUNNING_SERVICES.get(own, ())
+        runs = own == domain and service in facts_of(own).runs
         if place.depth >= MAX_DEPTH:
             yield Effect(domain, service, entity_id, known=False, inside=place.inside)
         elif runs and own == "scene":
@@ -132,11 +129,11 @@ class _Opener:
 
     def _members(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield the calls that a service on a group causes for its members."""
-        if domain in ("scene", "script", "automation"):
+        if facts_of(domain).runs:
             return
         for member in self._members_of(entity_id):
             own = member.partition(".")[0]
-            meant = service if own == domain else GENERIC_MEANING.get((service, own), service)
+            meant = service if own == domain else facts_of(own).generic_services.get(service, service)
             yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
 
     def _scene(self, entity_id: str, place: _Place) -> Iterator[Effect]:
@@ -177,7 +174,7 @@ class _Opener:
                 yield from self._brought_to(brought, replace(place, depth=place.depth + 1))
             return
         for service in services_for(self._hass, state):
-            if service == UNKNOWN:
+            if service == UNKNOWN_SERVICE:
                 yield Effect(state.domain, "turn_on", state.entity_id, known=False, inside=True)
             else:
                 yield from self._on_entity(state.domain, service, state.entity_id, place)
@@ -185,7 +182,8 @@ class _Opener:
     def _brought_back(self, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield what brings an entity back into the state that it will have when a scene is created."""
         own = entity_id.partition(".")[0]
-        services = ("turn_on",) if own in RUNNING_SERVICES else RISKY_SERVICES.get(own)
+        facts = facts_of(own)
+        services = ("turn_on",) if facts.runs else facts.opening_services
         if services:
             for service in services:
                 yield from self._on_entity(own, service, entity_id, place)

@@ -9,6 +9,7 @@ from typing import Any, Final, Self
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
+from ..domains import facts_of
 from ..store import read_moment, read_text_or_none
 from .redaction import is_secret, redacted
 
@@ -17,39 +18,6 @@ MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
 MAX_STORED: Final = 20
 MAX_TEXT: Final = 200
-
-KEPT_ATTRIBUTES: Final[Mapping[str, tuple[str, ...]]] = {
-    "light": (
-        "brightness",
-        "color_mode",
-        "color_temp_kelvin",
-        "hs_color",
-        "xy_color",
-        "rgb_color",
-        "rgbw_color",
-        "rgbww_color",
-        "effect",
-    ),
-    "fan": ("percentage", "preset_mode", "oscillating", "direction"),
-    "cover": ("current_position", "current_tilt_position"),
-    "valve": ("current_position",),
-    "climate": (
-        "temperature",
-        "target_temp_low",
-        "target_temp_high",
-        "humidity",
-        "preset_mode",
-        "fan_mode",
-        "swing_mode",
-        "swing_horizontal_mode",
-    ),
-    "water_heater": ("temperature", "operation_mode", "away_mode"),
-    "humidifier": ("humidity", "mode"),
-    "media_player": ("volume_level", "is_volume_muted", "source", "sound_mode", "shuffle", "repeat"),
-    "vacuum": ("fan_speed",),
-    "remote": ("current_activity",),
-}
-"""Attributes that are needed to bring an entity back; the rest is not kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +30,9 @@ class Shown:
     @classmethod
     def of(cls, state: State) -> Self:
         """Return what is kept of a state; what is typed into a password field is not."""
-        if state.attributes.get("mode") == "password" and state.domain in ("input_text", "text"):
+        if state.attributes.get("mode") == "password":
             return cls("")
-        kept = KEPT_ATTRIBUTES.get(state.domain, ())
+        kept = facts_of(state.domain).kept_attributes
         given = {name: state.attributes[name] for name in kept if state.attributes.get(name) is not None}
         return cls(state.state[:MAX_TEXT], given)
 

@@ -1,11 +1,15 @@
 """The policy: allow, ask first, or block, judged on what a call really comes down to."""
 
 from collections.abc import Iterable, Mapping
+from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_PROFILES, CONF_POLICY_RESTRICTED
+from ..domains import facts_of
+from ..domains.base import DomainFacts
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
 from . import defaults
@@ -14,14 +18,17 @@ from .profiles import Profile, read_profiles
 from .rules import Effect, RuleSet
 from .verdict import Verdict
 
-CONTAINERS = ("script", "scene", "automation")
-
 _BLOCKED = RuleSet(defaults.BLOCKED)
 _UNBLOCKED = RuleSet(defaults.UNBLOCKED)
 _RESTRICTED = RuleSet(defaults.RESTRICTED)
-_UNRESTRICTED = RuleSet(defaults.UNRESTRICTED)
 _INSIDE = RuleSet(defaults.INSIDE)
 _NOT_INSIDE = RuleSet(defaults.NOT_INSIDE)
+
+
+@cache
+def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
+    """Return what is restricted in a domain as shipped, and the exceptions."""
+    return RuleSet(facts.restricted), RuleSet(facts.unrestricted)
 
 
 class Policy:
@@ -57,7 +64,7 @@ class Policy:
         verdict = max((self._of(effect, profiles) for effect in found), default=Verdict.ALLOW)
         if speaker.tainted:
             return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
-        if verdict is Verdict.CONFIRM and domain in CONTAINERS:
+        if verdict is Verdict.CONFIRM and facts_of(domain).runs:
             # Whoever allows a script by name has seen what is in it.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
             if outer and all(self._is_allowed(effect, profiles) for effect in outer):
@@ -144,7 +151,10 @@ class Policy:
 
 def _is_listed(effect: Effect) -> bool:
     """Return whether an effect needs a confirmation by default."""
-    return _RESTRICTED.fits(effect) and not _UNRESTRICTED.fits(effect)
+    own = (effect.entity_id or "").partition(".")[0]
+    rules = [_rules_of(facts) for facts in {facts_of(effect.domain), facts_of(own)} if facts.restricted]
+    restricted = _RESTRICTED.fits(effect) or any(rule.fits(effect) for rule, _ in rules)
+    return restricted and not any(exception.fits(effect) for _, exception in rules)
 
 
 def _is_shipped_restricted(effect: Effect) -> bool:
@@ -154,10 +164,12 @@ def _is_shipped_restricted(effect: Effect) -> bool:
 
 def _is_free_inside(effect: Effect) -> bool:
     """Return whether a service in a step is checked like a separate call, whatever its target."""
-    service = Effect(effect.domain, effect.service)
-    return _INSIDE.fits(service) and not _NOT_INSIDE.fits(service)
+    service, facts = Effect(effect.domain, effect.service), facts_of(effect.domain)
+    if _NOT_INSIDE.fits(service) or effect.service in facts.not_contained:
+        return False
+    return _INSIDE.fits(service) or any(fnmatchcase(effect.service, each) for each in facts.contained)
 
 
 def _is_serious(effect: Effect) -> bool:
     """Return whether an effect needs a word from a person in a turn that has read text from outside."""
-    return not effect.known or effect.domain in CONTAINERS or _is_shipped_restricted(effect)
+    return not effect.known or bool(facts_of(effect.domain).runs) or _is_shipped_restricted(effect)

@@ -21,6 +21,7 @@ from ..context.catalogue import build_catalogue
 from ..context.fitting import Message, RequestDraft, fit
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
+from ..domains import domains_of
 from ..errors import HomeAgentError
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
@@ -28,7 +29,6 @@ from ..knowledge.records import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData
 from ..tools.calls.repair import fit as fit_call
-from ..tools.control.actions import domains_of
 from ..tools.control.arguments import read_args
 from ..tools.control.planning import plan
 from ..tools.control.values import Units

@@ -13,12 +13,13 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ..domains.base import STATE
 from ..errors import ValidationError
 from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import Deed, Ledger, Shown
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan, expectation_of
-from .control.restoring import STATE, CannotRestoreError, restoring, taking_back, value_of
+from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
 from .ha_control import Outcome, async_carry_out, entity_locks
 
 MAX_LISTED: Final = 10

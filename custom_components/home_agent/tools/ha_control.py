@@ -16,11 +16,11 @@ from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..context.states import describe_state
+from ..domains import domains_of
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
-from .control.actions import domains_of
 from .control.arguments import ControlSchema, read_args
 from .control.direction import contradicts, direction_of, toggled
 from .control.one_by_one import resolve_gated

@@ -11,6 +11,7 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import intent
 
 from ..const import ASSISTANT
+from ..domains import facts_of
 from ..knowledge.speaker import Speaker
 from .base import ServiceCall
 
@@ -42,18 +43,6 @@ HARMLESS = frozenset(
     }
 )
 """Intents that read, or touch nothing but a timer or a list."""
-
-ON_OFF: Mapping[tuple[str, str], str] = {
-    ("turn_on", "button"): "press",
-    ("turn_on", "input_button"): "press",
-    ("turn_on", "cover"): "open_cover",
-    ("turn_off", "cover"): "close_cover",
-    ("turn_on", "lock"): "lock",
-    ("turn_off", "lock"): "unlock",
-    ("turn_on", "valve"): "open_valve",
-    ("turn_off", "valve"): "close_valve",
-}
-"""What on and off mean to core's intents where they mean something else than the service of that name."""
 
 SPECIAL: Mapping[str, tuple[str, str]] = {
     "HassClimateSetTemperature": ("climate", "set_temperature"),
@@ -100,7 +89,8 @@ def predicted_calls(
     for state in _matched(hass, slots, speaker, handler.required_domains):
         domain, service = handler.get_domain_and_service(intent_obj, state)
         if domain == "homeassistant":
-            domain, service = state.domain, ON_OFF.get((service, state.domain), service)
+            domain = state.domain
+            service = facts_of(domain).generic_services.get(service, service)
         calls.append(_call(domain, service, state))
     return calls
 

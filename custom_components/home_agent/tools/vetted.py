@@ -1,9 +1,9 @@
-"""The vetted services beside those of `ha_control`: what the everyday tools write and read."""
+"""The vetted services: what may be called at all, as the facts about the domains state it."""
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from .control.actions import is_vetted
+from ..domains import facts_of
 
 NOTIFY: Final = "notify"
 
@@ -15,35 +15,22 @@ TARGET_KEYS: Final = frozenset(
 )
 """Keys of a call's data that would aim it at something else than what was checked."""
 
-WRITES: Final = frozenset(
-    {
-        ("todo", "add_item"),
-        ("todo", "update_item"),
-        ("todo", "remove_item"),
-        ("calendar", "create_event"),
-        ("media_player", "play_media"),
-    }
+GATED_OFF: Final = (
+    "Scenes and scripts are switched off for this assistant. An administrator can switch them on in its "
+    "options: Safety, Let it run scripts and scenes (allow_scripts_and_scenes)"
 )
-"""Services that change something, called on entities like those of the actions."""
+"""What is said where they are switched off."""
 
-READS: Final = frozenset(
-    {
-        ("todo", "get_items"),
-        ("calendar", "get_events"),
-        ("weather", "get_forecasts"),
-        ("media_player", "search_media"),
-        ("media_player", "browse_media"),
-    }
-)
-"""Services that only answer."""
 
-REACHING: Final = frozenset({("media_player", "play_media")})
-"""Services whose data may name an address: no more harmless in a tool of the household's than any other."""
+def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
+    """Return whether ha_control may call a service; `gated` lets scripts and scenes through."""
+    facts = facts_of(domain)
+    return service in facts.services and (gated or not facts.is_gated)
 
 
 def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
-    """Return whether a service may be called on entities; `gated` lets scripts and scenes through."""
-    return (domain, service) in WRITES or is_vetted(domain, service, gated=gated)
+    """Return whether any tool may call a service on entities; `gated` lets scripts and scenes through."""
+    return service in facts_of(domain).writes or is_vetted(domain, service, gated=gated)
 
 
 def target_keys(data: Mapping[Any, Any]) -> list[str]:

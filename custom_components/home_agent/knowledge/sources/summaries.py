@@ -19,11 +19,12 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ...const import LOGGER
+from ...domains import facts_of
+from ...domains.binary_sensor import BINARY_WORDS
 from ...idle import in_slices
 from ...texts import clean
 from ...timespans import format_largest
 from ...vector.store import in_batches
-from ..binary_words import BINARY_WORDS
 from ..documents import KnowledgeDocument, KnowledgeSource, Source
 from ..house import House
 from ..records import EntityRecord, HouseSnapshot
@@ -41,19 +42,6 @@ BATCH: Final = 10
 STEP: Final = timedelta(hours=6)
 """Entities and time read at once, so that chatty ones never fill the memory."""
 SUMMARY_CHARS: Final = 1400
-
-ACTIVE: Final[Mapping[str, str]] = {
-    **dict.fromkeys(
-        ("binary_sensor", "fan", "humidifier", "input_boolean", "light", "siren", "switch"), "on"
-    ),
-    **dict.fromkeys(("cover", "valve"), "open"),
-    **dict.fromkeys(("device_tracker", "person"), "home"),
-    "lawn_mower": "mowing",
-    "lock": "unlocked",
-    "media_player": "playing",
-    "vacuum": "cleaning",
-}
-"""By domain: the state whose time is counted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +206,7 @@ def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -
         return f"{spread} {unit}".rstrip() + mean
     if not figures.seconds:
         return None
-    active = ACTIVE[record.domain]
+    active = facts_of(record.domain).active
     if record.domain == "binary_sensor":
         active = BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
     said = f"{active} {format_largest(round(figures.seconds), 2)}"
@@ -234,7 +222,7 @@ def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str]
     for entity_id, record in house.entities.items():
         if record.category is not None:
             continue
-        if record.domain in ACTIVE:
+        if facts_of(record.domain).active:
             timed.append(entity_id)
             continue
         state = hass.states.get(entity_id) if record.domain == "sensor" else None
@@ -262,7 +250,7 @@ def _read_timed(
             compressed_state_format=True,
         )
         for entity_id, changes in rows.items():
-            active = ACTIVE[entity_id.partition(".")[0]]
+            active = facts_of(entity_id.partition(".")[0]).active
             seconds, times = _timed(changes, active, start.timestamp(), until.timestamp())
             known = found.get(entity_id, StateFigures())
             found[entity_id] = StateFigures(seconds=known.seconds + seconds, times=known.times + times)

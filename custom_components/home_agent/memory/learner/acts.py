@@ -5,33 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, Protocol
 
-from homeassistant.const import STATE_HOME, STATE_NOT_HOME, STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 
+from ...domains import DOMAINS, facts_of
 from .usage import Level
 
-ON_OFF: Final = {"on": "on", "off": "off"}
-OPEN_CLOSED: Final = {"opening": "open", "open": "open", "closing": "closed", "closed": "closed"}
-UNLOCKED: Final = dict.fromkeys(("unlocking", "unlocked", "opening", "open"), "unlocked")
-PLAYING: Final = dict.fromkeys(("on", "idle", "playing", "paused", "buffering"), "on")
-
-ACTS: Final[Mapping[str, Mapping[str, str]]] = {
-    "light": ON_OFF,
-    "switch": ON_OFF,
-    "input_boolean": ON_OFF,
-    "fan": ON_OFF,
-    "humidifier": ON_OFF,
-    "cover": OPEN_CLOSED,
-    "valve": OPEN_CLOSED,
-    "lock": {"locking": "locked", "locked": "locked", **UNLOCKED},
-    "media_player": {"off": "off", "standby": "off", **PLAYING},
-    "vacuum": {"cleaning": "cleaning"},
-    "lawn_mower": {"mowing": "mowing"},
-    "person": {STATE_HOME: STATE_HOME},
-    "climate": {"off": "off"},
-}
-"""Per domain: a state, and the action that leads to it. A movement counts from its start."""
-OTHERS: Final[Mapping[str, str]] = {"person": STATE_NOT_HOME, "climate": "mode:{state}"}
-"""Per domain: what any other state means."""
 TARGET: Final = "temperature:{degrees:g}"
 """What setting a target temperature is called."""
 
@@ -40,6 +18,11 @@ NOTHING: Final = "-"
 """Noted for a state that people do not cause on purpose, like a vacuum that returns to its dock."""
 LOST: Final = ""
 """Noted if the state was lost: the next state is no action, it may have been so before."""
+
+
+def watched_domains() -> list[str]:
+    """Return the domains in which somebody can do something."""
+    return [facts.name for facts in DOMAINS.values() if facts.acts]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,8 +78,8 @@ def _value(domain: str, state: str) -> str:
     """Return the action that leads to a state."""
     if state in UNKNOWN:
         return LOST
-    known = ACTS[domain].get(state)
-    return known or OTHERS.get(domain, NOTHING).format(state=state)
+    facts = facts_of(domain)
+    return facts.acts.get(state) or (facts.other_act or NOTHING).format(state=state)
 
 
 class SourceError(Exception):

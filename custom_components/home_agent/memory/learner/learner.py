@@ -25,7 +25,7 @@ from ...knowledge.house import is_exposed
 from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .acts import ACTS, Act, ObservationSource, ObservedChange, SourceError, acts
+from .acts import Act, ObservationSource, ObservedChange, SourceError, acts, watched_domains
 from .habits import HouseHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles
 from .observations import DAYS, Observations, is_learned
 from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
@@ -233,7 +233,7 @@ class Learner:
         """
         return {
             state.entity_id
-            for state in self._hass.states.async_all(ACTS)
+            for state in self._hass.states.async_all(watched_domains())
             if is_exposed(self._hass, state.entity_id)
             and ATTR_ENTITY_ID not in state.attributes
             and (self._source.knows_who or not automations_with_entity(self._hass, state.entity_id))

@@ -8,20 +8,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 import re
-from types import MappingProxyType
 from typing import Any, Final
 
 from homeassistant.helpers import llm
 
+from ...domains import DOMAINS, facts_of
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
-from ..control.actions import ACTIONS, is_vetted
 from ..control.arguments import LIST_SLOTS, SLOT_WORDS, TARGET_SLOTS
-from ..control.parameter_table import PARAMETERS
 from ..everyday.media_tool import MediaTool
 from ..ha_control import ControlTool
 from ..ha_query import QueryTool
 from ..resolving.targets import texts
+from ..vetted import is_vetted
 
 CONTROL: Final = ControlTool.name
 QUERY: Final = QueryTool.name
@@ -36,16 +35,14 @@ _DROPPED: Final = frozenset(("preferred_area_id", "preferred_floor_id", "return_
 _CALL_LISTS: Final = ("list", "services", "calls", "actions", "service_calls")
 _PARAMETERS: Final = frozenset(
     (
-        *(name for table in PARAMETERS.values() for name in table if name != "is_volume_muted"),
+        *(name for facts in DOMAINS.values() for name in facts.parameters if name != "is_volume_muted"),
         *("step", "value", "volume", "volume_step", "speed", "mode", "color_temp", "kelvin", "temperature"),
     )
 )
 """What an intent's call may say beside its target; Home Assistant leaves other slots out too."""
 
-_ON: Final = MappingProxyType(
-    {"cover": "open", "valve": "open", "lock": "lock", "button": "press", "input_button": "press"}
-)
-_OFF: Final = MappingProxyType({"cover": "close", "valve": "close", "lock": "unlock"})
+_ON: Final = {name: facts.turn_on for name, facts in DOMAINS.items() if facts.turn_on != "turn_on"}
+_OFF: Final = {name: facts.turn_off for name, facts in DOMAINS.items() if facts.turn_off != "turn_off"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,7 +291,7 @@ def _service(name: str) -> tuple[str, str] | None:
     verbs = ("turn_on", "turn_off", "toggle")
     if domain == "homeassistant":
         return (domain, service) if service in verbs else None
-    known = domain in ACTIONS and (service in ACTIONS[domain] or is_vetted(domain, service, gated=True))
+    known = service in facts_of(domain).actions or is_vetted(domain, service, gated=True)
     return (domain, service) if known else None
 
 

@@ -1,16 +1,16 @@
 """The arguments of ha_control: what the model is told, and what it writes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any, Final, override
 
 import probatio
 
+from ...domains import DOMAINS, verbs
 from ...knowledge.spoken_words import words_of
 from ...literals import parsed
 from ...texts import fold
 from ..resolving.targets import Target, texts
-from .actions import ACTIONS, VERBS
 from .parameters import clean
 
 MAX_ERROR = 300
@@ -81,7 +81,7 @@ class ControlSchema(probatio.Schema):
         """Declare the slots."""
         super().__init__(
             {
-                probatio.Required("action"): probatio.In(sorted(VERBS)),
+                probatio.Required("action"): probatio.In(sorted(verbs())),
                 probatio.Optional("entity_id"): [str],
                 probatio.Optional("name"): str,
                 probatio.Optional("area"): str,
@@ -136,40 +136,36 @@ def read_verb(value: Any) -> str:
     Raises probatio.Invalid; reading is no action, and no other word is taken for one it resembles.
     """
     word = "_".join(fold(str(value if not isinstance(value, list) else " ".join(map(str, value)))).split())
-    if word in VERBS:
+    known = verbs()
+    if word in known:
         return word
-    for domain in ACTIONS:
-        if word.startswith(f"{domain}_") and word[len(domain) + 1 :] in (*VERBS, *_VERB_WORDS, *_SERVICES):
+    meant = {**_service_words(known), **_VERB_WORDS, **{verb: verb for verb in known}}
+    for domain, facts in DOMAINS.items():
+        if facts.actions and word.startswith(f"{domain}_") and word[len(domain) + 1 :] in meant:
             word = word[len(domain) + 1 :]
             break
-    if word in VERBS:
-        return word
-    if (verb := _VERB_WORDS.get(word) or _SERVICES.get(word)) is not None:
-        return verb
+    if word in meant:
+        return meant[word]
     if word in _READS or word.startswith(("is_", "get_")):
         raise probatio.Invalid(f"{word!r} changes nothing; read states with ha_query")
-    near = get_close_matches(word, VERBS, 3, 0.5)
-    raise probatio.Invalid(f"{word[:40]!r} is no action; allowed: {', '.join(near or sorted(VERBS))}"[:300])
+    near = get_close_matches(word, known, 3, 0.5)
+    raise probatio.Invalid(f"{word[:40]!r} is no action; allowed: {', '.join(near or sorted(known))}"[:300])
 
 
-def _service_words() -> dict[str, str]:
-    """Return the actions by the name of their service, where that is the only one."""
-    found: dict[str, set[str]] = {}
-    for actions in ACTIONS.values():
-        for verb, action in actions.items():
-            if action.service not in (None, *VERBS, *_VERB_WORDS) and not verb.startswith("turn_"):
-                found.setdefault(str(action.service), set()).add(verb)
-    preferred = {service: [verb for verb in VERBS if verb in verbs] for service, verbs in found.items()}
-    return {service: verbs[0] for service, verbs in preferred.items()} | {
+def _service_words(known: Collection[str]) -> dict[str, str]:
+    """Return the actions by the names of their services, where these are no actions themselves."""
+    found = {
+        str(action.service): verb
+        for facts in DOMAINS.values()
+        for verb, action in facts.actions.items()
+        if action.service not in (None, *known) and not verb.startswith("turn_")
+    }
+    return found | {
         "set_cover_position": "set_position",
         "set_valve_position": "set_position",
-        "start_mowing": "start",
         "increment": "increase",
         "decrement": "decrease",
     }
-
-
-_SERVICES: Mapping[str, str] = _service_words()
 
 
 def _read_object(value: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import Final
 
+from ...domains import DOMAINS
 from ...languages import find, languages_with, table, words
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
@@ -20,27 +21,6 @@ class Direction(Enum):
     CLOSE = "close"
 
 
-DIRECTIONS: Final[Mapping[str, Direction]] = {
-    **dict.fromkeys(
-        ("open", "unlock", "disarm", "open_cover", "open_valve", "alarm_disarm", "open_cover_tilt"),
-        Direction.OPEN,
-    ),
-    **dict.fromkeys(
-        (
-            "close",
-            "lock",
-            "arm_home",
-            "arm_away",
-            "arm_night",
-            "arm_vacation",
-            "close_cover",
-            "close_valve",
-            "close_cover_tilt",
-        ),
-        Direction.CLOSE,
-    ),
-}
-"""Which way actions and services move what they are about."""
 POSITIONS: Final[Mapping[int, Direction]] = {0: Direction.CLOSE, 100: Direction.OPEN}
 """Which way a position moves a cover or a valve; those between may be either."""
 
@@ -53,7 +33,8 @@ def direction_of(action: str, parameters: Mapping[str, object]) -> Direction | N
     position = parameters.get("position")
     if isinstance(position, int | float):
         return POSITIONS.get(int(position))
-    return DIRECTIONS.get(action)
+    ways = {way for facts in DOMAINS.values() if (way := facts.ways.get(action)) is not None}
+    return (Direction.OPEN if ways == {True} else Direction.CLOSE) if len(ways) == 1 else None
 
 
 def toggled(state: str) -> Direction:

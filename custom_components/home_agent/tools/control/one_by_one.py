@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
+from ...domains import facts_of, gated_domains
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..resolving.targets import Target
-from .actions import GATED_DOMAINS
 
 MAX_LISTED: Final = 10
 _SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
@@ -23,9 +23,10 @@ def resolve_gated(
 
     `resolve` takes the domains that count. Raises ValidationError.
     """
-    others = frozenset(domains) - GATED_DOMAINS
+    gates = gated_domains()
+    others = frozenset(domains) - gates
     if not (target.is_empty or target.name or any("*" not in key for key in target.entity_id)):
-        asked = GATED_DOMAINS.intersection(target.domain)
+        asked = gates.intersection(target.domain)
         return _one_by_one(target, resolve(others | asked if gated else others))
     try:
         return _one_by_one(target, resolve(domains))
@@ -37,7 +38,7 @@ def resolve_gated(
 
 def _one_by_one(target: Target, found: list[EntityRecord]) -> list[EntityRecord]:
     """Return what was found. Raises ValidationError for more scenes and scripts than were named."""
-    several = [record for record in found if record.domain in GATED_DOMAINS]
+    several = [record for record in found if facts_of(record.domain).is_gated]
     if len(several) > max(1, _named(target)):
         raise ValidationError(f"Which one? Name one scene or script: {_listed(several)}")
     return found

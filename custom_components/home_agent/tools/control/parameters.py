@@ -4,14 +4,20 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from ...domains import facts_of
+from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
 from ..resolving.targets import NO_VALUE
 from ..vetted import target_keys
-from .actions import ANY, Action
-from .parameter_table import ALIASES, LIGHT_COLORS, PARAMETERS, STEPS
 from .values import READERS, Units, read_number, read_percent, read_volume
 
 STEP = "step"
+STEP_ALIASES = frozenset(
+    (
+        *("by", "amount", "delta", "change", "percent", "percentage"),
+        *("brightness_step_pct", "brightness_step", "percentage_step", "temperature_step", "volume_step"),
+    )
+)
 MAX_ERROR = 300
 
 
@@ -60,9 +66,9 @@ def normalise(
             found.setdefault(part, read)
     if "brightness" in found and "brightness_pct" in found:
         del found["brightness"]
-    colors = [name for name in LIGHT_COLORS if name in found] if domain == "light" else []
-    if len(colors) > 1:
-        raise ValidationError(f"parameters: give only one of {', '.join(colors)}")
+    several = [name for name in facts_of(domain).exclusive if name in found]
+    if len(several) > 1:
+        raise ValidationError(f"parameters: give only one of {', '.join(several)}")
     if action.service is None and not found and not action.direction:
         raise ValidationError(
             f"{verb} on a {domain} needs parameters, one of: {', '.join(accepted)}"[:MAX_ERROR]
@@ -72,7 +78,7 @@ def normalise(
 
 def accepted_by(domain: str, action: Action) -> tuple[str, ...]:
     """Return the parameters that an action takes on a domain."""
-    return tuple(PARAMETERS.get(domain, ())) if action.takes == ANY else action.takes
+    return tuple(facts_of(domain).parameters) if action.takes == ANY else action.takes
 
 
 def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]) -> str | None:
@@ -81,9 +87,15 @@ def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]
         return key
     if key in ("value", "set_value") and action.value is not None:
         return action.value
-    if key in ("value", "level", "percent") and domain in STEPS and STEPS[domain].parameter in accepted:
-        return STEPS[domain].parameter
-    return next((name for name in accepted if key in ALIASES.get(name, ())), None)
+    facts = facts_of(domain)
+    if key in ("value", "level", "percent") and facts.step and facts.step.parameter in accepted:
+        return facts.step.parameter
+    return next((name for name in accepted if key in _aliases(facts, name)), None)
+
+
+def _aliases(facts: DomainFacts, name: str) -> Collection[str]:
+    """Return the other names of a parameter."""
+    return STEP_ALIASES if name == STEP else facts.parameters[name].aliases.split()
 
 
 def _unknown(key: str, domain: str, verb: str, accepted: Collection[str]) -> ValidationError:
@@ -106,7 +118,7 @@ def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
     try:
         if name == STEP:
             return {STEP: _read_step(domain, value, units)}
-        kind = PARAMETERS[domain][name].kind
+        kind = facts_of(domain).parameters[name].kind
         read = READERS[kind](value, units)
     except ValueError as err:
         raise ValidationError(f"parameters.{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
@@ -117,8 +129,10 @@ def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
 
 def _read_step(domain: str, value: Any, units: Units) -> float:
     """Return the size of a step, without its sign."""
-    if domain == "media_player":
+    facts = facts_of(domain)
+    kind = facts.parameters[facts.step.parameter].kind if facts.step else ""
+    if kind == "volume":
         return abs(read_volume(value, units))
-    if domain in ("light", "fan", "cover", "humidifier"):
+    if kind == "percent":
         return float(abs(read_percent(str(value).lstrip("+-"), units)))
     return abs(read_number(value, units))

@@ -12,7 +12,8 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...knowledge.binary_words import BINARY_WORDS
+from ...domains import facts_of
+from ...domains.binary_sensor import BINARY_WORDS
 from ...knowledge.house import Area, EntityRecord
 from ...texts import one_line
 from ...timespans import format_age, format_local
@@ -21,44 +22,6 @@ from ..calls.plain_values import plain
 MAX_OTHER_ATTRIBUTES = 10
 TIMESTAMP = "timestamp"
 
-_MEASURED = ("current_temperature", "current_humidity")
-_DEFAULT_ATTRIBUTES: Mapping[str, Sequence[str]] = {
-    "alarm_control_panel": ("changed_by",),
-    "automation": ("last_triggered",),
-    "binary_sensor": (),
-    "calendar": ("message", "start_time", "end_time", "location"),
-    "climate": (
-        *_MEASURED,
-        "temperature",
-        "target_temp_low",
-        "target_temp_high",
-        "humidity",
-        "hvac_action",
-        "preset_mode",
-        "fan_mode",
-    ),
-    "cover": ("current_position", "current_tilt_position"),
-    "event": ("event_type",),
-    "fan": ("percentage", "preset_mode", "oscillating", "direction"),
-    "humidifier": ("current_humidity", "humidity", "mode", "action"),
-    "light": ("brightness", "color_temp_kelvin", "rgb_color", "effect"),
-    "lock": ("changed_by",),
-    "media_player": ("media_title", "media_artist", "app_name", "source", "volume_level", "is_volume_muted"),
-    "person": (),
-    "scene": (),
-    "script": ("last_triggered",),
-    "sensor": (),
-    "siren": (),
-    "sun": ("next_rising", "next_setting", "elevation"),
-    "switch": (),
-    "timer": ("duration", "remaining", "finishes_at"),
-    "update": ("installed_version", "latest_version", "in_progress"),
-    "vacuum": ("battery_level", "fan_speed"),
-    "valve": ("current_position",),
-    "water_heater": ("current_temperature", "temperature", "operation_mode", "away_mode"),
-    "weather": ("temperature", "humidity", "wind_speed", "wind_speed_unit", "pressure", "pressure_unit"),
-    "zone": ("persons",),
-}
 _OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "battery": ("battery_level",),
     "brightness_pct": ("brightness",),
@@ -68,7 +31,7 @@ _OTHER_NAMES: Mapping[str, Sequence[str]] = {
     "position": ("current_position",),
     "speed": ("percentage", "fan_speed"),
     "target_temperature": ("temperature", "target_temp_low", "target_temp_high"),
-    "temperature": _MEASURED[:1],
+    "temperature": ("current_temperature",),
     "tilt": ("current_tilt_position",),
     "volume": ("volume_level",),
 }
@@ -94,20 +57,6 @@ _NOISE = (
 )
 _FULL_SCALE: Mapping[str, float] = {"brightness": 255, "volume_level": 1}
 _OWN_UNIT_DOMAINS = frozenset({"climate", "water_heater"})
-_MOMENT_DOMAINS = frozenset(
-    {
-        "button",
-        "conversation",
-        "event",
-        "image",
-        "input_button",
-        "notify",
-        "scene",
-        "stt",
-        "tts",
-        "wake_word",
-    }
-)
 _STATE_NAMES = frozenset({"state", "value", "unit", "unit_of_measurement", "friendly_name", "name"})
 _TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
 
@@ -150,7 +99,7 @@ def _meaning(record: EntityRecord, state: State) -> str | None:
 
 def shown_state(hass: HomeAssistant, state: State) -> str:
     """Return a state as the household sees it: rounded, times local."""
-    is_moment = state.domain in _MOMENT_DOMAINS or state.attributes.get(ATTR_DEVICE_CLASS) == TIMESTAMP
+    is_moment = facts_of(state.domain).is_moment or state.attributes.get(ATTR_DEVICE_CLASS) == TIMESTAMP
     if is_moment and (moment := dt_util.parse_datetime(state.state)):
         return format_local(moment)
     if state.domain == "sensor":
@@ -226,7 +175,8 @@ def _asked_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
 def _usual_attributes(state: State, *, alone: bool) -> dict[str, Any]:
     """Return the attributes that people ask for; of an unusual entity on its own the first few."""
     attributes = state.attributes
-    if (names := _DEFAULT_ATTRIBUTES.get(state.domain)) is None:
+    names: Sequence[str] | None = facts_of(state.domain).reported
+    if names is None:
         names = attribute_names(state)[:MAX_OTHER_ATTRIBUTES] if alone else ()
     found = {name: attributes[name] for name in names if attributes.get(name) is not None}
     if "color_temp_kelvin" in found:

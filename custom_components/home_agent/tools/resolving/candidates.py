@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 
+from ...domains import facts_of
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex
@@ -12,16 +13,10 @@ MAX_NAME = 40
 MAX_LISTED = 6
 _STRUCTURE = str.maketrans(dict.fromkeys("\"`'<>{}", " "))
 
-PROTECTED_DOMAINS = frozenset(("lock", "cover", "valve", "alarm_control_panel"))
-"""What lets people, water or alarms through: never moved by a guess."""
-
-SINGULAR_CLASSES = frozenset(("garage", "gate", "door"))
-"""Covers of which "the garage door" means one; they are not toggled either."""
-
 
 def protected(record: EntityRecord) -> bool:
     """Return whether an entity must be named exactly."""
-    return record.domain in PROTECTED_DOMAINS
+    return facts_of(record.domain).is_protected
 
 
 def plain(name: str) -> str:

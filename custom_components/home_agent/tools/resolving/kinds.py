@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import override
 
+from ...domains import facts_of
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex, name_index
@@ -11,7 +12,7 @@ from ...knowledge.names import squash, without_article
 from ...knowledge.spoken_words import asks_for_all, domain_words, words_of
 from ...texts import fold
 from ..base import Speaker
-from .candidates import SINGULAR_CLASSES, choose, protected
+from .candidates import choose
 from .places import NamedPlace, find_place, places_in_sentence, unknown_place
 from .targets import Target
 
@@ -29,8 +30,6 @@ DOMAINS = words_of(
     "sensor siren sun switch text time timer todo update vacuum valve water_heater weather zone"
 )
 """Domains of entities, whether this house has some or not."""
-EVERYTHING = frozenset(("light", "switch", "fan", "media_player"))
-"""Domains that "everything" covers where no kind of thing was named."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +140,8 @@ def says_all(sentence: str, language: str) -> bool:
 
 def is_singular(record: EntityRecord) -> bool:
     """Return whether a kind of thing means one of it, as "the door" does and "the blinds" do not."""
-    return protected(record) and (record.domain != "cover" or record.device_class in SINGULAR_CLASSES)
+    facts = facts_of(record.domain)
+    return facts.is_protected and (not facts.guarded_classes or record.device_class in facts.guarded_classes)
 
 
 class KindSearch:
@@ -247,7 +247,7 @@ class KindSearch:
         if not self.all:
             kinds = ", ".join(sorted({record.domain for record in found}))
             raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:300])
-        covered = [record for record in found if record.domain in EVERYTHING]
+        covered = [record for record in found if facts_of(record.domain).is_switched_with_everything]
         if not covered:
             raise ValidationError("domain: name the kind of thing")
         return covered

@@ -1,7 +1,9 @@
-"""What on and off mean for each class of binary sensor."""
+"""Sensors, and what on and off mean for each class of binary sensor."""
 
 from collections.abc import Mapping
 from typing import Final
+
+from .base import DomainFacts
 
 BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "battery": ("low", "normal"),
@@ -34,3 +36,8 @@ BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
     "window": ("open", "closed"),
 }
 """Per device class of binary sensors: the words for on and off."""
+
+DOMAINS: Final = (
+    DomainFacts(name="binary_sensor", says_age=True, reported=(), active="on"),
+    DomainFacts(name="sensor", reported=()),
+)

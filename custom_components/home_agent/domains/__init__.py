@@ -1,0 +1,65 @@
+"""What Home Agent knows about each kind of device: one file per kind, and all that reads these facts.
+
+A file defines `DOMAINS`, the facts about one domain or about several that are nearly the same. A new domain
+needs a new file and nothing else: tools, prompt, policy, undo and habits read what the file states.
+"""
+
+from collections.abc import Iterable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
+import sys
+from typing import Final
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
+
+from .base import DomainFacts, feature_module
+
+
+def read_files() -> Iterator[DomainFacts]:
+    """Yield the facts that the files of this folder state."""
+    for file in iter_modules(__path__):
+        module = import_module(f"{__name__}.{file.name}")
+        yield from getattr(module, "DOMAINS", ())
+
+
+UNKNOWN: Final = DomainFacts(name="")
+"""What is known of any other domain."""
+DOMAINS: Final[dict[str, DomainFacts]] = {facts.name: facts for facts in read_files()}
+"""The facts by domain."""
+
+
+def facts_of(domain: str) -> DomainFacts:
+    """Return what is known about a domain."""
+    return DOMAINS.get(domain, UNKNOWN)
+
+
+def verbs() -> tuple[str, ...]:
+    """Return all actions, each once."""
+    return tuple(dict.fromkeys(verb for facts in DOMAINS.values() for verb in facts.actions))
+
+
+def domains_of(verb: str) -> frozenset[str]:
+    """Return the domains that know an action."""
+    return frozenset(facts.name for facts in DOMAINS.values() if verb in facts.actions)
+
+
+def gated_domains() -> frozenset[str]:
+    """Return the domains that an option of the agent switches off."""
+    return frozenset(facts.name for facts in DOMAINS.values() if facts.is_gated)
+
+
+async def async_load(hass: HomeAssistant) -> None:
+    """Import off the event loop the integrations whose features tell what the registered entities can do."""
+    registered = {entry.domain for entry in er.async_get(hass).entities.values()}
+    modules = [
+        feature_module(name) for name in DOMAINS.keys() & registered if DOMAINS[name].feature_abilities
+    ]
+    if missing := [name for name in modules if name not in sys.modules]:
+        await hass.async_add_import_executor_job(_import, missing)
+
+
+def _import(modules: Iterable[str]) -> None:
+    """Import modules."""
+    for name in modules:
+        import_module(name)

@@ -1,0 +1,64 @@
+"""What the household has written itself: automations, scripts, scenes, groups and alerts."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Final
+
+from homeassistant.core import State
+from homeassistant.util import dt as dt_util
+
+from .base import ANY, Action, DomainFacts, Reproduced, words
+from .common import REPRODUCED_ON_OFF, TRANSITION, on_off_actions, restore_on_off
+from .showing import ago
+
+_RUN: Final = Action(service="turn_on")
+_STOP: Final = Action(service="turn_off", expected=words("off"))
+_APPLY: Final = Action(service="turn_on", takes=("transition",), native=ANY)
+
+
+def _last_run(state: State) -> Iterator[str]:
+    """Yield when an automation or a script last ran."""
+    last = state.attributes.get("last_triggered")
+    moment = last if isinstance(last, datetime) else dt_util.parse_datetime(str(last or ""))
+    if moment is not None:
+        yield f"last run {ago(moment)}"
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="automation",
+        actions=on_off_actions(),
+        restore=restore_on_off,
+        details=_last_run,
+        reported=("last_triggered",),
+        contained=ANY,
+        runs=("turn_on", "toggle", "trigger"),
+        reproduced=REPRODUCED_ON_OFF,
+    ),
+    DomainFacts(name="group", actions=on_off_actions(), calls_members=True, contained=("turn_*", "toggle")),
+    DomainFacts(
+        name="scene",
+        actions={"activate": _APPLY, "turn_on": _APPLY},
+        parameters={"transition": TRANSITION},
+        is_gated=True,
+        is_moment=True,
+        reported=(),
+        contained=ANY,
+        runs=("turn_on",),
+        reproduced=Reproduced(other=("turn_on",)),
+    ),
+    DomainFacts(
+        name="script",
+        actions={
+            **dict.fromkeys(("activate", "turn_on", "start"), _RUN),
+            **dict.fromkeys(("turn_off", "stop"), _STOP),
+        },
+        is_gated=True,
+        details=_last_run,
+        reported=("last_triggered",),
+        contained=ANY,
+        runs=("turn_on", "toggle"),
+        reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
+    ),
+    DomainFacts(name="alert", contained=ANY, reproduced=REPRODUCED_ON_OFF),
+)

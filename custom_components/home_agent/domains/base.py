@@ -1,0 +1,311 @@
+"""The shape of the facts about a kind of device, and what derives from them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass, field
+from functools import cache, cached_property, reduce
+from importlib import import_module
+from operator import or_
+from types import MappingProxyType
+from typing import Any, Final
+
+from homeassistant.core import State
+
+ANY: Final = ("*",)
+"""All parameters, or all services, of the domain."""
+STATE: Final = "state"
+"""Stands among the names of attributes for the state itself."""
+UNKNOWN_SERVICE: Final = ""
+"""Stands for a service that cannot be known before it is called."""
+
+type Changed = frozenset[str]
+"""Names of the attributes that differ, and STATE if the state does."""
+type ServiceCalls = Iterator[tuple[str, Mapping[str, Any]]]
+"""Services with their data."""
+type RestoreRule = Callable[[DomainFacts, str, Mapping[str, Any], Changed], ServiceCalls]
+"""From the state and the attributes before a call, and what changed since, to the calls that restore it."""
+type TakeBackRule = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | str]
+"""From a service and its data to the call that takes it back, or to the reason why there is none."""
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Action:
+    """One action that a model can ask for."""
+
+    service: str | None
+    """The service, or None where the parameters alone say what is called."""
+    expected: frozenset[str] = frozenset()
+    """States that show it worked; none where the state does not tell."""
+    unexpected: frozenset[str] = frozenset()
+    """States that show it did not work."""
+    passing: frozenset[str] = frozenset()
+    """States on the way."""
+    native: tuple[str, ...] = ()
+    """Parameters that go with this very call; others go with services of their own."""
+    takes: tuple[str, ...] = ()
+    """Parameters accepted."""
+    value: str | None = None
+    """The parameter that a bare `value` means, and that must be given if `service` is None."""
+    instead: tuple[str, ...] = ()
+    """Parameters whose own service replaces this call."""
+    features: str = ""
+    """Features of which the entity needs one; see `feature_bits`."""
+    ability: str | None = None
+    """What an entity with one of these features is said to be able to do."""
+    data: Mapping[str, Any] = field(default_factory=dict)
+    direction: int = 0
+    """1 or -1 for a step up or down."""
+    opens: bool | None = None
+    """True if it opens, unlocks or disarms, False if it does the opposite."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControlParameter:
+    """One parameter of an action."""
+
+    kind: str
+    """How its value is read; a name in `tools.control.values.READERS`."""
+    service: str
+    """The service that sets it where the action's own does not take it."""
+    attribute: str | None = None
+    """State attribute that shows it, or STATE."""
+    features: str = ""
+    """Features of which the entity needs one; see `feature_bits`."""
+    _: KW_ONLY
+    ability: str | None = None
+    """What an entity that has it is said to be able to do; None for its name if it needs a feature."""
+    aliases: str = ""
+    """Other names that models use for it, with spaces between them."""
+    key: str | None = None
+    """Its key in the service data, where that differs."""
+    choices: str | None = None
+    """State attribute that lists what may be chosen."""
+    bounds: tuple[str, str] | None = None
+    """State attributes with the least and the greatest value."""
+    passing: frozenset[str] = frozenset()
+    """States while it is being set."""
+    ends: Mapping[int, str] = MappingProxyType({})
+    """Actions that values mean to an entity that cannot be set to any other value."""
+    is_verified: bool = True
+    """Whether the attribute shows the value as it was given, so that it tells whether the call worked."""
+    is_restored: bool = True
+    """Whether `common.settings` restores it; False where the domain's own rule does."""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueStep:
+    """How a value is raised or lowered."""
+
+    parameter: str
+    size: float
+    """Size of a step where nothing else is known."""
+    attribute: str | None = None
+    """State attribute with the entity's own step."""
+    _: KW_ONLY
+    services: tuple[str, str] | None = None
+    """Services for a step up and down, of the entity's own size if there is no `key`."""
+    key: str | None = None
+    """Where these services take the size of the step; one service for both directions takes a sign."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reproduced:
+    """What Home Assistant calls to bring an entity into a state that a scene holds."""
+
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """The services by state."""
+    other: tuple[str, ...] = ()
+    """The services for every other state; none where core ignores such a state."""
+    attributes: Mapping[str, str] | None = None
+    """The services that set attributes; None where they are those of the parameters."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DomainFacts:
+    """All that is known about one kind of device. What is not stated is the strict or the empty choice."""
+
+    name: str
+    """The domain in Home Assistant."""
+
+    actions: Mapping[str, Action] = MappingProxyType({})
+    """What models may do, by name. What is not here cannot be called."""
+    parameters: Mapping[str, ControlParameter] = MappingProxyType({})
+    """The parameters of these actions, in the order of their calls."""
+    step: ValueStep | None = None
+    turn_on: str = "turn_on"
+    """The action that Home Assistant means by a generic "turn on"."""
+    turn_off: str = "turn_off"
+    exclusive: tuple[str, ...] = ()
+    """Parameters of which only one may be given."""
+    off_at_zero: tuple[str, ...] = ()
+    """Parameters whose value 0 means to turn the entity off."""
+    fit: Callable[[State, dict[str, Any]], dict[str, Any]] | None = None
+    """Returns parameters as an entity takes them; raises ValidationError for what it cannot do."""
+    is_gated: bool = False
+    """Whether an option of the agent switches it off: it reaches past the limits of its own domain."""
+    calls_members: bool = False
+    """Whether the members of an entity are called instead of the entity."""
+    writes: frozenset[str] = frozenset()
+    """Services that change something, called on entities by tools other than ha_control."""
+    reads: frozenset[str] = frozenset()
+    """Services that only answer."""
+    reaching: frozenset[str] = frozenset()
+    """Services whose data may name an address."""
+
+    is_protected: bool = False
+    """Whether it lets people, water or alarms through, so that no guess ever moves it."""
+    guarded_classes: frozenset[str] = frozenset()
+    """Device classes of what leads into the home, where not all of the domain does."""
+    directions: Mapping[str, bool] = MappingProxyType({})
+    """Services that are no action: True if they open, False if they close."""
+
+    restore: RestoreRule | None = None
+    """How an entity is restored; None where it stays as it is."""
+    safe_action: str | None = None
+    """The only action that restores what leads into the home."""
+    kept: tuple[str, ...] = ()
+    """Attributes kept to restore an entity, beside those of the parameters."""
+    take_back: TakeBackRule | None = None
+    """How calls that show in no state are taken back."""
+    lost: Mapping[str, str] = MappingProxyType({})
+    """Services that replace what nothing remembers, and what the person is told about it."""
+
+    say: Callable[[State], str] | None = None
+    """Returns the state itself in words; None where the state and its unit are enough."""
+    details: Callable[[State], Iterator[str]] | None = None
+    """Yields what the prompt says beside the state."""
+    says_age: bool = False
+    """Whether it matters how long the state has lasted."""
+    is_moment: bool = False
+    """Whether the state is the time the entity was last used."""
+    reported: tuple[str, ...] | None = None
+    """Attributes that a query answers without being asked for them; None where nothing is known of them."""
+
+    abilities: Mapping[str, str] = MappingProxyType({})
+    """Features that no action or parameter states, by what they are called."""
+    find_abilities: Callable[[Mapping[str, Any]], Iterator[str]] | None = None
+    """Yields abilities from the attributes of an entity."""
+    describing: tuple[str, ...] = ()
+    """Attributes that `find_abilities` reads."""
+    features_vary: bool = False
+    """Whether the features come and go with the state, so that abilities are remembered."""
+
+    restricted: tuple[str, ...] = ()
+    """Rules of the default policy for what runs only after a person has confirmed."""
+    unrestricted: tuple[str, ...] = ()
+    """Exceptions from those."""
+    contained: tuple[str, ...] = ()
+    """Services that reach nothing but entities of this kind, so that as a step of a script they are judged
+    like calls of their own. Others are restricted there."""
+    not_contained: tuple[str, ...] = ()
+    """Exceptions from those."""
+    runs: tuple[str, ...] = ()
+    """Services that run what the household has written."""
+    reproduced: Reproduced | None = None
+    """How a scene brings an entity into a state."""
+
+    active: str = ""
+    """The state whose time is counted in summaries of the day."""
+    acts: Mapping[str, str] = MappingProxyType({})
+    """States, and what somebody did to bring them about. What moves counts from when it begins to."""
+    other_act: str | None = None
+    """What any other state means; None if nobody brings it about on purpose."""
+    suggested: Mapping[str, str] = MappingProxyType({})
+    """Acts that an automation can take over, and the services for them."""
+
+    in_everything: bool = False
+    """Whether "everything in the kitchen" includes it."""
+    is_switched_with_everything: bool = False
+    """Whether "turn everything off" includes it."""
+    is_lively: bool = False
+    """Whether its state is worth telling although the sentence is about something else."""
+
+    @cached_property
+    def services(self) -> frozenset[str]:
+        """The services that actions, parameters and steps call on its entities."""
+        if self.calls_members:
+            return frozenset()
+        named = [action.service for action in self.actions.values()]
+        named += [] if self.is_gated else [parameter.service for parameter in self.parameters.values()]
+        return frozenset(filter(None, (*named, *((self.step and self.step.services) or ()))))
+
+    @cached_property
+    def kept_attributes(self) -> tuple[str, ...]:
+        """The attributes that are needed to restore an entity."""
+        shown = (parameter.attribute for parameter in self.parameters.values())
+        return tuple(dict.fromkeys((*(name for name in shown if name and name != STATE), *self.kept)))
+
+    @cached_property
+    def generic_services(self) -> Mapping[str, str]:
+        """The services that a generic "turn on" and "turn off" mean where they have other names."""
+        meant = {"turn_on": self.turn_on, "turn_off": self.turn_off}
+        return {
+            name: str(self.actions[verb].service)
+            for name, verb in meant.items()
+            if verb != name and verb in self.actions
+        }
+
+    @cached_property
+    def opening_services(self) -> tuple[str, ...]:
+        """The services that open, unlock or disarm."""
+        return tuple(str(action.service) for action in self.actions.values() if action.opens)
+
+    @cached_property
+    def ways(self) -> Mapping[str, bool]:
+        """The actions and services that open (True) and those that close (False)."""
+        found = dict(self.directions)
+        for verb, action in self.actions.items():
+            if action.opens is not None:
+                found |= {verb: action.opens, str(action.service): action.opens}
+        return found
+
+    @cached_property
+    def reproducing_services(self) -> Mapping[str, str]:
+        """The services that a scene calls for attributes."""
+        if self.reproduced is None:
+            return {}
+        if self.reproduced.attributes is not None:
+            return self.reproduced.attributes
+        return {
+            parameter.attribute: parameter.service
+            for parameter in self.parameters.values()
+            if parameter.attribute and parameter.attribute != STATE and parameter.service != "turn_on"
+        }
+
+    @cached_property
+    def feature_abilities(self) -> Mapping[str, str]:
+        """The features of each ability; none where every entity has it."""
+        stated = [(action.ability, action.features) for action in self.actions.values()]
+        stated += [
+            (parameter.ability or (name if parameter.features else None), parameter.features)
+            for name, parameter in self.parameters.items()
+        ]
+        found: dict[str, str] = {}
+        for ability, features in stated:
+            if ability is not None:
+                found[ability] = f"{found.get(ability, '')} {features}".strip()
+        return {**found, **self.abilities}
+
+
+@cache
+def feature_bits(domain: str, features: str) -> int:
+    """Return the bits of `supported_features` for names from Home Assistant's enum, with spaces between them.
+
+    The first use imports the integration of the domain, so it is not done while this package loads.
+    """
+    enum = getattr(import_module(feature_module(domain)), feature_enum(domain))
+    return reduce(or_, (int(enum[name]) for name in features.split() if name in enum.__members__), 0)
+
+
+def feature_module(domain: str) -> str:
+    """Return the module with Home Assistant's enum of features."""
+    return f"homeassistant.components.{domain}.const"
+
+
+def feature_enum(domain: str) -> str:
+    """Return the name of this enum."""
+    return f"{domain.title().replace('_', '')}EntityFeature"

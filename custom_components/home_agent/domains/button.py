@@ -1,0 +1,18 @@
+"""Buttons."""
+
+from typing import Final
+
+from .base import ANY, Action, DomainFacts
+
+_PRESS: Final = Action(service="press")
+
+DOMAINS: Final = tuple(
+    DomainFacts(
+        name=name,
+        actions={"press": _PRESS, "activate": _PRESS},
+        turn_on="press",
+        is_moment=True,
+        contained=ANY,
+    )
+    for name in ("input_button", "button")
+)

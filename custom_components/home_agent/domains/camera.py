@@ -1,0 +1,17 @@
+"""Cameras."""
+
+from typing import Final
+
+from .base import Action, DomainFacts, Reproduced, words
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="camera",
+        actions={
+            "turn_on": Action(service="turn_on", unexpected=words("off"), features="ON_OFF"),
+            "turn_off": Action(service="turn_off", expected=words("off idle"), features="ON_OFF"),
+        },
+        restricted=("camera",),
+        reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
+    ),
+)

@@ -1,0 +1,162 @@
+"""Thermostats and air conditioners."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from homeassistant.core import State
+
+from .base import (
+    ANY,
+    STATE,
+    Action,
+    Changed,
+    ControlParameter,
+    DomainFacts,
+    Reproduced,
+    ServiceCalls,
+    ValueStep,
+    words,
+)
+from .common import (
+    HUMIDITY_ALIASES,
+    HUMIDITY_BOUNDS,
+    PRESET_ALIASES,
+    STEPS,
+    TARGET_TEMPERATURE,
+    TEMPERATURE_BOUNDS,
+    restore_settings,
+    setting,
+)
+from .showing import number_of, text_of, word_or_quote
+
+
+def say_heating(state: State) -> str:
+    """Return what a thermostat does, what it measures and what it aims at."""
+    attributes = state.attributes
+    mode = word_or_quote(state.state)
+    action = str(attributes.get("hvac_action") or "")
+    doing = mode if action in {"", "off", mode} else f"{mode} ({action})" if action == "idle" else action
+    low, high = number_of(attributes.get("target_temp_low")), number_of(attributes.get("target_temp_high"))
+    target = number_of(attributes.get("temperature")) or (f"{low}-{high}" if low and high else "")
+    if target and state.state != "off":
+        doing = f"{doing} to {target}°"
+    current = number_of(attributes.get("current_temperature"))
+    return f"{current}°, {doing}" if current else doing
+
+
+def _details(state: State) -> Iterator[str]:
+    """Yield the preset."""
+    yield from text_of("preset_mode", state, unless={"none"})
+
+
+def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
+    """Yield that the mode can be set if there are modes."""
+    if known.get("hvac_modes"):
+        yield "hvac_mode"
+
+
+def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+    """Yield mode and settings; the settings first where the mode is going to be off."""
+    mode = [("set_hvac_mode", {"hvac_mode": state})] if STATE in changed else []
+    if state != "off":
+        yield from mode
+    low, high = attributes.get("target_temp_low"), attributes.get("target_temp_high")
+    if not changed.isdisjoint(("target_temp_low", "target_temp_high")) and None not in (low, high):
+        yield "set_temperature", {"target_temp_low": low, "target_temp_high": high}
+    yield from restore_settings(facts, state, attributes, changed)
+    if state == "off":
+        yield from mode
+
+
+def _range_end(name: str, aliases: str) -> ControlParameter:
+    """Return one end of a range of temperatures; both are restored together."""
+    return ControlParameter(
+        "temperature",
+        "set_temperature",
+        name,
+        "TARGET_TEMPERATURE_RANGE",
+        ability="temperature_range",
+        aliases=aliases,
+        bounds=TEMPERATURE_BOUNDS,
+        is_restored=False,
+    )
+
+
+def _mode(name: str, aliases: str = "") -> ControlParameter:
+    """Return a mode that is chosen from a list of the entity."""
+    return ControlParameter(
+        "text", f"set_{name}", name, name.upper(), ability=name, choices=f"{name}s", aliases=aliases
+    )
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="climate",
+        actions={
+            "turn_on": Action(
+                service="turn_on",
+                unexpected=words("off"),
+                takes=ANY,
+                instead=("hvac_mode",),
+                features="TURN_ON",
+            ),
+            "turn_off": Action(service="turn_off", expected=words("off"), features="TURN_OFF"),
+            "toggle": Action(service="toggle", features="TURN_OFF TURN_ON"),
+            "set_temperature": setting("temperature", *ANY),
+            "set_value": setting("temperature", *ANY),
+            "set_hvac_mode": setting("hvac_mode", *ANY),
+            "set_fan_mode": setting("fan_mode", *ANY),
+            "set_preset": setting("preset_mode", *ANY),
+            "set_humidity": setting("humidity", *ANY),
+            **STEPS,
+        },
+        parameters={
+            "hvac_mode": ControlParameter(
+                "hvac_mode", "set_hvac_mode", STATE, choices="hvac_modes", aliases="mode operation_mode hvac"
+            ),
+            "preset_mode": _mode("preset_mode", PRESET_ALIASES),
+            "temperature": TARGET_TEMPERATURE,
+            "target_temp_low": _range_end(
+                "target_temp_low", "target_temperature_low temperature_low min_temperature low"
+            ),
+            "target_temp_high": _range_end(
+                "target_temp_high", "target_temperature_high temperature_high max_temperature high"
+            ),
+            "humidity": ControlParameter(
+                "percent",
+                "set_humidity",
+                "humidity",
+                "TARGET_HUMIDITY",
+                aliases=HUMIDITY_ALIASES,
+                bounds=HUMIDITY_BOUNDS,
+            ),
+            "fan_mode": _mode("fan_mode", "fan fan_speed speed"),
+            "swing_mode": _mode("swing_mode", "swing"),
+            "swing_horizontal_mode": _mode("swing_horizontal_mode"),
+        },
+        step=ValueStep("temperature", 1, "target_temp_step"),
+        restore=_restore,
+        say=say_heating,
+        details=_details,
+        reported=(
+            "current_temperature",
+            "current_humidity",
+            "temperature",
+            "target_temp_low",
+            "target_temp_high",
+            "humidity",
+            "hvac_action",
+            "preset_mode",
+            "fan_mode",
+        ),
+        find_abilities=_abilities,
+        describing=("hvac_modes",),
+        contained=ANY,
+        reproduced=Reproduced(other=("set_hvac_mode",)),
+        acts={"off": "off"},
+        other_act="mode:{state}",
+        suggested={"mode": "set_hvac_mode", "off": "set_hvac_mode", "temperature": "set_temperature"},
+        in_everything=True,
+        is_lively=True,
+    ),
+)

@@ -1,0 +1,168 @@
+"""Covers and valves."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from homeassistant.core import State
+
+from .base import (
+    ANY,
+    STATE,
+    UNKNOWN_SERVICE,
+    Action,
+    Changed,
+    ControlParameter,
+    DomainFacts,
+    Reproduced,
+    ServiceCalls,
+    ValueStep,
+    words,
+)
+from .common import STEPS, setting
+from .showing import number_of
+
+ENTRANCES: Final = ("garage", "gate", "door")
+"""Device classes of covers of which "the garage door" means one, and that lead into the home."""
+MOVING: Final = words("opening closing")
+ACTS: Final = {"opening": "open", "open": "open", "closing": "closed", "closed": "closed"}
+
+
+def _open_close_stop(domain: str) -> dict[str, Action]:
+    """Return the actions that covers and valves share."""
+    return {
+        "open": Action(
+            service=f"open_{domain}",
+            expected=words("open"),
+            passing=words("opening"),
+            features="OPEN",
+            opens=True,
+            takes=("position",),
+            instead=("position",),
+        ),
+        "close": Action(
+            service=f"close_{domain}",
+            expected=words("closed"),
+            passing=words("closing"),
+            features="CLOSE",
+            opens=False,
+            takes=("position",),
+            instead=("position",),
+        ),
+        "stop": Action(service=f"stop_{domain}", unexpected=MOVING, features="STOP", ability="stop"),
+    }
+
+
+def _position(domain: str) -> ControlParameter:
+    """Return the parameter for a position."""
+    return ControlParameter(
+        "percent",
+        f"set_{domain}_position",
+        "current_position",
+        "SET_POSITION",
+        ability="position",
+        aliases="level percent percentage cover_position current_position",
+        passing=MOVING,
+        ends={0: "close", 100: "open"},
+    )
+
+
+def _restore(
+    _facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed
+) -> ServiceCalls:
+    """Yield position and tilt, or open and close where there is no position."""
+    if "current_position" in attributes and "current_position" in changed:
+        yield "set_cover_position", {"position": attributes["current_position"]}
+    elif STATE in changed and state in ("open", "closed"):
+        yield "open_cover" if state == "open" else "close_cover", {}
+    if "current_tilt_position" in changed and "current_tilt_position" in attributes:
+        yield "set_cover_tilt_position", {"tilt_position": attributes["current_tilt_position"]}
+
+
+def _details(state: State) -> Iterator[str]:
+    """Yield position and tilt."""
+    position = number_of(state.attributes.get("current_position"))
+    if position and (state.state, position) not in {("open", "100"), ("closed", "0")}:
+        yield f"{position}%"
+    if tilt := number_of(state.attributes.get("current_tilt_position")):
+        yield f"tilt {tilt}%"
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="cover",
+        actions={
+            **_open_close_stop("cover"),
+            "toggle": Action(service="toggle", features="OPEN CLOSE"),
+            "set_position": setting("position", *ANY),
+            "set_value": setting("position", *ANY),
+            "set_tilt": setting("tilt_position", *ANY),
+            **STEPS,
+        },
+        parameters={
+            "position": _position("cover"),
+            "tilt_position": ControlParameter(
+                "percent",
+                "set_cover_tilt_position",
+                "current_tilt_position",
+                "SET_TILT_POSITION",
+                aliases="tilt tilt_angle",
+                passing=MOVING,
+            ),
+        },
+        step=ValueStep("position", 20),
+        turn_on="open",
+        turn_off="close",
+        is_protected=True,
+        guarded_classes=frozenset(ENTRANCES),
+        directions={"open_cover_tilt": True, "close_cover_tilt": False},
+        restore=_restore,
+        safe_action="close",
+        details=_details,
+        says_age=True,
+        reported=("current_position", "current_tilt_position"),
+        abilities={"tilt": "OPEN_TILT CLOSE_TILT SET_TILT_POSITION"},
+        restricted=tuple(f"cover:{kind}" for kind in ENTRANCES),
+        unrestricted=tuple(
+            f"cover:{kind}.{service}" for kind in ENTRANCES for service in ("close_cover*", "stop_cover*")
+        ),
+        contained=ANY,
+        reproduced=Reproduced(
+            states={
+                **dict.fromkeys(("open", "opening"), ("open_cover", "open_cover_tilt")),
+                **dict.fromkeys(("closed", "closing"), ("close_cover", "close_cover_tilt")),
+            },
+            other=(UNKNOWN_SERVICE,),
+        ),
+        active="open",
+        acts=ACTS,
+        suggested={"open": "open_cover", "closed": "close_cover"},
+        in_everything=True,
+        is_lively=True,
+    ),
+    DomainFacts(
+        name="valve",
+        actions={
+            **_open_close_stop("valve"),
+            "set_position": setting("position"),
+            "set_value": setting("position"),
+        },
+        parameters={"position": _position("valve")},
+        turn_on="open",
+        turn_off="close",
+        is_protected=True,
+        safe_action="close",
+        details=_details,
+        says_age=True,
+        reported=("current_position",),
+        restricted=("valve.open_valve", "valve.set_valve_position", "valve.toggle"),
+        contained=ANY,
+        reproduced=Reproduced(
+            states=dict.fromkeys(("closed", "closing"), ("close_valve",)), other=("open_valve",)
+        ),
+        active="open",
+        acts=ACTS,
+        suggested={"closed": "close_valve"},
+        in_everything=True,
+        is_lively=True,
+    ),
+)

@@ -1,0 +1,80 @@
+"""Fans."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Final
+
+from homeassistant.core import State
+
+from .base import ANY, ControlParameter, ValueStep
+from .common import (
+    PRESET_ALIASES,
+    STEPS,
+    SWITCHED,
+    on_off_actions,
+    setting,
+)
+from .showing import number_of, text_of
+
+
+def _details(state: State) -> Iterator[str]:
+    """Yield speed and mode."""
+    if state.state == "on":
+        if percentage := number_of(state.attributes.get("percentage")):
+            yield f"{percentage}%"
+        yield from text_of("preset_mode", state)
+        if state.attributes.get("oscillating"):
+            yield "oscillating"
+
+
+DOMAINS: Final = (
+    replace(
+        SWITCHED,
+        name="fan",
+        actions={
+            **on_off_actions(*ANY, native=("percentage", "preset_mode")),
+            "set_value": setting("percentage", *ANY),
+            "set_speed": setting("percentage", *ANY),
+            "set_preset": setting("preset_mode", *ANY),
+            **STEPS,
+        },
+        parameters={
+            "percentage": ControlParameter(
+                "percent",
+                "set_percentage",
+                "percentage",
+                "SET_SPEED",
+                ability="speed",
+                aliases="speed percent fan_speed level speed_percentage",
+            ),
+            "preset_mode": ControlParameter(
+                "text",
+                "set_preset_mode",
+                "preset_mode",
+                "PRESET_MODE",
+                choices="preset_modes",
+                aliases=PRESET_ALIASES,
+            ),
+            "oscillating": ControlParameter(
+                "boolean",
+                "oscillate",
+                "oscillating",
+                "OSCILLATE",
+                ability="oscillation",
+                aliases="oscillate oscillation swing",
+            ),
+            "direction": ControlParameter("direction", "set_direction", "direction", "DIRECTION"),
+        },
+        step=ValueStep(
+            "percentage",
+            20,
+            "percentage_step",
+            services=("increase_speed", "decrease_speed"),
+            key="percentage_step",
+        ),
+        details=_details,
+        reported=("percentage", "preset_mode", "oscillating", "direction"),
+        is_switched_with_everything=True,
+        is_lively=True,
+    ),
+)

@@ -1,0 +1,42 @@
+"""Choices from a list."""
+
+from typing import Final
+
+from .base import ANY, STATE, Action, ControlParameter, DomainFacts, Reproduced
+from .common import restore_value, setting
+
+_ACTIONS: Final = {
+    "select_option": setting("option"),
+    "set_value": setting("option"),
+    "next": Action(service="select_next"),
+    "previous": Action(service="select_previous"),
+}
+_PARAMETERS: Final = {
+    "option": ControlParameter(
+        "text",
+        "select_option",
+        STATE,
+        ability="option",
+        choices="options",
+        aliases="mode choice selection select_option state",
+    )
+}
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="input_select",
+        actions=_ACTIONS,
+        parameters=_PARAMETERS,
+        restore=restore_value("select_option", "option"),
+        contained=ANY,
+        reproduced=Reproduced(other=("select_option",), attributes={"options": "set_options"}),
+    ),
+    DomainFacts(
+        name="select",
+        actions=_ACTIONS,
+        parameters=_PARAMETERS,
+        restore=restore_value("select_option", "option"),
+        contained=ANY,
+        reproduced=Reproduced(other=("select_option",)),
+    ),
+)

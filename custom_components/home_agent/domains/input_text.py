@@ -1,0 +1,30 @@
+"""Texts."""
+
+from typing import Final
+
+from homeassistant.core import State
+
+from .base import ANY, STATE, ControlParameter, DomainFacts, Reproduced
+from .common import VALUE_ALIASES, restore_value, setting
+from .showing import quoted_text
+
+
+def _say(state: State) -> str:
+    """Return the text in quotes."""
+    return quoted_text(state.state)
+
+
+DOMAINS: Final = tuple(
+    DomainFacts(
+        name=name,
+        actions={"set_value": setting("value")},
+        parameters={
+            "value": ControlParameter("text", "set_value", STATE, ability="value", aliases=VALUE_ALIASES)
+        },
+        restore=restore_value("set_value", "value"),
+        say=_say,
+        contained=ANY,
+        reproduced=Reproduced(other=("set_value",)),
+    )
+    for name in ("input_text", "text")
+)

@@ -1,0 +1,31 @@
+"""Robot lawn mowers."""
+
+from typing import Final
+
+from .base import ANY, Action, DomainFacts, words
+from .common import restore_rest
+
+MOWING: Final = words("mowing")
+
+_START: Final = Action(service="start_mowing", expected=MOWING, features="START_MOWING")
+_DOCK: Final = Action(service="dock", expected=words("returning docked"), features="DOCK", ability="dock")
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="lawn_mower",
+        actions={
+            "start": _START,
+            "turn_on": _START,
+            "pause": Action(service="pause", unexpected=MOWING, features="PAUSE", ability="pause"),
+            "stop": Action(service="stop", unexpected=MOWING, features="STOP"),
+            "return_to_base": _DOCK,
+            "turn_off": _DOCK,
+        },
+        restore=restore_rest(("docked", "returning"), "dock"),
+        contained=ANY,
+        active="mowing",
+        acts={"mowing": "mowing"},
+        suggested={"mowing": "start_mowing"},
+        in_everything=True,
+    ),
+)

@@ -1,0 +1,163 @@
+"""Lights."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from homeassistant.core import State
+
+from ..errors import ValidationError
+from .base import ANY, STATE, Action, Changed, ControlParameter, DomainFacts, ServiceCalls, ValueStep, words
+from .common import (
+    STEPS,
+    SWITCHED,
+    TRANSITION,
+    restore_on_off,
+)
+from .showing import number_of, text_of
+
+COLOR_MODES: Final = frozenset(("hs", "rgb", "rgbw", "rgbww", "xy"))
+UNDIMMED_MODES: Final = frozenset(("onoff", "unknown"))
+COLORS: Final = ("rgb_color", "hs_color", "xy_color", "rgbw_color", "rgbww_color")
+BRIGHTNESS: Final = ("brightness_pct", "brightness", "brightness_step_pct")
+FULL_BRIGHTNESS: Final = 255
+WHITE_KELVIN: Final = 4000
+MODE_ATTRIBUTES: Final[Mapping[str, str]] = {
+    "color_temp": "color_temp_kelvin",
+    "hs": "hs_color",
+    "xy": "xy_color",
+    "rgb": "rgb_color",
+    "rgbw": "rgbw_color",
+    "rgbww": "rgbww_color",
+}
+"""Colour mode: the attribute and parameter that tells the colour."""
+
+
+def _modes(state: State) -> set[str]:
+    """Return the colour modes of a light."""
+    return {str(mode) for mode in state.attributes.get("supported_color_modes") or ()}
+
+
+def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return parameters with white and kelvin as the light knows them.
+
+    Raises ValidationError for a light that cannot be dimmed or coloured as asked.
+    """
+    modes = _modes(state)
+    if parameters.get("rgb_color") == [255, 255, 255] and not modes & COLOR_MODES:
+        if "color_temp" in modes:
+            parameters["color_temp_kelvin"] = WHITE_KELVIN
+        if "color_temp" in modes or parameters.keys() - {"rgb_color", "transition"}:
+            del parameters["rgb_color"]
+    if (kelvin := parameters.get("color_temp_kelvin")) is not None:
+        low = state.attributes.get("min_color_temp_kelvin") or kelvin
+        high = state.attributes.get("max_color_temp_kelvin") or kelvin
+        parameters["color_temp_kelvin"] = max(min(kelvin, high), low)
+    if not modes - UNDIMMED_MODES and any(name in parameters for name in BRIGHTNESS):
+        raise ValidationError("can only be switched on and off, not dimmed")
+    if not modes & COLOR_MODES and any(name in parameters for name in COLORS):
+        raise ValidationError("has no colours")
+    if not modes & {"color_temp", *COLOR_MODES} and "color_temp_kelvin" in parameters:
+        raise ValidationError("has no colour temperature")
+    return parameters
+
+
+def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+    """Yield one call with brightness, and colour or effect."""
+    if state != "on":
+        yield from restore_on_off(facts, state, attributes, changed)
+        return
+    data = {"brightness": attributes["brightness"]} if "brightness" in attributes else {}
+    color = MODE_ATTRIBUTES.get(str(attributes.get("color_mode")), "")
+    if color in attributes and not changed.isdisjoint((STATE, "color_mode", *MODE_ATTRIBUTES.values())):
+        data[color] = attributes[color]
+    if "effect" in changed and (effect := attributes.get("effect")):
+        data["effect"] = effect
+    yield "turn_on", data
+
+
+def _details(state: State) -> Iterator[str]:
+    """Yield brightness and colour."""
+    attributes = state.attributes
+    mode, brightness = attributes.get("color_mode"), attributes.get("brightness")
+    if isinstance(brightness, int | float) and 0 < brightness <= FULL_BRIGHTNESS:
+        yield f"{max(1, round(brightness / 2.55))}%"
+    if mode == "color_temp" and (kelvin := number_of(attributes.get("color_temp_kelvin"))):
+        yield f"{kelvin} K"
+    elif mode in COLOR_MODES and (rgb := attributes.get("rgb_color")):
+        yield "#" + "".join(f"{int(part):02x}" for part in rgb)
+    yield from text_of("effect", state, unless={"None", "none", "off"})
+
+
+def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the colour modes allow."""
+    modes = known.get("supported_color_modes")
+    names = {str(mode) for mode in modes} if isinstance(modes, list | tuple | set | frozenset) else set()
+    if names - UNDIMMED_MODES:
+        yield "brightness"
+    if names & COLOR_MODES:
+        yield "color"
+    if "color_temp" in names:
+        yield "color_temp"
+    if names & {"white", "rgbw", "rgbww"}:
+        yield "white"
+
+
+DOMAINS: Final = (
+    replace(
+        SWITCHED,
+        name="light",
+        actions={
+            "turn_on": Action(service="turn_on", expected=words("on"), takes=ANY, native=ANY),
+            "turn_off": Action(
+                service="turn_off", expected=words("off"), takes=("transition", "flash"), native=ANY
+            ),
+            "toggle": Action(service="toggle", takes=ANY, native=ANY),
+            "set_value": Action(
+                service="turn_on", expected=words("on"), takes=ANY, native=ANY, value="brightness_pct"
+            ),
+            **STEPS,
+        },
+        parameters={
+            "brightness_pct": ControlParameter(
+                "percent",
+                "turn_on",
+                "brightness",
+                aliases="brightness_percent brightness_percentage brightness_level dim dimming level percent "
+                "percentage intensity",
+            ),
+            "brightness": ControlParameter("brightness", "turn_on", "brightness"),
+            "brightness_step_pct": ControlParameter("signed", "turn_on", aliases="brightness_step"),
+            "color": ControlParameter("color", "turn_on", aliases="colour color_name colour_name rgb hex"),
+            "color_temp_kelvin": ControlParameter(
+                "kelvin",
+                "turn_on",
+                "color_temp_kelvin",
+                aliases="color_temp color_temperature colour_temperature colour_temp kelvin temperature temp "
+                "ct color_temp_mired",
+            ),
+            "rgb_color": ControlParameter("color", "turn_on"),
+            "hs_color": ControlParameter("numbers", "turn_on", aliases="hs"),
+            "xy_color": ControlParameter("numbers", "turn_on", aliases="xy"),
+            "rgbw_color": ControlParameter("numbers", "turn_on"),
+            "rgbww_color": ControlParameter("numbers", "turn_on"),
+            "effect": ControlParameter("text", "turn_on", "effect", "EFFECT", choices="effect_list"),
+            "transition": TRANSITION,
+            "flash": ControlParameter("flash", "turn_on"),
+        },
+        step=ValueStep("brightness_pct", 20, services=("turn_on", "turn_on"), key="brightness_step_pct"),
+        exclusive=("color", *COLORS, "color_temp_kelvin"),
+        off_at_zero=("brightness_pct", "brightness"),
+        fit=_fit,
+        restore=_restore,
+        kept=("color_mode", *MODE_ATTRIBUTES.values()),
+        details=_details,
+        reported=("brightness", "color_temp_kelvin", "rgb_color", "effect"),
+        # Every light accepts a transition and a flash; these features say that it really has them.
+        abilities={"flash": "FLASH", "transition": "TRANSITION"},
+        find_abilities=_abilities,
+        describing=("supported_color_modes",),
+        is_switched_with_everything=True,
+        is_lively=True,
+    ),
+)

@@ -1,0 +1,181 @@
+"""Media players."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from homeassistant.core import State
+
+from .base import (
+    ANY,
+    STATE,
+    Action,
+    Changed,
+    ControlParameter,
+    DomainFacts,
+    Reproduced,
+    ServiceCalls,
+    ValueStep,
+    words,
+)
+from .common import ON_OFF_SERVICES, VOLUME_ALIASES, restore_settings, setting
+from .showing import quoted_text, text_of
+
+PLAYING: Final = words("playing buffering")
+RESTING: Final = words("off standby")
+
+
+def _volume(service: str, direction: int) -> Action:
+    """Return an action that makes it louder or softer."""
+    return Action(
+        service=service,
+        direction=direction,
+        takes=("step",),
+        value="step",
+        features="VOLUME_SET VOLUME_STEP",
+        ability="volume",
+    )
+
+
+def _mute(*, is_muted: bool) -> Action:
+    """Return an action that mutes or unmutes."""
+    return Action(
+        service="volume_mute", data={"is_volume_muted": is_muted}, features="VOLUME_MUTE", ability="mute"
+    )
+
+
+def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+    """Yield settings, and what plays or rests."""
+    if STATE in changed and state in RESTING:
+        yield "turn_off", {}
+        return
+    yield from restore_settings(facts, state, attributes, changed)
+    if STATE in changed and state in ("playing", "paused"):
+        yield "media_play" if state == "playing" else "media_pause", {}
+    elif STATE in changed and state in ("on", "idle"):
+        yield "turn_on" if state == "on" else "media_stop", {}
+
+
+def _details(state: State) -> Iterator[str]:
+    """Yield what is played, from where and how loud."""
+    attributes = state.attributes
+    if state.state == "off":
+        return
+    title, artist = attributes.get("media_title"), attributes.get("media_artist")
+    if title:
+        yield quoted_text(str(title)) + (f" by {quoted_text(str(artist))}" if artist else "")
+    yield from text_of("source", state, prefix="source ")
+    volume = attributes.get("volume_level")
+    if attributes.get("is_volume_muted"):
+        yield "muted"
+    elif isinstance(volume, int | float) and 0 <= volume <= 1:
+        yield f"volume {round(volume * 100)}%"
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="media_player",
+        actions={
+            "turn_on": Action(service="turn_on", unexpected=RESTING, takes=ANY, features="TURN_ON"),
+            "turn_off": Action(service="turn_off", expected=RESTING, features="TURN_OFF"),
+            "toggle": Action(service="toggle", features="TURN_ON TURN_OFF"),
+            "play": Action(
+                service="media_play",
+                expected=words("playing"),
+                passing=words("buffering"),
+                takes=ANY,
+                features="PLAY",
+                ability="play",
+            ),
+            "pause": Action(service="media_pause", unexpected=PLAYING, features="PAUSE", ability="pause"),
+            "stop": Action(service="media_stop", unexpected=PLAYING, features="STOP"),
+            "next": Action(service="media_next_track", features="NEXT_TRACK", ability="skip"),
+            "previous": Action(service="media_previous_track", features="PREVIOUS_TRACK", ability="skip"),
+            "volume_up": _volume("volume_up", 1),
+            "volume_down": _volume("volume_down", -1),
+            "increase": _volume("volume_up", 1),
+            "decrease": _volume("volume_down", -1),
+            "set_volume": setting("volume_level", *ANY),
+            "set_value": setting("volume_level", *ANY),
+            "mute": _mute(is_muted=True),
+            "unmute": _mute(is_muted=False),
+            "select_source": setting("source", *ANY),
+        },
+        parameters={
+            "source": ControlParameter(
+                "text",
+                "select_source",
+                "source",
+                "SELECT_SOURCE",
+                choices="source_list",
+                aliases="input input_source channel select_source",
+            ),
+            "sound_mode": ControlParameter(
+                "text",
+                "select_sound_mode",
+                "sound_mode",
+                "SELECT_SOUND_MODE",
+                choices="sound_mode_list",
+                aliases="sound",
+            ),
+            "volume_level": ControlParameter(
+                "volume", "volume_set", "volume_level", "VOLUME_SET", ability="volume", aliases=VOLUME_ALIASES
+            ),
+            "is_volume_muted": ControlParameter(
+                "boolean",
+                "volume_mute",
+                "is_volume_muted",
+                "VOLUME_MUTE",
+                ability="mute",
+                aliases="mute muted is_muted",
+            ),
+            "shuffle": ControlParameter("boolean", "shuffle_set", "shuffle", "SHUFFLE_SET"),
+            "repeat": ControlParameter("repeat", "repeat_set", "repeat", "REPEAT_SET"),
+            "seek_position": ControlParameter(
+                "seconds", "media_seek", features="SEEK", ability="seek", aliases="position seek"
+            ),
+        },
+        step=ValueStep("volume_level", 0.1),
+        writes=frozenset(("play_media",)),
+        reads=frozenset(("search_media", "browse_media")),
+        reaching=frozenset(("play_media",)),
+        restore=_restore,
+        lost={"play_media": "what played before does not come back by itself"},
+        details=_details,
+        reported=(
+            "media_title",
+            "media_artist",
+            "app_name",
+            "source",
+            "volume_level",
+            "is_volume_muted",
+        ),
+        abilities={"play_media": "PLAY_MEDIA", "group": "GROUPING"},
+        features_vary=True,
+        contained=ANY,
+        reproduced=Reproduced(
+            states={
+                "off": ("turn_off",),
+                "on": ("turn_on",),
+                **dict.fromkeys(PLAYING, ("turn_on", "media_play")),
+                "paused": ("turn_on", "media_pause"),
+                "idle": ("turn_on", "media_stop"),
+            },
+            attributes={
+                "source": "select_source",
+                "sound_mode": "select_sound_mode",
+                "volume_level": "volume_set",
+                "is_volume_muted": "volume_mute",
+                "media_content_id": "play_media",
+            },
+        ),
+        active="playing",
+        acts={
+            **dict.fromkeys(RESTING, "off"),
+            **dict.fromkeys(("on", "idle", "paused", *PLAYING), "on"),
+        },
+        suggested=ON_OFF_SERVICES,
+        in_everything=True,
+        is_switched_with_everything=True,
+        is_lively=True,
+    ),
+)

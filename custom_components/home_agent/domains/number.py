@@ -1,0 +1,50 @@
+"""Numbers and counters."""
+
+from typing import Final
+
+from .base import ANY, STATE, Action, ControlParameter, DomainFacts, Reproduced, ValueStep
+from .common import STEPS, VALUE_ALIASES, restore_value, setting
+
+INCREMENT: Final = ("increment", "decrement")
+
+_ACTIONS: Final = {"set_value": setting("value"), **STEPS}
+_NUMBER: Final = {
+    "value": ControlParameter(
+        "number", "set_value", STATE, ability="value", bounds=("min", "max"), aliases=VALUE_ALIASES
+    )
+}
+_REPRODUCED: Final = Reproduced(other=("set_value",))
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="input_number",
+        actions=_ACTIONS,
+        parameters=_NUMBER,
+        step=ValueStep("value", 1, "step", services=INCREMENT),
+        restore=restore_value("set_value", "value", float),
+        contained=ANY,
+        reproduced=_REPRODUCED,
+    ),
+    DomainFacts(
+        name="number",
+        actions=_ACTIONS,
+        parameters=_NUMBER,
+        step=ValueStep("value", 1, "step"),
+        restore=restore_value("set_value", "value", float),
+        contained=ANY,
+        reproduced=_REPRODUCED,
+    ),
+    DomainFacts(
+        name="counter",
+        actions={"set_value": setting("value"), "reset": Action(service="reset"), **STEPS},
+        parameters={
+            "value": ControlParameter(
+                "integer", "set_value", STATE, bounds=("minimum", "maximum"), aliases=VALUE_ALIASES
+            )
+        },
+        step=ValueStep("value", 1, "step", services=INCREMENT),
+        restore=restore_value("set_value", "value", lambda state: int(float(state))),
+        contained=ANY,
+        reproduced=_REPRODUCED,
+    ),
+)

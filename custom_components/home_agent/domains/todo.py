@@ -1,0 +1,60 @@
+"""To-do lists and calendars."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from homeassistant.core import State
+
+from .base import ANY, DomainFacts
+from .showing import text_of, word_or_quote
+
+OTHER_STATUS: Final = {"completed": "needs_action", "needs_action": "completed"}
+
+
+def _take_back_item(service: str, data: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]] | str:
+    """Return the call that takes back a change of a list."""
+    if service == "add_item":
+        return "remove_item", {"item": [data["item"]]}
+    if service == "update_item" and data.get("status") in OTHER_STATUS:
+        return "update_item", {"item": data["item"], "status": OTHER_STATUS[data["status"]]}
+    if service == "update_item":
+        return "what was changed has to be changed back by name"
+    return "what was removed does not come back by itself; add it again"
+
+
+def _take_back_event(_service: str, _data: Mapping[str, Any]) -> str:
+    """Return that events stay."""
+    return "an event can only be deleted in the calendar itself"
+
+
+def _say_event(state: State) -> str:
+    """Return whether the event in the attributes has begun."""
+    return "now" if state.state == "on" else "next"
+
+
+def _event(state: State) -> Iterator[str]:
+    """Yield the event and when it begins."""
+    yield from text_of("message", state)
+    if start := state.attributes.get("start_time"):
+        yield word_or_quote(str(start))
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="todo",
+        writes=frozenset(("add_item", "update_item", "remove_item")),
+        reads=frozenset(("get_items",)),
+        take_back=_take_back_item,
+        contained=ANY,
+    ),
+    DomainFacts(
+        name="calendar",
+        writes=frozenset(("create_event",)),
+        reads=frozenset(("get_events",)),
+        take_back=_take_back_event,
+        say=_say_event,
+        details=_event,
+        reported=("message", "start_time", "end_time", "location"),
+        contained=ANY,
+    ),
+)

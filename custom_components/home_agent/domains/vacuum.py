@@ -1,0 +1,77 @@
+"""Robot vacuum cleaners."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from homeassistant.core import State
+
+from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, words
+from .common import ON_OFF_STATES, restore_rest, setting
+from .showing import number_of
+
+CLEANING: Final = words("cleaning")
+
+_START: Final = Action(service="start", expected=CLEANING, takes=("fan_speed",), features="START")
+_RETURN: Final = Action(
+    service="return_to_base",
+    expected=words("returning docked"),
+    features="RETURN_HOME",
+    ability="return_home",
+)
+
+
+def _details(state: State) -> Iterator[str]:
+    """Yield the charge."""
+    if level := number_of(state.attributes.get("battery_level")):
+        yield f"battery {level}%"
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="vacuum",
+        actions={
+            "start": _START,
+            "turn_on": _START,
+            "stop": Action(service="stop", unexpected=CLEANING, features="STOP", ability="stop"),
+            "pause": Action(service="pause", unexpected=CLEANING, features="PAUSE", ability="pause"),
+            "return_to_base": _RETURN,
+            "turn_off": _RETURN,
+            "locate": Action(service="locate", features="LOCATE", ability="locate"),
+            "clean_spot": Action(
+                service="clean_spot", expected=CLEANING, features="CLEAN_SPOT", ability="clean_spot"
+            ),
+            "set_speed": setting("fan_speed"),
+            "set_value": setting("fan_speed"),
+        },
+        parameters={
+            "fan_speed": ControlParameter(
+                "text",
+                "set_fan_speed",
+                "fan_speed",
+                "FAN_SPEED",
+                choices="fan_speed_list",
+                aliases="speed fan_mode mode power suction",
+            )
+        },
+        restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
+        details=_details,
+        reported=("battery_level", "fan_speed"),
+        abilities={"clean_area": "CLEAN_AREA"},
+        contained=ANY,
+        not_contained=("send_command",),
+        reproduced=Reproduced(
+            states={
+                **ON_OFF_STATES,
+                "cleaning": ("start",),
+                **dict.fromkeys(("docked", "returning"), ("return_to_base",)),
+                "idle": ("stop",),
+                "paused": ("pause",),
+            },
+        ),
+        active="cleaning",
+        acts={"cleaning": "cleaning"},
+        suggested={"cleaning": "start"},
+        in_everything=True,
+        is_lively=True,
+    ),
+)

@@ -1,0 +1,63 @@
+"""Water heaters."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from .base import (
+    ANY,
+    STATE,
+    Action,
+    Changed,
+    ControlParameter,
+    DomainFacts,
+    Reproduced,
+    ServiceCalls,
+    ValueStep,
+    words,
+)
+from .climate import say_heating
+from .common import ON_OFF_STATES, STEPS, TARGET_TEMPERATURE, restore_settings, setting
+
+
+def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
+    """Yield mode and temperature."""
+    if STATE in changed:
+        yield "set_operation_mode", {"operation_mode": state}
+    yield from restore_settings(facts, state, attributes, changed)
+
+
+DOMAINS: Final = (
+    DomainFacts(
+        name="water_heater",
+        actions={
+            "turn_on": Action(service="turn_on", unexpected=words("off"), takes=ANY, features="ON_OFF"),
+            "turn_off": Action(service="turn_off", expected=words("off"), features="ON_OFF"),
+            "set_temperature": setting("temperature", *ANY),
+            "set_value": setting("temperature", *ANY),
+            "set_preset": setting("operation_mode", *ANY),
+            **STEPS,
+        },
+        # The modes come first, as each may bring a temperature of its own.
+        parameters={
+            "operation_mode": ControlParameter(
+                "text",
+                "set_operation_mode",
+                STATE,
+                "OPERATION_MODE",
+                choices="operation_list",
+                aliases="mode preset_mode preset hvac_mode operation",
+            ),
+            "away_mode": ControlParameter(
+                "boolean", "set_away_mode", "away_mode", "AWAY_MODE", aliases="away", is_verified=False
+            ),
+            "temperature": TARGET_TEMPERATURE,
+        },
+        step=ValueStep("temperature", 1, "target_temp_step"),
+        restore=_restore,
+        say=say_heating,
+        reported=("current_temperature", "temperature", "operation_mode", "away_mode"),
+        contained=ANY,
+        reproduced=Reproduced(states=ON_OFF_STATES, other=("set_operation_mode",)),
+        in_everything=True,
+    ),
+)

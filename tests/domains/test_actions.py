@@ -1,0 +1,91 @@
+"""The vetted table, held against the services and features that Home Assistant has."""
+
+from importlib import import_module
+
+import pytest
+
+from custom_components.home_agent.domains import DOMAINS, gated_domains, verbs
+from custom_components.home_agent.domains.base import ANY, feature_bits, feature_enum
+from custom_components.home_agent.tools.vetted import is_vetted
+from homeassistant.components.cover import CoverEntityFeature
+from homeassistant.core import HomeAssistant
+from homeassistant.setup import async_setup_component
+from tests.helpers.checks import every
+
+CONTROLLED = sorted(name for name, facts in DOMAINS.items() if facts.actions)
+
+
+def features_stated() -> list[tuple[str, str]]:
+    """Return all names of features that the domains state, each with its domain."""
+    return sorted(
+        {
+            (name, feature)
+            for name, facts in DOMAINS.items()
+            for stated in (
+                *(action.features for action in facts.actions.values()),
+                *(parameter.features for parameter in facts.parameters.values()),
+                *facts.abilities.values(),
+            )
+            for feature in stated.split()
+        }
+    )
+
+
+@pytest.mark.parametrize(("domain", "name"), features_stated())
+def test_features_are_those_of_home_assistant(domain: str, name: str) -> None:
+    enum = getattr(import_module(f"homeassistant.components.{domain}"), feature_enum(domain))
+    assert feature_bits(domain, name) == int(enum[name]) > 0
+
+
+def test_several_features_are_joined() -> None:
+    assert feature_bits("cover", "OPEN CLOSE") == CoverEntityFeature.OPEN | CoverEntityFeature.CLOSE
+
+
+@pytest.mark.parametrize("domain", sorted({*CONTROLLED} - {"group", "script", "automation", "camera"}))
+async def test_every_service_is_there(house: HomeAssistant, domain: str) -> None:
+    config = {} if domain.startswith("input_") or domain in ("counter", "timer") else []
+    assert await async_setup_component(house, domain, {domain: config})
+    assert DOMAINS[domain].services <= set(house.services.async_services_for_domain(domain))
+
+
+def test_the_table_is_wide_and_closed() -> None:
+    assert len(CONTROLLED) >= 28
+    assert not is_vetted("homeassistant", "turn_off")
+    assert not is_vetted("automation", "trigger")
+    assert not is_vetted("lock", "turn_off")
+    assert not is_vetted("alarm_control_panel", "alarm_trigger")
+    assert not is_vetted("shell_command", "anything")
+    assert not is_vetted("media_player", "play_media")
+    assert not is_vetted("camera", "record")
+    assert not is_vetted("remote", "send_command")
+    assert is_vetted("light", "turn_on")
+    assert is_vetted("climate", "set_hvac_mode")
+
+
+def test_scripts_and_scenes_need_the_gate() -> None:
+    assert gated_domains() == {"scene", "script"}
+    for domain in every(gated_domains()):
+        assert not is_vetted(domain, "turn_on")
+        assert is_vetted(domain, "turn_on", gated=True)
+
+
+def test_on_off_and_toggle_never_reach_what_lets_people_or_water_through() -> None:
+    for domain in ("lock", "alarm_control_panel", "valve", "cover"):
+        assert not {"turn_on", "turn_off"} & set(DOMAINS[domain].actions)
+    for domain in ("lock", "alarm_control_panel", "valve"):
+        assert "toggle" not in DOMAINS[domain].actions
+
+
+def test_every_parameter_named_by_an_action_is_there() -> None:
+    for domain in every(CONTROLLED):
+        facts = DOMAINS[domain]
+        for verb, action in facts.actions.items():
+            assert verb in verbs()
+            if action.direction:
+                assert facts.step is not None
+                assert facts.step.parameter in facts.parameters
+                continue
+            if action.takes != ANY:
+                assert set(action.takes) <= set(facts.parameters), (domain, verb)
+            if action.value:
+                assert action.value in facts.parameters
