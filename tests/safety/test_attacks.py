@@ -14,7 +14,7 @@ from pytest_homeassistant_custom_component.common import MockUser
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.embeds import EmbedFilter, without_embeds
 from custom_components.home_agent.issues import report
-from custom_components.home_agent.safety.firewall.rules import WORDS
+from custom_components.home_agent.safety.firewall.rules import rules_for
 from homeassistant.auth.const import GROUP_ID_USER
 from homeassistant.auth.models import Group
 from homeassistant.components import ai_task, persistent_notification
@@ -413,13 +413,15 @@ async def test_what_was_written_into_a_field(hass: HomeAssistant, home: Home) ->
 
 
 def rules() -> Iterator[tuple[str, str]]:
-    """Yield the patterns of the firewall's rules with where they stand."""
-    for language, sets in json.loads(WORDS.read_text(encoding="utf-8")).items():
-        for name, patterns in sets.items():
-            yield from ((f"{language} {name}", pattern) for pattern in patterns)
+    """Yield the patterns of the firewall's rules with the names of the rules."""
+    for rules in rules_for("a \u0430 \u3042 \u4e00 \uac00"):
+        yield from ((name, pattern.pattern) for name, pattern in rules.anywhere.items())
+        yield from (("action", rules.action.pattern), ("push", rules.push.pattern))
 
 
 def test_no_rule_reads_gaps_without_end() -> None:
     """Where a gap has no end, a page of empty lines is read from each of its lines to its last."""
     gaps = re.compile(r"\\s[*+]|\][*+]|\.[*+]")
+    found = dict(rules())
+    assert {"override", "role", "action"} <= set(found)
     assert [(place, pattern) for place, pattern in rules() if gaps.search(pattern)] == []

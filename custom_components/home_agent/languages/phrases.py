@@ -1,6 +1,6 @@
 """Patterns composed of the words and phrases of the language files.
 
-In an entry, `*` stands for any letters, and an apostrophe may be missing.
+In an entry, `*` stands for any letters and `…` for a few words. An apostrophe may be missing.
 """
 
 from collections.abc import Callable, Iterable
@@ -10,10 +10,21 @@ from typing import Final
 
 from . import languages, words
 
-_UNSPACED: Final = range(0x0E00, 0x0EFF), range(0x1780, 0x17FF), range(0x3040, 0xA000), range(0xAC00, 0xD7B0)
+_UNSPACED: Final = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af"
 """Letters of scripts whose words have no space between them, or particles attached to them."""
+_IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
+_BEGIN: Final = r"(?<!\w)(?=\w)"
+_END: Final = r"(?!\w)"
+GAP: Final = r"[^.!?\n\u3002\uff01\uff1f]"
+"""A character between two words of one sentence."""
 ANY_LETTERS: Final = r"\w*"
-_PARTS: Final = {"*": ANY_LETTERS, " ": r"[\s-]{1,4}", "-": r"[\s-]{1,4}", "'": r"['\u2019]?\s?"}
+_PARTS: Final = {
+    "*": ANY_LETTERS,
+    " ": r",?[\s-]{1,4}",
+    "-": r"[\s-]{1,4}",
+    "'": r"['\u2019]?\s?",
+    "…": f"{GAP}{{0,30}}?",
+}
 NEVER: Final = r"(?!)"
 
 
@@ -23,17 +34,27 @@ def all_words(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(entry for language in languages() for entry in words(language, name)))
 
 
-def any_of(entries: Iterable[str], read: Callable[[str], str]) -> str:
+def is_unspaced(text: str) -> bool:
+    """Return whether a word is of a script without spaces, or with particles attached to its words."""
+    return bool(_IS_UNSPACED.search(text))
+
+
+def any_of(entries: Iterable[str], read: Callable[[str], str], *, whole_words: bool = True) -> str:
     """Return the source of a pattern that finds each of these entries in a text that `read` returned."""
     spaced: set[str] = set()
     unspaced: set[str] = set()
     for entry in entries:
-        folded = read(entry)
-        is_unspaced = any(ord(folded[-1]) in letters for letters in _UNSPACED)
-        (unspaced if is_unspaced else spaced).add("".join(_PARTS.get(c, re.escape(c)) for c in folded))
-    found = [rf"(?<!\w)(?:{_either(spaced)})(?!\w)"] if spaced else []
+        source = "".join(_PARTS.get(char, re.escape(char)) for char in read(entry))
+        (spaced if whole_words and not is_unspaced(entry) else unspaced).add(source)
+    found = [f"{_BEGIN}(?:{_either(spaced)}){_END}"] if spaced else []
     found += [_either(unspaced)] if unspaced else []
-    return rf"(?=\w)(?:{'|'.join(found)})" if found else NEVER
+    return f"(?:{'|'.join(found)})" if unspaced else "".join(found) or NEVER
+
+
+def either(*sources: str) -> str:
+    """Return the source of a pattern that finds any of these; the beginning of a word is looked for once."""
+    joined = f"(?:{'|'.join(source for source in sources if not source.startswith(NEVER))})"
+    return _BEGIN + joined if all(source.startswith((_BEGIN, NEVER)) for source in sources) else joined
 
 
 def _either(sources: set[str]) -> str:

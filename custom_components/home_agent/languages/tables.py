@@ -81,6 +81,25 @@ SECTIONS: Final = (
         strict="the model alone judges whose matter something is",
     ),
     Section(
+        name="firewall",
+        holds=(
+            "words of instructions to a model in texts from outside: what overrides rules (`ignore`,"
+            " `earlier`, `rules`), opens a home (`open`, `guarded`), changes a memory (`keep`, `kept`), discloses"
+            " something (`send`, `private`, or `facts` of `people`), hides it (`secret`, or `deny`, `tell`,"
+            " `listeners`), speaks to a model or gives it a role; `push` makes an order of a sentence"
+        ),
+        needed=(
+            *("ignore", "earlier", "rules", "open", "guarded", "keep", "kept"),
+            *("send", "private", "people", "facts", "push", "secret", "assistants", "role"),
+        ),
+        optional=(
+            *("kept_before", "deny", "tell", "listeners", "addressed", "greetings", "determiners", "reading"),
+            *("must", "if_you_are", "whenever", "users", "says", "call", "tools", "new", "tasks"),
+            *("introduce", "backwards", "verb_last"),
+        ),
+        strict="instructions in texts from outside are recognized only in other languages",
+    ),
+    Section(
         name="quantities",
         holds="words that ask for everything of a kind, and phrases in which they do not",
         needed=("all",),
@@ -106,7 +125,8 @@ SECTIONS: Final = (
     ),
 )
 FLAGS: Final = frozenset(
-    ("unspaced", "questions.same_order", "questions.inside_words", "directions.inside_words")
+    {"unspaced", "firewall.verb_last"}
+    | {"questions.same_order", "questions.inside_words", "directions.inside_words"}
 )
 """Tables that are true or missing instead of a list."""
 

@@ -25,8 +25,8 @@ from ..knowledge.house import House
 from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
+from ..safety.firewall.rules import note_tools
 from ..safety.firewall.taint import comes_from_outside, has_text, is_news
-from ..safety.firewall.tool_names import note_tools
 from ..safety.frozen import FrozenTool, Origin
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins

@@ -13,9 +13,8 @@ from urllib.parse import unquote
 
 from ...memory.sentences import negations
 from ...regex import lazy
-from .rules import CALLS, SQUASHED, TOKENS, rules_for
+from .rules import CALLS, TOKENS, named_calls, rules_for, says_backwards
 from .text import Readable, spaced_out
-from .tool_names import named_calls
 
 MARK: Final = "[removed]"
 MAX_CHARS: Final = 20_000
@@ -34,10 +33,7 @@ _LEAKY_IMAGE: Final = lazy(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^
 _ATTRIBUTE: Final = lazy(r"<[a-zA-Z][^<>]{0,60}?\s[\w-]+=([\"'])(?P<text>[^<>\"']{10,300})\1[^<>]{0,200}>")
 _WORD: Final = lazy(r"\w+")
 _HIDDEN: Final = lazy(r"[\U000e0020-\U000e007f]{3,}")
-_HINTS: Final = (
-    (lazy(r"rot.?13|caesar"), "rot13"),
-    (lazy(r"revers|backward|ruckwarts"), "reversed"),
-)
+_SAYS_ROT13: Final = lazy(r"rot.?13|caesar")
 _ROT13: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 
 
@@ -173,7 +169,7 @@ def spans(text: str, depth: int = 2, *, short: int = SHORT) -> list[Span]:
     found += [
         (*readable.written(start, end), "spaced")
         for start, end, letters in spaced_out(readable.text)
-        if SQUASHED.search(letters)
+        if any(one.squashed.search(letters) for one in rules_for(letters))
     ]
     found += _sentence_spans(readable, seen=bool(found), short=len(text.strip()) <= short)
     if not found and depth:
@@ -295,11 +291,10 @@ def _encoded_spans(text: str, depth: int) -> list[Span]:
 
 def _turned_spans(readable: str, text: str, depth: int) -> list[Span]:
     """Return the whole text if it says that it is turned round and then reads as an order."""
-    for hint, way in _HINTS:
-        if hint.search(readable):
-            turned = readable.translate(_ROT13) if way == "rot13" else readable[::-1]
-            if any(rule != "action" for _, _, rule in spans(turned, depth - 1)):
-                return [(0, len(text), "encoded")]
+    turned = [readable.translate(_ROT13)] if _SAYS_ROT13.search(readable) else []
+    turned += [readable[::-1]] if says_backwards().search(readable) else []
+    if any(rule != "action" for each in turned for _, _, rule in spans(each, depth - 1)):
+        return [(0, len(text), "encoded")]
     return []
 
 

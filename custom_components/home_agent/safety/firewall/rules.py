@@ -1,26 +1,20 @@
 """The firewall's rules: what an instruction to a model looks like, as patterns over readable text.
 
-The words of each language stand in `words.json`, folded: what overrides earlier rules (`ignore`,
-`earlier`, `rules`), what opens a house (`opening`, `guarded`), what changes a memory (`keep`, `kept`), what
-carries something out (`send`, `private`), what makes an order of a sentence (`push`), what hides it
-(`secret`), and what speaks to a model or gives it another role (`role`).
+Marks of chat templates and calls are the same everywhere. The words of an instruction come from the section
+`firewall` of the language files, and each kind of instruction is one pattern composed of them.
 """
 
-from collections.abc import Iterator
-from functools import cache
-import json
-from pathlib import Path
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from functools import cache, lru_cache
 import re
 from typing import Final
 
+from ...languages import languages_with, table, words
+from ...languages.phrases import GAP, NEVER, all_words, any_of, either, is_unspaced
 from ...regex import lazy
-from .text import as_read
+from .text import Readable
 
-WORDS: Final = Path(__file__).with_name("words.json")
-UNSPACED: Final = frozenset({"zh", "ja", "ko"})
-"""Languages whose words do not stand apart."""
-VERB_LAST: Final = frozenset({"de", "nl", "tr", *UNSPACED})
-"""Languages in which the door may stand in front of what is done with it."""
 OTHER_SCRIPTS: Final = {
     "ru": lazy("[\u0400-\u04ff]"),
     "zh": lazy("[\u4e00-\u9fff]"),
@@ -29,8 +23,18 @@ OTHER_SCRIPTS: Final = {
 }
 """Languages that are looked for only where their letters are."""
 
-_GAP: Final = r"[^.!?\n\u3002\uff01\uff1f]"
-_END: Final = r"[\s.!?\"'\u3002\uff01\uff1f)\]]*$"
+SHORTEST: Final = 3
+"""Letters of a word that counts without spaces around it."""
+
+MAX_NAMES: Final = 2_000
+
+_own: Final[OrderedDict[str, None]] = OrderedDict()
+"""Names of the agents' own and custom tools, for texts that are read outside of a turn."""
+
+_NEAR: Final = f"{GAP}{{0,30}}?"
+_FAR: Final = f"{GAP}{{0,60}}?"
+_SPACE: Final = r"\s{0,4}"
+_CLAUSE_START: Final = r"(?:^\s{0,8}|(?<=[.!?])\s{1,8})"
 
 TOKENS: Final = lazy(
     r"<\|[^|<>\n]{1,40}\|>"
@@ -57,80 +61,157 @@ CALLS: Final = lazy(
 )
 """Calls of services and functions, however they are written; `tool_names.py` knows the tools by name."""
 
-SQUASHED: Final = lazy(
-    r"ignore(?:all|any|the|your)?(?:previous|prior|above|earlier)|(?:previous|prior)instructions|systemprompt"
-    r"|unlockthe|openthe(?:front|garage|door)|disarmthe|disarmalarm|unlock(?:front)?door|storememory|forgetall"
-)
-"""Instructions whose letters stand apart, without the gaps."""
+
+class _Words:
+    """The words of one language as sources of patterns."""
+
+    def __init__(self, language: str) -> None:
+        """Take the language."""
+        self._language = language
+        self._whole_words = not any(map(is_unspaced, words(language, "firewall.ignore")))
+
+    def __call__(self, *tables: str) -> str:
+        """Return what finds any entry of these tables."""
+        entries = (entry for name in tables for entry in words(self._language, f"firewall.{name}"))
+        return any_of(entries, as_read, whole_words=self._whole_words)
+
+    def with_space(self, name: str) -> str:
+        """Return what finds an entry and the space behind it; nothing if the language lacks the table."""
+        return f"{self(name)}{_SPACE}" if words(self._language, f"firewall.{name}") else ""
+
+    def without_spaces(self, name: str) -> str:
+        """Return what finds an entry in letters without the spaces between words."""
+        entries = {as_read(entry).replace(" ", "") for entry in words(self._language, f"firewall.{name}")}
+        letters = sorted(entry for entry in entries if entry.isalpha() and len(entry) >= SHORTEST)
+        return f"(?:{'|'.join(letters) or NEVER})"
 
 
 class Rules:
     """The patterns of one language."""
 
-    def __init__(self, language: str, words: dict[str, list[str]]) -> None:
-        """Put the patterns together."""
-        spaced = language not in UNSPACED
+    def __init__(self, language: str) -> None:
+        """Compose the patterns."""
+        find = _Words(language)
+        verb_last = bool(table(language, "firewall.verb_last"))
 
-        def any_of(key: str) -> str:
-            found = "|".join(as_read(word) for word in words[key])
-            return rf"(?<!\w)(?:{found})(?!\w)" if spaced else f"(?:{found})"
+        def in_row(first: str, second: str) -> str:
+            return f"{first}{_FAR}{second}" + (f"|{second}{_NEAR}{first}" if verb_last else "")
 
-        ignore, earlier, rules = any_of("ignore"), any_of("earlier"), any_of("rules")
-        opening, guarded = any_of("opening"), any_of("guarded")
-        keep, kept, send, private = any_of("keep"), any_of("kept"), any_of("send"), any_of("private")
-        close, wide = f"{_GAP}{{0,30}}?", f"{_GAP}{{0,60}}?"
-        self.anywhere: dict[str, re.Pattern[str]] = {
+        ignore, earlier, rules = find("ignore"), find("earlier"), find("rules")
+        people, facts, guarded = find("people"), find("facts"), find("guarded")
+        kept = f"{find('kept')}(?! {find('kept_before')})"
+        private = f"(?:{find('private')}|{people}{_NEAR}{facts}|{facts}{_NEAR}{people})"
+        self.anywhere: Final = {
             "override": _pattern(
-                f"{ignore}{close}{earlier}{close}{rules}|{ignore}{close}{rules}{close}{earlier}"
-                f"|{earlier}{close}{rules}{close}{ignore}"
+                f"{ignore}{_NEAR}(?:{earlier}{_NEAR}{rules}|{rules}{_NEAR}{earlier})",
+                f"{earlier}{_NEAR}{rules}{_NEAR}{ignore}",
             ),
-            "role": _pattern("|".join(map(as_read, words["role"])), spaced=spaced),
-            "secrecy": _pattern("|".join(map(as_read, words["secret"])), spaced=spaced),
-            "memory": _pattern(f"{keep}{wide}{kept}" + ("" if spaced else f"|{kept}{wide}{keep}")),
-            "private": _pattern(f"{send}{wide}{private}" + ("" if spaced else f"|{private}{wide}{send}")),
+            "role": _pattern(find("role"), *_addressing(find)),
+            "address": _pattern(
+                rf"{_CLAUSE_START}{find('assistants', 'addressed')}\s{{0,8}}[,:\uff0c\uff1a\u3001]"
+            ),
+            "secrecy": _pattern(
+                find("secret"), f"{find.with_space('deny')}{find('tell')}{_NEAR}{find('listeners')}"
+            ),
+            "memory": _pattern(in_row(find("keep"), kept)),
+            "private": _pattern(in_row(find("send"), private)),
         }
         """Rules that say enough by themselves."""
-        self._needed = {
-            name: lazy(needed)
-            for name, needed in (
-                ("override", rules),
-                ("memory", kept),
-                ("private", private),
-                ("action", guarded),
-            )
+        self._needed: Final = {
+            "override": _pattern(rules),
+            "memory": _pattern(find("kept")),
+            "private": _pattern(find("private"), facts),
+            "action": _pattern(guarded),
         }
         """What a rule cannot do without: looked for first, since most texts have none of it."""
-        backwards = f"|{guarded}{close}{opening}" if language in VERB_LAST else ""
-        self.action = _pattern(f"{opening}{wide}{guarded}{backwards}")
+        self.action: Final = _pattern(in_row(find("open"), guarded))
         """What also a manual says; an order only in some places."""
-        self.push = _pattern("|".join(map(as_read, words["push"])), spaced=spaced)
+        self.push: Final = _pattern(find("push"))
+        letters = r"\w{0,8}?"
+        self.squashed: Final = _pattern(
+            f"{find.without_spaces('ignore')}{letters}{find.without_spaces('earlier')}",
+            f"{find.without_spaces('ignore')}{letters}{find.without_spaces('rules')}",
+            f"{find.without_spaces('open')}{letters}{find.without_spaces('guarded')}",
+        )
+        """An order whose letters are apart, without the gaps."""
 
     def find(self, name: str, text: str) -> Iterator[re.Match[str]]:
         """Yield where a rule fits."""
         needed = self._needed.get(name)
         if needed is None or needed.search(text):
             pattern = self.action if name == "action" else self.anywhere[name]
-            yield from (match for match in pattern.finditer(text) if match.end() > match.start())
+            yield from pattern.finditer(text)
 
 
-def _pattern(text: str, *, spaced: bool = False) -> re.Pattern[str]:
-    """Return a pattern; where words stand apart, of whole words."""
-    return lazy(rf"(?<!\w)(?:{text})" if spaced else text, re.MULTILINE)
+def _addressing(find: _Words) -> Iterator[str]:
+    """Yield the sources of what speaks to a model, or of its tasks."""
+    assistants, anyone = find("assistants"), find("assistants", "addressed")
+    determiner, reading = find.with_space("determiners"), find.with_space("reading")
+    yield f"{find('greetings')}[ ,:]{{1,3}}(?:{determiner})?{anyone}"
+    yield f"{find('if_you_are')}{_SPACE}{assistants}"
+    yield f"{determiner}{assistants}{_SPACE}(?:{reading})?{find('must')}"
+    yield f"{find.with_space('whenever')}{find('users')}{GAP}{{0,15}}?{find('says')}"
+    yield rf"{find('call')}{_SPACE}(?:{determiner}(?:\w{{1,12}}\s{{1,4}})?)?{find('tools')}"
+    yield f"{find('new')}{_SPACE}{find('tasks')}{_SPACE}(?:[:-]|{find('introduce')})"
+
+
+def as_read(entry: str) -> str:
+    """Return an entry with its letters as they are in readable text."""
+    return Readable(entry, markup=True).text
+
+
+def _pattern(*sources: str) -> re.Pattern[str]:
+    """Return the pattern of some alternatives."""
+    return lazy(either(*sources), re.MULTILINE)
 
 
 @cache
-def _all_rules() -> dict[str, Rules]:
-    """Return the rules of all languages."""
-    words = json.loads(WORDS.read_text(encoding="utf-8"))
-    return {language: Rules(language, sets) for language, sets in words.items()}
-
-
-_all_rules()  # read while modules are imported, which is not done in the event loop
+def _rules(language: str) -> Rules:
+    """Return the rules of a language."""
+    return Rules(language)
 
 
 def rules_for(text: str) -> Iterator[Rules]:
     """Yield the rules of the languages that a text may be in."""
-    for language, rules in _all_rules().items():
+    for language in languages_with("firewall"):
         script = OTHER_SCRIPTS.get(language)
         if script is None or script.search(text):
-            yield rules
+            yield _rules(language)
+
+
+def note_tools(names: Iterable[str]) -> None:
+    """Remember the names of tools that an agent has from now on."""
+    for name in names:
+        _own[name] = None
+        _own.move_to_end(name)
+    while len(_own) > MAX_NAMES:
+        _own.popitem(last=False)
+
+
+def named_calls(readable: str, names: Collection[str] = ()) -> Iterator[re.Match[str]]:
+    """Yield where a readable text names a tool: one of the agents' own, or one of `names`."""
+    yield from _pattern_of_names(frozenset({*_own, *names})).finditer(readable)
+
+
+@lru_cache(maxsize=8)
+def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
+    """Return the pattern of these names; everyday words count only if they are used as a call."""
+    written = sorted({as_read(name.lower()) for name in names if name}, key=lambda name: (-len(name), name))
+    technical = "|".join(re.escape(name) for name in written if not name.isalpha())
+    everyday = "|".join(re.escape(name) for name in written if name.isalpha())
+    tools = all_words("firewall.tools")
+    call = any_of((*all_words("firewall.call"), *tools), as_read)
+    between = any_of((*all_words("firewall.determiners"), *tools), as_read)
+    parts = [rf"(?<!\w)(?:{technical})(?!\w)"] if technical else []
+    if everyday:
+        parts += [
+            rf"{call}\s{{1,4}}(?:{between}\s{{1,4}}){{0,2}}[\"'`]?(?:{everyday})(?!\w)",
+            rf"(?<!\w)(?:{everyday})\s{{0,2}}[({{]\s{{0,4}}[\"'{{\w]",
+        ]
+    return re.compile("|".join(parts) if parts else NEVER)
+
+
+@cache
+def says_backwards() -> re.Pattern[str]:
+    """Return what finds a hint that a text is to be read backwards."""
+    return lazy(any_of(all_words("firewall.backwards"), as_read))

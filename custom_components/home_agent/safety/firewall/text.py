@@ -65,16 +65,6 @@ class Readable:
         return self._starts[start], self._ends[end - 1]
 
 
-def as_read(pattern: str) -> str:
-    """Return a pattern with its letters as they stand in readable text."""
-    return pattern if pattern.isascii() else "".join(map(_plain_letter, pattern))
-
-
-def _plain_letter(char: str) -> str:
-    """Return a letter folded; ASCII as it is, since it may belong to a pattern."""
-    return char if char.isascii() else _plain(char)
-
-
 def _shown(written: str, *, markup: bool) -> Iterator[tuple[int, int, str]]:
     """Yield parts of what was written with what they are read as: nothing, one character or several."""
     at = 0
