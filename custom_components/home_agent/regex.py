@@ -1,5 +1,7 @@
 """Patterns that are compiled at their first use, or before it beside the set-up: never while modules load."""
 
+from collections.abc import Callable
+from functools import cache
 import re
 from typing import Any, Final, cast
 
@@ -8,6 +10,9 @@ _OTHER: Final = ("flags", "groups", "groupindex")
 
 _written: Final[list[_Lazy]] = []
 """All patterns, compiled or not."""
+
+_composers: Final[list[Callable[[], object]]] = []
+"""Functions that compose patterns of the words in the language files."""
 
 
 class _Lazy:
@@ -37,7 +42,16 @@ def lazy[Text: (str, bytes)](pattern: Text, flags: int = 0) -> re.Pattern[Text]:
     return cast(re.Pattern[Text], written)
 
 
+def composed[Result](compose: Callable[[], Result]) -> Callable[[], Result]:
+    """Mark a function that composes patterns: its result is kept, and made together with the others."""
+    cached = cache(compose)
+    _composers.append(cached)
+    return cached
+
+
 def compile_all() -> None:
     """Compile what no one has used so far; belongs into an executor."""
+    for compose in _composers:
+        compose()
     for pattern in _written:
         pattern.search  # noqa: B018 - the first use compiles

@@ -84,9 +84,10 @@ SECTIONS: Final = (
         name="firewall",
         holds=(
             "words of instructions to a model in texts from outside: what overrides rules (`ignore`,"
-            " `earlier`, `rules`), opens a home (`open`, `guarded`), changes a memory (`keep`, `kept`), discloses"
-            " something (`send`, `private`, or `facts` of `people`), hides it (`secret`, or `deny`, `tell`,"
-            " `listeners`), speaks to a model or gives it a role; `push` makes an order of a sentence"
+            " `earlier`, `rules`), opens a home (`open`, `guarded`), changes a memory (`keep`, `kept`),"
+            " discloses something (`send`, `private`, or `facts` of `people`), hides it (`secret`, or"
+            " `deny`, `tell`, `listeners`), speaks to a model or gives it a role;"
+            " `push` makes an order of a sentence"
         ),
         needed=(
             *("ignore", "earlier", "rules", "open", "guarded", "keep", "kept"),

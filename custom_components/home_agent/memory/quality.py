@@ -2,13 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
 import re
 from typing import Final, NamedTuple
 
 from ..languages import languages, words
 from ..languages.phrases import any_of
-from ..regex import lazy
+from ..regex import composed, lazy
 from ..texts import fold_letters, words as split
 from .records import MemoryType
 from .secrets import holds_secret
@@ -61,7 +60,7 @@ class _Patterns(NamedTuple):
     instruction: re.Pattern[str]
 
 
-@cache
+@composed
 def _patterns() -> _Patterns:
     """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
     found = [_sources(language) for language in languages()]

@@ -1,12 +1,11 @@
 """Codes, PINs, passwords and card numbers, as they stand in sentences."""
 
-from functools import cache
 import re
 from typing import Final, NamedTuple
 
 from ..languages import languages, words
 from ..languages.phrases import all_words, any_of
-from ..regex import lazy
+from ..regex import composed, lazy
 from ..texts import fold_letters
 
 _DIGITS: Final = lazy(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
@@ -32,7 +31,7 @@ class _SecretWords(NamedTuple):
     """The password is installed."""
 
 
-@cache
+@composed
 def _secret_words() -> _SecretWords:
     """Return the patterns of all languages; a language without words for codes has those for keys."""
     codes = (

@@ -2,10 +2,10 @@
 
 from functools import cache
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..languages.phrases import all_words, any_of
-from ..regex import lazy
+from ..regex import composed, lazy
 from ..texts import fold_letters, words
 from .words import STEM
 
@@ -17,10 +17,20 @@ TELLER: Final = frozenset(
 """Words by which a model puts "I" and "my" into a sentence about a person."""
 
 
-@cache
-def _pattern(*tables: str) -> re.Pattern[str]:
-    """Return the pattern of the entries of some tables, for folded text."""
-    return lazy(any_of((entry for table in tables for entry in all_words(f"memory.{table}")), fold_letters))
+class _Patterns(NamedTuple):
+    """Patterns of words of all languages, for folded text."""
+
+    recall: re.Pattern[str]
+    remember: re.Pattern[str]
+    group: re.Pattern[str]
+    myself: re.Pattern[str]
+
+
+@composed
+def _patterns() -> _Patterns:
+    """Return the patterns."""
+    tables = ("recall", "remember", "group", "self")
+    return _Patterns(*(lazy(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables))
 
 
 @cache
@@ -32,7 +42,7 @@ def negations() -> frozenset[str]:
 def asks_to_remember(sentence: str) -> bool:
     """Return whether a sentence asks to remember something, rather than what is remembered."""
     folded = fold_letters(sentence)
-    return not _pattern("recall").search(folded) and bool(_pattern("remember").search(folded))
+    return not _patterns().recall.search(folded) and bool(_patterns().remember.search(folded))
 
 
 def is_households(content: str, said: str, name: str) -> bool:
@@ -41,9 +51,9 @@ def is_households(content: str, said: str, name: str) -> bool:
     A person who says "I" and not "we", or whose name is in the content, speaks of themselves.
     """
     folded = fold_letters(said)
-    if _pattern("group").search(folded):
+    if _patterns().group.search(folded):
         return True
-    return not _pattern("self").search(folded) and set(words(name)).isdisjoint(words(content))
+    return not _patterns().myself.search(folded) and set(words(name)).isdisjoint(words(content))
 
 
 def likeness(one: str, other: str) -> float:

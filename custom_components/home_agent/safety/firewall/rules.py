@@ -5,14 +5,14 @@ Marks of chat templates and calls are the same everywhere. The words of an instr
 """
 
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
-from functools import cache, lru_cache
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import lru_cache
 import re
 from typing import Final
 
 from ...languages import languages_with, table, words
 from ...languages.phrases import GAP, NEVER, all_words, any_of, either, is_unspaced
-from ...regex import lazy
+from ...regex import composed, lazy
 from .text import Readable
 
 OTHER_SCRIPTS: Final = {
@@ -165,18 +165,18 @@ def _pattern(*sources: str) -> re.Pattern[str]:
     return lazy(either(*sources), re.MULTILINE)
 
 
-@cache
-def _rules(language: str) -> Rules:
-    """Return the rules of a language."""
-    return Rules(language)
+@composed
+def _all_rules() -> Mapping[str, Rules]:
+    """Return the rules by language."""
+    return {language: Rules(language) for language in languages_with("firewall")}
 
 
 def rules_for(text: str) -> Iterator[Rules]:
     """Yield the rules of the languages that a text may be in."""
-    for language in languages_with("firewall"):
+    for language, rules in _all_rules().items():
         script = OTHER_SCRIPTS.get(language)
         if script is None or script.search(text):
-            yield _rules(language)
+            yield rules
 
 
 def note_tools(names: Iterable[str]) -> None:
@@ -211,7 +211,7 @@ def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
     return re.compile("|".join(parts) if parts else NEVER)
 
 
-@cache
+@composed
 def says_backwards() -> re.Pattern[str]:
     """Return what finds a hint that a text is to be read backwards."""
     return lazy(any_of(all_words("firewall.backwards"), as_read))
