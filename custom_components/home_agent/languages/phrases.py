@@ -8,11 +8,12 @@ from functools import cache
 import re
 from typing import Final
 
+from ..regex import lazy
 from . import languages, words
 
 _UNSPACED: Final = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af"
 """Letters of scripts whose words have no space between them, or particles attached to them."""
-_IS_UNSPACED: Final = re.compile(f"[{_UNSPACED}]")
+_IS_UNSPACED: Final = lazy(f"[{_UNSPACED}]")
 _BEGIN: Final = r"(?<!\w)(?=\w)"
 _END: Final = r"(?!\w)"
 GAP: Final = r"[^.!?\n\u3002\uff01\uff1f]"
