@@ -9,7 +9,7 @@ from typing import Any
 import aiohttp
 
 from custom_components.home_agent.agent.claims.gate import ClaimGate
-from custom_components.home_agent.agent.claims.sentence_kind import Kind, kind_of
+from custom_components.home_agent.agent.claims.wording import SentenceKind, kind_of
 from homeassistant.components import conversation
 from homeassistant.components.conversation.chat_log import async_get_chat_log
 from homeassistant.const import STATE_OFF, STATE_ON
@@ -165,7 +165,7 @@ def _held_words() -> Table:
     table = Table(
         "P10", "words that come before the first is let out, no call made", ("answer to", "answers", *HELD)
     )
-    counts: dict[Kind, list[float]] = {kind: [] for kind in Kind}
+    counts: dict[SentenceKind, list[float]] = {kind: [] for kind in SentenceKind}
     for line in ANSWERS.read_text(encoding="utf-8").splitlines():
         language, sentence, answer = line.split("\t")
         counts[kind_of(sentence, language)].append(_held_in(sentence, language, answer))

@@ -14,6 +14,7 @@ from tests.helpers.agent import async_agent
 from tests.servers.model_server import ModelServer
 
 GAPS: dict[str, set[str]] = {
+    "claims": set("ar bg ca cs el et fi he hi hr hu id lt lv ro sk sl sr th tr uk vi".split()),  # noqa: SIM905
     "concepts": set(
         "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905
     ),
@@ -28,6 +29,20 @@ GAPS: dict[str, set[str]] = {
 """Sections that a language may lack, by section. What is not listed here has to be there."""
 WHOLE = {"en", "de", "fr", "es", "nl", "it", "pt", "pl", "sv", "da", "nb", "ru"}
 """Languages that may never have a gap."""
+CLAIM_TABLES = (
+    "asks",
+    "been",
+    "did",
+    "done",
+    "fillers",
+    "honest",
+    "is",
+    "orders",
+    "past",
+    "promises",
+    "tells",
+)
+"""Tables of claims that the whole languages have; what else they have depends on their grammar."""
 
 
 def tables(tree: dict[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -55,6 +70,13 @@ def test_gaps_are_named() -> None:
     assert found == GAPS
     assert set(languages()) >= WHOLE
     assert not {(section.name, language) for language in WHOLE for section in missing(language)}
+
+
+@pytest.mark.parametrize("language", sorted(WHOLE))
+def test_claims_are_whole(language: str) -> None:
+    """A language of Europe has words for each kind of claim, and for what is none."""
+    assert not {name for name in CLAIM_TABLES if not words(language, f"claims.{name}")}
+    assert words(language, "claims.i_have") or words(language, "claims.i_did")
 
 
 def test_a_language_without_a_file() -> None:

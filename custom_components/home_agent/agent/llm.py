@@ -16,8 +16,7 @@ from ..const import (
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta
 from .claims.gate import ClaimGate
-from .claims.script_gate import claim_gate
-from .claims.sentence_kind import Kind
+from .claims.wording import SentenceKind
 from .log import LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
@@ -102,15 +101,15 @@ class LLMMixin(StreamingMixin):
             return None
         speaker = turn.calls.speaker
 
-        def is_backed(kind: Kind) -> bool:
+        def is_backed(kind: SentenceKind) -> bool:
             if turn.calls.done:
                 return True
             earlier = self.data.handler.guard.journal.ledger.of_speaker(
                 turn.calls.conversation_id, speaker.context.user_id, speaker.device_id
             )
-            return kind is Kind.QUESTION and any(deed.success for deed in earlier)
+            return kind is SentenceKind.QUESTION and any(deed.success for deed in earlier)
 
-        return claim_gate(turn.calls.sentence, turn.language, is_backed)
+        return ClaimGate(turn.calls.sentence, turn.language, is_backed)
 
     async def _async_asked(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> AsyncGenerator[Delta]:
         """Yield one answer; where the server finds the request too long, it gets a shorter one.

@@ -12,7 +12,7 @@ from ..const import (
 from ..entity import HomeAgentBaseEntity
 from ..memory.extraction.extractor import Exchange
 from .afterthought import FinishedConversation
-from .claims.sentence_kind import Kind, kind_of
+from .claims.wording import SentenceKind, kind_of
 from .log import from_contents
 from .request import stays_home
 from .turn import Turn
@@ -69,4 +69,4 @@ def _may_tell(turn: Turn) -> bool:
         return False
     if any(record.stored_memory for record in calls.records):
         return False
-    return not (calls.acted and kind_of(calls.sentence, turn.language) is Kind.ORDER)
+    return not (calls.acted and kind_of(calls.sentence, turn.language) is SentenceKind.ORDER)

@@ -89,7 +89,8 @@ class _Table:
     """The phrases of a table by their first word, and those whose first word may have any ending."""
 
     by_first: dict[str, list[tuple[Word, ...]]] = field(default_factory=dict)
-    by_beginning: list[tuple[Word, ...]] = field(default_factory=list)
+    by_letter: dict[str, list[tuple[Word, ...]]] = field(default_factory=dict)
+    """Those whose first word may have any ending, by its first letter without accents."""
 
 
 class Lexicon:
@@ -113,7 +114,7 @@ class Lexicon:
         """Add a phrase to a table."""
         first = phrase[0]
         if first.plain.endswith(ANY_ENDING):
-            table.by_beginning.append(phrase)
+            table.by_letter.setdefault(first.folded[:1], []).append(phrase)
             return
         for spelling in {first.plain, first.folded}:
             table.by_first.setdefault(spelling, []).append(phrase)
@@ -139,11 +140,10 @@ class Lexicon:
         found: dict[int, Match] = {}
         entries = self._tables[table]
         for index, word in enumerate(words):
-            phrases = [*entries.by_first.get(word.plain, ()), *entries.by_beginning]
+            phrases = [*entries.by_first.get(word.plain, ()), *entries.by_letter.get(word.folded[:1], ())]
             if word.folded != word.plain:
                 phrases += entries.by_first.get(word.folded, ())
-            best = max((self._match(phrase, words, index) for phrase in phrases), default=Match())
-            if best.words:
+            if phrases and (best := max(self._match(phrase, words, index) for phrase in phrases)).words:
                 found[index] = best
         return found
 

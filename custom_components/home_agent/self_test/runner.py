@@ -11,7 +11,7 @@ from typing import Any, Final
 from homeassistant.core import Context, HomeAssistant, State
 from homeassistant.helpers import llm
 
-from ..agent.claims.script_gate import claim_gate
+from ..agent.claims.gate import ClaimGate
 from ..agent.model_errors import as_agent_error
 from ..agent.phrases import async_phrase
 from ..agent.streaming import as_tool_input
@@ -139,7 +139,7 @@ def _difference(case: Case, done: Mapping[str, list[tuple[str, Any]]], answer: M
 
 def claims_success(case: Case, words: str) -> bool:
     """Return whether words claim what no call has done."""
-    gate = claim_gate(case.said, case.language, lambda _kind: False)
+    gate = ClaimGate(case.said, case.language, lambda _kind: False)
     gate.feed(words)
     gate.finish()
     return gate.unbacked

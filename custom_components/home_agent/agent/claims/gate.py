@@ -1,19 +1,21 @@
 """Claims held against what was called: words that say that something was done are let out only if it was.
 
-An answer is read word by word as it streams. Words are held back only while they may be the beginning of such
-a claim; what begins in another way passes at once.
+An answer is read clause by clause as it streams. A clause is held back until it ends or can be no claim any
+more. After a claim the sentence is held until it ends, because its end may say that it was meant otherwise.
 """
 
 # ruff: noqa: RUF001 - marks of many languages
 from collections.abc import Callable
-from enum import Enum, auto
 from typing import Final
 
-from .patterns import Matcher, grammar
-from .sentence_kind import WORDS, Kind, fold, kind_of
+from ...languages import DEFAULT, find, languages_with
+from ...languages.lexicon import Word, clauses
+from ...texts import fold, is_word, plain
+from .scripts import SCRIPTS, script_of
+from .wording import MAX_WORDS, SentenceKind, SpacedReader, kind_of, spaced_reader
 
 CHECKED_CHARS: Final = 400
-"""Where in an answer any claim may begin; later only one that says that the agent did something."""
+"""Where in an answer any claim may begin; later only one that says that the assistant did something."""
 LATE_CHARS: Final = 4000
 """Where in an answer nothing is looked for any more."""
 MAX_HELD: Final = 120
@@ -21,19 +23,9 @@ MAX_HELD: Final = 120
 MAX_SENTENCE: Final = 400
 MAX_KEPT: Final = 2000
 
-ENDS: Final = frozenset(".!?…\n")
+ENDS: Final = frozenset("!?…\n。．！？")
+"""Marks that end a sentence. A full stop does too, unless a letter or digit follows."""
 BREAKS: Final = frozenset(',;:–—()"“”„«»')
-APOSTROPHES: Final = frozenset("'’-")
-
-
-class _Mode(Enum):
-    """What is done with the words that come."""
-
-    LET = auto()
-    HOLD = auto()
-    CLAIM = auto()
-    """A claim was made; the rest of its sentence tells whether it was meant for now."""
-    DROP = auto()
 
 
 class ClaimGate:
@@ -43,19 +35,33 @@ class ClaimGate:
     What comes out does not depend on how the answer was cut.
     """
 
-    def __init__(self, sentence: str, language: str, is_backed: Callable[[Kind], bool]) -> None:
+    def __init__(self, sentence: str, language: str, is_backed: Callable[[SentenceKind], bool]) -> None:
         """Begin an answer to a sentence."""
-        self._language = language
-        self._kind = kind_of(sentence, language)
+        self._script = script_of(sentence, language)
+        self._readers, self._is_any = _readers(language)
+        self._wanted = self._script.kind_of(sentence) if self._script else kind_of(sentence, language)
         self._is_backed = is_backed
-        self._rules = grammar(language, self._kind)
-        self._matcher = Matcher(self._rules)
-        self._mode = _Mode.LET if self._kind is Kind.STORY else _Mode.HOLD
-        self._open = self._kind is not Kind.STORY
-        self._held = ""
-        self._word = ""
+        self._is_open = self._wanted is not SentenceKind.STORY
+        """Whether claims are looked for."""
+        self._kind = self._wanted
+        """What counts as a claim; late in an answer, what counts after a question."""
         self._seen = 0
-        self._late = False
+        self._out = ""
+        self._held = ""
+        self._clause = ""
+        self._word = ""
+        self._words: list[Word] = []
+        """The complete words of the clause."""
+        self._begins_sentence = True
+        self._is_passing = False
+        """Whether the clause is known to be no claim."""
+        self._is_claimed = False
+        """Whether a claim was made; the rest of its sentence tells whether it was meant for now."""
+        self._claimed_in: SpacedReader | None = None
+        """The language of the claim, if it has words for earlier times."""
+        self._is_point = False
+        """Whether the last character was a full stop."""
+        self._is_dropped = False
         self.text = ""
         """The answer as it came."""
         self.has_calls = False
@@ -64,105 +70,157 @@ class ClaimGate:
     @property
     def unbacked(self) -> bool:
         """Return whether a claim was kept back that no call has come for."""
-        return self._mode is _Mode.DROP and not self.has_calls
+        return self._is_dropped and not self.has_calls
 
     def feed(self, text: str) -> str:
         """Take the next piece of the answer and return what may be said of it by now."""
         self.text = (self.text + text)[:MAX_KEPT]
-        if self._mode is _Mode.DROP:
-            return ""
-        if self._open and self._mode is not _Mode.LET and self._is_backed(self._kind):
-            self._open = False
-            return self._release() + text
-        if not self._open:
-            return text
-        out = "".join(self._take(char) for char in text)
-        if self._mode is _Mode.HOLD and self._word and not self._matcher.may_take(fold(self._word)):
-            out += self._release()
-        return out
+        if self._is_open and not self._is_passing and self._is_backed(self._wanted):
+            self._is_open = False
+        for char in text:
+            self._take(char)
+        if self._word and not self._is_passing and not self._may_begin():
+            self._is_passing = True
+        if self._is_passing or not self._is_open:
+            self._release()
+        return self._take_out()
 
     def finish(self) -> str:
         """Return what was held back without need; the answer has ended."""
-        if self._mode is _Mode.DROP or not self._open:
-            return ""
-        out = self._end_word()
-        if self._mode is _Mode.HOLD and self._matcher.end(full_stop=True):
-            self._mode = _Mode.CLAIM
-        if self._mode is _Mode.CLAIM:
-            return out + self._judge("")
-        return out + self._release()
+        if self._is_open and not self._is_dropped:
+            self._end_word()
+            self._end_clause(is_end=True)
+        self._release()
+        return self._take_out()
 
-    def _take(self, char: str) -> str:
+    def _take_out(self) -> str:
+        """Return what may be said."""
+        out, self._out = self._out, ""
+        return out
+
+    def _release(self) -> None:
+        """Let out what is held back."""
+        self._out += self._held
+        self._held = ""
+
+    def _take(self, char: str) -> None:
         """Take one character."""
-        if self._mode is _Mode.DROP:
-            return ""
+        if self._is_point and not is_word(char) and self._is_open:
+            self._end_clause(is_end=True)
+        self._is_point = char == "."
+        if self._is_dropped:
+            return
+        self._held += char
+        if not self._is_open:
+            return
         self._seen += 1
-        out = ""
-        if char.isalnum() or (self._word and char in APOSTROPHES):
+        if is_word(char):
             self._word += char
         else:
-            out = self._end_word()
-        if self._mode is _Mode.LET:
-            return out + char + self._after(char)
-        self._held += char
-        if self._mode is _Mode.HOLD and self._ends_claim(char):
-            self._mode = _Mode.CLAIM
-        if self._mode is _Mode.CLAIM:
-            return out + (self._judge(char) if char in ENDS or len(self._held) > MAX_SENTENCE else "")
-        return out + (self._after(char) if len(self._held) < MAX_HELD else self._release())
+            self._end_word()
+        self._clause += char
+        if char in ENDS or (char in BREAKS and not self._script):
+            self._end_clause(is_end=char in ENDS)
+        elif self._is_claimed and len(self._held) > MAX_SENTENCE:
+            self._judge()
+        elif not self._is_claimed and len(self._held) > MAX_HELD:
+            self._is_passing = True
 
-    def _ends_claim(self, char: str) -> bool:
-        """Return whether a mark makes a claim of what stands before it."""
-        return char in ENDS | BREAKS and self._matcher.end(full_stop=char in ENDS)
-
-    def _after(self, char: str) -> str:
-        """Begin a new clause behind a mark; what was held of the old one is let out."""
-        if char not in ENDS and char not in BREAKS:
-            return ""
-        filler = self._mode is _Mode.HOLD and self._matcher.only_fillers
-        out = "" if filler and self._kind is not Kind.QUESTION else self._release()
-        if self._seen > CHECKED_CHARS:
-            out += self._release()
-            if self._seen > LATE_CHARS:
-                self._open = False
-                return out
-            if not self._late:
-                self._late, self._matcher = True, Matcher(grammar(self._language, Kind.QUESTION))
-            filler = False
-        self._mode = _Mode.HOLD
-        self._matcher.restart(first=filler or char in ENDS)
-        return out
-
-    def _end_word(self) -> str:
+    def _end_word(self) -> None:
         """Follow a word that is complete."""
-        word, self._word = fold(self._word), ""
-        if not word:
-            return ""
-        out = ""
-        if self._mode is _Mode.HOLD:
-            if self._matcher.step(word):
-                self._mode = _Mode.CLAIM
-            elif not self._matcher.alive:
-                out = self._release()
-        if self._mode is _Mode.LET and word in self._rules.joins and self._seen <= CHECKED_CHARS:
-            self._mode = _Mode.HOLD
-            self._matcher.restart(first=False)
-        return out
+        word, self._word = Word(plain(self._word), fold(self._word)), ""
+        if not word.plain or self._is_claimed:
+            return
+        if not self._is_passing:
+            self._words.append(word)
+            if not self._may_be_claim():
+                self._is_claimed = self._is_claim(is_whole=False)
+                self._is_passing = not self._is_claimed
+        elif word.plain in self._readers[0].joins:
+            self._start_clause(begins_sentence=False)
 
-    def _judge(self, end: str) -> str:
+    def _may_begin(self) -> bool:
+        """Return whether a word that is not complete may begin a claim."""
+        if self._kind is not SentenceKind.QUESTION or self._script or self._words:
+            return True
+        beginning = plain(self._word)
+        return any(reader.may_begin(beginning) for reader in self._readers)
+
+    def _may_be_claim(self) -> bool:
+        """Return whether the words of the clause may become a claim."""
+        if self._script:
+            return True
+        if len(self._words) > MAX_WORDS or len(self._words) not in self._limits(is_whole=False):
+            return False
+        if self._kind is not SentenceKind.QUESTION:
+            return True
+        return any(reader.begins(self._words) for reader in self._readers)
+
+    def _limits(self, *, is_whole: bool) -> list[int]:
+        """Return how many words of the clause each reader takes into account.
+
+        English beside another language: what is no claim in that language is none in English either.
+        """
+        limits = [reader.count_until_honest(self._words, is_whole=is_whole) for reader in self._readers]
+        return limits if self._is_any else [min(limits[0], limit) for limit in limits]
+
+    def _is_claim(self, *, is_whole: bool) -> bool:
+        """Return whether the clause claims something; `is_whole` once it has ended."""
+        for reader, limit in zip(self._readers, self._limits(is_whole=is_whole), strict=True):
+            if reader.is_claim(
+                self._words[:limit],
+                self._kind,
+                begins_sentence=self._begins_sentence,
+                is_whole=is_whole and limit == len(self._words),
+            ):
+                self._claimed_in = reader
+                return True
+        self._claimed_in = None
+        return self._script is not None and is_whole and self._script.is_claim(self._clause, self._kind)
+
+    def _end_clause(self, *, is_end: bool) -> None:
+        """Decide about a clause that has ended, and begin another one; `is_end` for the end of a sentence."""
+        if not self._is_claimed and not self._is_passing:
+            self._is_claimed = self._is_claim(is_whole=True)
+        if self._is_claimed:
+            if is_end:
+                self._judge()
+            return
+        is_filler = not self._is_passing and self._readers[0].is_filler(self._words)
+        is_kept = is_filler and self._kind is not SentenceKind.QUESTION
+        self._start_clause(begins_sentence=is_end or (is_filler and self._begins_sentence), is_kept=is_kept)
+
+    def _start_clause(self, *, begins_sentence: bool, is_kept: bool = False) -> None:
+        """Begin a clause; the one before is let out, unless it is kept with this one."""
+        if not is_kept:
+            self._release()
+        self._clause, self._words = "", []
+        self._begins_sentence = begins_sentence
+        self._is_passing = self._is_claimed = False
+        if self._seen > CHECKED_CHARS:
+            self._kind = SentenceKind.QUESTION
+        if self._seen > LATE_CHARS:
+            self._is_open = False
+
+    def _judge(self) -> None:
         """Decide about a claim whose sentence is complete."""
-        words = {fold(word) for word in WORDS.findall(self._held)}
-        asked = end == "?" and "," not in self._held
-        if asked or words & self._rules.past or self._is_backed(self._kind):
-            out = self._release()
-            self._mode = _Mode.HOLD
-            self._matcher.restart(first=True)
-            return out
-        self._mode, self._held = _Mode.DROP, ""
-        return ""
+        said = [word for clause in clauses(self._held) for word in clause.words]
+        is_asked = self._clause.rstrip().endswith("?") and "," not in self._held
+        is_earlier = self._claimed_in is not None and self._claimed_in.is_earlier(said)
+        if is_asked or is_earlier or self._is_backed(self._wanted):
+            self._start_clause(begins_sentence=True)
+        else:
+            self._is_dropped, self._held = True, ""
 
-    def _release(self) -> str:
-        """Let out what was held back; the rest of the clause passes."""
-        held, self._held = self._held, ""
-        self._mode = _Mode.LET
-        return held
+
+def _readers(language: str) -> tuple[tuple[SpacedReader, ...], bool]:
+    """Return what reads answers, and whether they may be in any language.
+
+    Models change to English now and then. Of a language that is not known the words of all others count.
+    """
+    own = find(language)
+    if own is None:
+        names = [name for name in languages_with("claims") if name not in SCRIPTS]
+        return tuple(map(spaced_reader, names)), True
+    names = [DEFAULT] if own in SCRIPTS else list(dict.fromkeys((own, DEFAULT)))
+    return tuple(map(spaced_reader, names)), False

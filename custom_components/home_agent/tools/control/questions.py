@@ -75,6 +75,11 @@ def asks_about_state(sentence: str, language: str) -> bool:
     return kind is Kind.QUESTION or Kind.QUESTION in sure or (own not in known and has_mark)
 
 
+def clause_kind(clause: Clause, language: str) -> Kind:
+    """Return what a clause is in a language."""
+    return _read(clause, language).kind
+
+
 def _kind_of(parts: list[Clause], language: str) -> Kind:
     """Return what the clauses of a sentence are together."""
     kinds = [_read(part, language).kind for part in parts]

@@ -1,0 +1,276 @@
+"""Which words of a clause claim that something was done, and what the sentence before them wanted."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum, auto
+from functools import cache, lru_cache
+from typing import Final
+
+from ...languages import DEFAULT, find, table, words
+from ...languages.lexicon import Clause, Lexicon, Match, Word, clauses
+from ...tools.control.questions import Kind as ClauseKind, clause_kind
+
+OWN_TABLES: Final = (
+    "i_have",
+    "subjects",
+    "did",
+    "i_am",
+    "doing",
+    "i_did",
+    "been",
+    "is",
+    "now",
+    "done",
+    "will",
+    "promises",
+    "honest",
+    "past",
+    "fillers",
+    "orders",
+    "asks",
+    "tells",
+    "states",
+)
+SHARED_TABLES: Final = {
+    "states": ("questions.states", "directions.opening", "directions.closing"),
+    "commands": ("questions.commands",),
+    "switching": ("questions.switching",),
+    "fillers": ("answers.yes", "answers.go_ahead"),
+}
+OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did")
+"""Tables of what a clause begins with in which the assistant says what it has done or is doing."""
+PHRASES: Final = ("i_have", "i_did", "been", "done", "will", "promises", "fillers")
+"""Tables whose phrases may contain a word that would be honest alone, such as "will" in "I will"."""
+MAX_BEFORE: Final = 6
+"""Words that may precede a claim in its clause, as the name of a thing does."""
+MAX_WORDS: Final = 16
+"""A longer clause is no claim any more."""
+HAVE_TO_DID: Final = 9
+AM_TO_DOING: Final = 2
+IS_TO_STATE: Final = 5
+BEEN_TO_DID: Final = 6
+WILL_TO_DO: Final = 8
+
+
+class SentenceKind(Enum):
+    """What a sentence of a person wants."""
+
+    ORDER = auto()
+    REMARK = auto()
+    """Neither a plain order nor a question; it may be either."""
+    QUESTION = auto()
+    """A question, or a greeting: a state is a fair answer."""
+    STORY = auto()
+
+
+class _Found:
+    """The words of a language's tables in a clause, up to its first honest word."""
+
+    def __init__(self, matches: Mapping[str, Mapping[int, Match]], end: int) -> None:
+        """Keep what is found in so many words."""
+        self._matches = matches
+        self.end = end
+        self.start = _skip(matches["fillers"], 0)
+
+    def starts(self, name: str, latest: int) -> list[int]:
+        """Return behind which word each entry of a table ends that begins early enough."""
+        return [index + match.words for index, match in self._matches[name].items() if index <= latest]
+
+    def has(self, name: str) -> bool:
+        """Return whether there is an entry of a table."""
+        return bool(self._matches[name])
+
+    def follows(
+        self,
+        ends: Iterable[int],
+        names: Sequence[str],
+        within: int,
+        *,
+        last: int | None = None,
+        without: str | None = None,
+    ) -> bool:
+        """Return whether an entry of some tables follows one of these places."""
+        end = self.end if last is None else last
+        others = self._matches[without] if without else {}
+        places = [
+            index for name in names for index in self._matches[name] if index < end and index not in others
+        ]
+        return any(0 <= place - start <= within for start in ends for place in places)
+
+    def is_whole(self, name: str) -> bool:
+        """Return whether the clause is one entry of a table, fillers aside."""
+        found = self._matches[name].get(self.start, Match())
+        return found.words > 0 and _skip(self._matches["fillers"], self.start + found.words) == self.end
+
+    def ends_with(self, name: str) -> bool:
+        """Return whether an entry of a table is at the end."""
+        return any(index + match.words == self.end for index, match in self._matches[name].items())
+
+
+def _skip(matches: Mapping[int, Match], start: int) -> int:
+    """Return the first place from a start on where no entry begins."""
+    while start in matches:
+        start += matches[start].words
+    return start
+
+
+class SpacedReader:
+    """Reads clauses in a language that puts spaces between words.
+
+    Of a language without claims of its own, only the words for states and for no are known. Then an answer
+    to an order that tells a state counts as a claim.
+    """
+
+    def __init__(self, language: str) -> None:
+        """Take the tables of a language."""
+        tables = {name: words(language, f"claims.{name}") for name in OWN_TABLES}
+        if table(language, "claims") is None:
+            tables["is"] = words(language, "questions.copulas")
+            tables["honest"] = words(language, "answers.no")
+        for name, sources in SHARED_TABLES.items():
+            shared = (entry for source in sources for entry in words(language, source))
+            tables[name] = tuple(dict.fromkeys((*tables.get(name, ()), *shared)))
+        self._names = tuple(tables)
+        self._lexicon = Lexicon(tables)
+        self.joins = frozenset(words(language, "questions.joins"))
+        phrases = [entry.replace("'", " ").split() for name in PHRASES for entry in tables[name]]
+        self._open_phrases = {tuple(phrase[:end]) for phrase in phrases for end in range(1, len(phrase))}
+        self._beginnings = {
+            entry.replace("'", " ").split()[0] for name in OWN_ACTIONS for entry in tables[name]
+        }
+
+    def may_begin(self, beginning: str) -> bool:
+        """Return whether a word with this beginning may begin what the assistant says of its own actions."""
+        return any(entry.startswith(beginning) for entry in self._beginnings)
+
+    def begins(self, said: Sequence[Word]) -> bool:
+        """Return whether a clause begins with what the assistant says of its own actions, or yet may."""
+        start = _skip(self._lexicon.matches("fillers", said), 0)
+        return start == len(said) or said[start].plain in self._beginnings
+
+    def count_until_honest(self, said: Sequence[Word], *, is_whole: bool) -> int:
+        """Return how many words precede the first that makes a clause no claim.
+
+        Before the clause `is_whole`, a word does not count that may still become part of a phrase.
+        """
+        honest = self._lexicon.matches("honest", said)
+        if not honest:
+            return len(said)
+        covered = {
+            place: match
+            for name in PHRASES
+            for index, match in self._lexicon.matches(name, said).items()
+            if match.words > 1
+            for place in range(index, index + match.words)
+        }
+        latest = len(said) if is_whole else self._find_open_phrase(said)
+        counted = (
+            index for index, match in honest.items() if index < latest and match > covered.get(index, Match())
+        )
+        return min(counted, default=len(said))
+
+    def _find_open_phrase(self, said: Sequence[Word]) -> int:
+        """Return where a phrase begins that is not complete."""
+        plain = tuple(word.plain for word in said)
+        return next((start for start in range(len(plain)) if plain[start:] in self._open_phrases), len(plain))
+
+    def is_filler(self, said: Sequence[Word]) -> bool:
+        """Return whether a clause has nothing but words such as sure."""
+        return _skip(self._lexicon.matches("fillers", said), 0) == len(said)
+
+    def is_earlier(self, said: Sequence[Word]) -> bool:
+        """Return whether words put what they say into an earlier time."""
+        return bool(self._lexicon.matches("past", said))
+
+    def is_claim(
+        self, said: Sequence[Word], kind: SentenceKind, *, begins_sentence: bool, is_whole: bool
+    ) -> bool:
+        """Return whether words claim something, without honest words among them.
+
+        `is_whole` is for a clause that has ended without an honest word.
+        """
+        found = _Found({name: self._lexicon.matches(name, said) for name in self._names}, len(said))
+        if self._is_own_action(found, kind):
+            return True
+        if kind is SentenceKind.QUESTION:
+            return False
+        if is_whole and (found.is_whole("done") or found.is_whole("promises")):
+            return True
+        if self._is_result(found, begins_sentence=begins_sentence, is_whole=is_whole):
+            return True
+        return kind is SentenceKind.ORDER and self._is_answer_to_order(found, is_whole=is_whole)
+
+    @staticmethod
+    def _is_own_action(found: _Found, kind: SentenceKind) -> bool:
+        """Return whether the assistant says what it has done or is doing: a claim whatever was asked."""
+        latest = found.start + (0 if kind is SentenceKind.QUESTION else MAX_BEFORE)
+        return (
+            found.follows(found.starts("i_have", latest), ("did",), HAVE_TO_DID)
+            or found.follows(found.starts("subjects", latest), ("did",), AM_TO_DOING, last=found.end - 1)
+            or found.follows(found.starts("i_am", latest), ("doing",), AM_TO_DOING)
+            or bool(found.starts("i_did", latest))
+        )
+
+    @staticmethod
+    def _is_result(found: _Found, *, begins_sentence: bool, is_whole: bool) -> bool:
+        """Return whether something is said to have come about just now."""
+        is_now = found.has("now") and found.follows(
+            found.starts("is", MAX_BEFORE), ("states", "did", "doing"), IS_TO_STATE
+        )
+        return (
+            is_now
+            or found.follows(found.starts("been", MAX_BEFORE), ("did", "states"), BEEN_TO_DID)
+            or (
+                begins_sentence
+                and found.follows((found.start,), ("did", "doing") if is_whole else ("did",), 0)
+            )
+        )
+
+    @staticmethod
+    def _is_answer_to_order(found: _Found, *, is_whole: bool) -> bool:
+        """Return whether a state or a promise is told, which is a claim only as the answer to an order."""
+        states = found.starts("is", MAX_BEFORE)
+        return (
+            found.follows(states, ("did", "doing"), IS_TO_STATE)
+            or found.follows(states, ("states",), IS_TO_STATE, without="switching")
+            or (is_whole and bool(states) and (found.has("now") or found.ends_with("switching")))
+            or (found.starts("did", MAX_BEFORE) and not found.starts("subjects", found.start))
+            or (is_whole and found.end > 1 and found.ends_with("states"))
+            or found.follows(found.starts("will", MAX_BEFORE), ("commands",), WILL_TO_DO)
+            or found.has("promises")
+        )
+
+    def kind_of(self, clause: Clause, language: str) -> SentenceKind:
+        """Return what a clause of a person wants."""
+        said = clause.words
+        matches = {name: self._lexicon.matches(name, said) for name in ("tells", "asks", "orders")}
+        if 0 in matches["tells"]:
+            return SentenceKind.STORY
+        kind = clause_kind(clause, language)
+        asks, orders = (matches[name].get(0, Match()) for name in ("asks", "orders"))
+        if kind in {ClauseKind.QUESTION, ClauseKind.LEAD} or asks > orders:
+            return SentenceKind.QUESTION
+        if kind is ClauseKind.REQUEST or orders.words:
+            return SentenceKind.ORDER
+        if clause.is_asked:
+            return SentenceKind.QUESTION
+        states = self._lexicon.matches("states", said)
+        ends_with_state = any(index + match.words == len(said) for index, match in states.items())
+        return SentenceKind.ORDER if ends_with_state else SentenceKind.REMARK
+
+
+@cache
+def spaced_reader(language: str) -> SpacedReader:
+    """Return what reads a language."""
+    return SpacedReader(language)
+
+
+@lru_cache(maxsize=64)
+def kind_of(sentence: str, language: str) -> SentenceKind:
+    """Return what a sentence wants: to have something done, to know something, to be told something.
+
+    A sentence with a question and something else is an order.
+    """
+    own = find(language) or DEFAULT
+    reader = spaced_reader(own)
+    kinds = {reader.kind_of(clause, own) for clause in clauses(sentence)}
+    return next((kind for kind in SentenceKind if kind in kinds), SentenceKind.REMARK)
