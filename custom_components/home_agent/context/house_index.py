@@ -7,6 +7,7 @@ from typing import Final
 
 from ..knowledge.class_words import ClassWords
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.name_index import place_id, place_names
 from ..knowledge.names import Phrases, longest
 from ..texts import words
 from ..vector.lexical import Document, LexicalIndex
@@ -70,11 +71,8 @@ class HouseIndex:
         """The languages whose everyday words are known."""
         places: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
         self._synonyms = {place.name: place_synonyms(place.name, languages) for _, place in places}
-        self._places = Phrases(
-            (words(name), place_id) for place_id, place in places for name in (place.name, *place.aliases)
-        )
         self._kinds_of_places = Phrases(
-            (words(name), place_id) for place_id, place in places for name in self._synonyms[place.name]
+            (words(name), place) for _, place in places for name in self._synonyms[place.name]
         )
         self._concepts: dict[EntityKind, str] = {}
         self.kinds: dict[str, set[EntityKind]] = {}
@@ -165,10 +163,10 @@ class HouseIndex:
 
     def _named_places(self, meanings: Sequence[Collection[str]]) -> dict[str, list[frozenset[str]]]:
         """Return the places that a sentence names and by which words, else those of a kind that it names."""
-        named = longest(self._places.find(meanings)) or self._kinds_of_places.find(meanings)
+        named = longest(place_names(self.house).find(meanings)) or self._kinds_of_places.find(meanings)
         found: dict[str, list[frozenset[str]]] = {}
         for mention in named:
-            found.setdefault(mention.value, []).append(frozenset(mention.phrase))
+            found.setdefault(place_id(mention.value), []).append(frozenset(mention.phrase))
         return found
 
     def _document(self, record: EntityRecord) -> Document:

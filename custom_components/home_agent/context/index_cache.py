@@ -80,13 +80,13 @@ def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> 
     said = set(words(query))
     everywhere: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
     places = {
-        place_id: frozenset(word for name in (place.name, *place.aliases) for word in words(name))
+        place_id: frozenset(word for name in place.names for word in words(name))
         for place_id, place in everywhere
     }
 
     def shared(record: EntityRecord) -> int:
         """Return how many words of the query an entity, its room or its floor is called by."""
-        own = {word for name in (record.name, *record.aliases, record.object_id) for word in words(name)}
+        own = {word for name in (*record.names, record.object_id) for word in words(name)}
         where = places.get(record.area_id or "", frozenset()) | places.get(record.floor_id or "", frozenset())
         return len(said & (own | where))
 

@@ -6,8 +6,8 @@ from heapq import nsmallest
 from typing import Final
 
 from ..vector.similar import SimilarWords
-from .names import MIN_STEM, content_words, phrase_similarity, squash, word_similarity
-from .records import EntityRecord, HouseSnapshot
+from .names import MIN_STEM, Phrases, content_words, phrase_similarity, squash, word_similarity
+from .records import Area, EntityRecord, Floor, HouseSnapshot
 from .spoken_words import domain_words
 
 MAX_NEAR: Final = 40
@@ -18,6 +18,7 @@ SURROUNDINGS: Final = 0.9
 """Worth of a word that tells the room, the device or the kind instead of the name."""
 MIN_COMPOUND_PART: Final = 3
 NAMES: Final = "names"
+PLACE_NAMES: Final = "names of places"
 
 
 @dataclass(slots=True)
@@ -133,14 +134,13 @@ def build_name_index(house: HouseSnapshot) -> NameIndex:
         if record.device_class:
             index.classes.setdefault(record.domain, set()).add(record.device_class)
         area = house.areas.get(record.area_id) if record.area_id else None
-        area_names = (area.name, *area.aliases) if area else ()
-        names = (record.name, *record.aliases)
-        for table, form in _spellings(record, names, area_names):
+        area_names = area.names if area else ()
+        for table, form in _spellings(record, area_names):
             tables[table].setdefault(form, {})[entity_id] = None
         index.places[entity_id] = frozenset(
             word for name in (*area_names, record.device or "") for word in content_words(name)
         )
-        forms = dict.fromkeys(content_words(name) for name in (*names, record.object_id))
+        forms = dict.fromkeys(content_words(name) for name in (*record.names, record.object_id))
         index.forms[entity_id] = tuple(filter(None, forms))
         for word in {word for form in forms for word in form}:
             index.by_word.setdefault(word, set()).add(entity_id)
@@ -151,15 +151,13 @@ def build_name_index(house: HouseSnapshot) -> NameIndex:
     return index
 
 
-def _spellings(
-    record: EntityRecord, names: Sequence[str], area_names: Sequence[str]
-) -> Iterator[tuple[str, str]]:
+def _spellings(record: EntityRecord, area_names: Sequence[str]) -> Iterator[tuple[str, str]]:
     """Yield the ways to call an entity, squashed, each with its table."""
     yield "object_ids", squash(record.object_id)
     if record.device:
         yield "devices", squash(record.device)
     prefixes = [squash(name) for name in (*area_names, *((record.device,) if record.device else ()))]
-    for name in names:
+    for name in record.names:
         own = squash(name)
         yield "exact", own
         for prefix in prefixes:
@@ -173,3 +171,19 @@ def _spellings(
 def name_index(house: HouseSnapshot) -> NameIndex:
     """Return the index of a snapshot, built once."""
     return house.derived(NAMES, build_name_index)
+
+
+def place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
+    """Return the names of rooms and floors, to be found in sentences."""
+    return house.derived(PLACE_NAMES, _place_names)
+
+
+def _place_names(house: HouseSnapshot) -> Phrases[Area | Floor]:
+    """Read the names of rooms and floors."""
+    places: tuple[Area | Floor, ...] = (*house.areas.values(), *house.floors.values())
+    return Phrases((content_words(name), place) for place in places for name in place.names)
+
+
+def place_id(place: Area | Floor) -> str:
+    """Return the id of a room or a floor."""
+    return place.area_id if isinstance(place, Area) else place.floor_id

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from ..texts import fold
+from ..texts import fold, words
 from .spoken_words import stop_words
 
 MIN_COVERAGE: Final = 0.72
@@ -32,8 +32,8 @@ def squash(text: str) -> str:
 @lru_cache(maxsize=16384)
 def content_words(text: str) -> tuple[str, ...]:
     """Return the folded words of a text that name something."""
-    words = fold(text).split()
-    return tuple(word for word in words if word not in stop_words()) or tuple(words)
+    found = words(text)
+    return tuple(word for word in found if word not in stop_words()) or tuple(found)
 
 
 def without_article(text: str) -> str:
@@ -169,8 +169,8 @@ class Phrases[T]:
         """Take phrases as their words; those without any are left out."""
         self._by_first: dict[str, list[tuple[tuple[str, ...], T]]] = {}
         self.words: set[str] = set()
-        for words, value in phrases:
-            if phrase := tuple(words):
+        for spoken, value in phrases:
+            if phrase := tuple(spoken):
                 self._by_first.setdefault(phrase[0], []).append((phrase, value))
                 self.words.update(phrase)
 
@@ -180,8 +180,8 @@ class Phrases[T]:
         `meanings` has the words of phrases that each word of the text may stand for.
         """
         where: dict[str, list[int]] = {}
-        for index, words in enumerate(meanings):
-            for word in words:
+        for index, meant in enumerate(meanings):
+            for word in meant:
                 where.setdefault(word, []).append(index)
         spread = _in_a_row if in_a_row else _in_any_order
         found = [

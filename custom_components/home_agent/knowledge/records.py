@@ -25,6 +25,11 @@ class EntityRecord:
     abilities: tuple[str, ...] = ()
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Return the name and the aliases."""
+        return tuple(filter(None, (self.name, *self.aliases)))
+
+    @property
     def object_id(self) -> str:
         """Return the entity id without its domain."""
         return self.entity_id.partition(".")[2]
@@ -39,6 +44,11 @@ class Area:
     aliases: tuple[str, ...] = ()
     floor_id: str | None = None
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the name and the aliases."""
+        return tuple(filter(None, (self.name, *self.aliases)))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
@@ -48,6 +58,11 @@ class Floor:
     name: str
     aliases: tuple[str, ...] = ()
     level: int | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the name and the aliases."""
+        return tuple(filter(None, (self.name, *self.aliases)))
 
 
 class HouseSnapshot:

@@ -172,7 +172,7 @@ def _sending(run: ToolRun, known: frozenset[Kind] = frozenset(), *, own_words: b
 def _names(run: ToolRun) -> Iterator[str]:
     """Yield what the entities of the house are called."""
     for record in run.house.entities.values():
-        yield from (record.entity_id, record.name, *record.aliases)
+        yield from (record.entity_id, *record.names)
 
 
 def texts_of(value: Any, depth: int = MAX_DEPTH) -> Iterator[str]:

@@ -196,7 +196,7 @@ class DirectContextProvider(ContextProvider):
 
 def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:
     """Return whether a sentence names an entity, or uses a word for its kind."""
-    if any(spoken.issuperset(words(name)) for name in (record.name, *record.aliases) if words(name)):
+    if any(spoken.issuperset(words(name)) for name in record.names if words(name)):
         return True
     return not spoken.isdisjoint(words(class_concepts(record.domain, record.device_class, languages)))
 

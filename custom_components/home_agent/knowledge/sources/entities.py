@@ -15,8 +15,8 @@ def entity_text(record: EntityRecord, house: HouseSnapshot, class_words: ClassWo
         record.name,
         *record.aliases,
         class_words.names(record) or record.domain.replace("_", " "),
-        *((area.name, *area.aliases) if area else ()),
-        *((floor.name, *floor.aliases) if floor else ()),
+        *(area.names if area else ()),
+        *(floor.names if floor else ()),
         record.device or "",
     )
     return ", ".join(dict.fromkeys(part for part in parts if part))

@@ -48,7 +48,7 @@ def choose_one(
     if len(records) == 1:
         return records[0]
     sentence = squash(run.sentence)
-    in_sentence = [item for item in records if any(squash(name) in sentence for name in _names(item))]
+    in_sentence = [item for item in records if any(squash(name) in sentence for name in item.names)]
     places = places_in_sentence(run.house, run.sentence)
     there = [item for item in records if any(place.holds(item) for place in places)]
     here = [item for item in records if item.area_id and item.area_id == run.speaker.area_id]
@@ -76,13 +76,8 @@ def named(records: Iterable[EntityRecord], said: str) -> list[EntityRecord]:
     listed = list(records)
     entity_id = said.strip().casefold()
     return [item for item in listed if item.entity_id == entity_id] or called(
-        listed, said, _names, in_parts=True
+        listed, said, lambda item: item.names, in_parts=True
     )
-
-
-def _names(record: EntityRecord) -> tuple[str, ...]:
-    """Return the names of an entity."""
-    return tuple(name for name in (record.name, *record.aliases) if name)
 
 
 def user_of(run: ToolRun) -> str | None:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from ...errors import ValidationError
 from ...knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ...knowledge.name_index import place_id, place_names
 from ...knowledge.names import (
     MARGIN,
-    Phrases,
     content_words,
     distance,
     longest,
@@ -16,11 +16,8 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
-from ...knowledge.spoken_words import stop_words
-from ...texts import words
 
 MAX_LISTED = 8
-SPOKEN_PLACES = "places in sentences"
 MIN_LIKENESS = 0.75
 INFLECTED = 0.88
 """How alike a word of a sentence and a word of a name must be."""
@@ -65,35 +62,22 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
     """Return the error for a room or floor that is not there, with the nearest that are."""
     places: Sequence[Area | Floor] = [*(house.areas if slot == "area" else house.floors).values()]
     asked = content_words(text)
-    ranked = sorted(places, key=lambda place: -max(_likeness(asked, name) for name in _names(place)))
+    ranked = sorted(places, key=lambda place: -max(_likeness(asked, name) for name in place.names))
     names = ", ".join(place.name[:40] for place in ranked[:MAX_LISTED])
     return ValidationError(f"{slot}: there is no {slot} {text[:40]!r}. Known: {names or 'none'}"[:300])
 
 
 def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names."""
-    said = _spoken(sentence)
-    for index in house.derived(SPOKEN_PLACES, _place_names):
-        meanings = [
-            [known for known in index.words if word_similarity(word, known) >= INFLECTED] for word in said
-        ]
-        if found := longest(index.find(meanings, in_a_row=True)):
-            unique = {id(one.value): one.value for one in found}
-            return [_place(place.name, [place], repaired=False) for place in unique.values()]
-    return []
-
-
-def _spoken(text: str) -> list[str]:
-    """Return the words of a text that name something."""
-    return [word for word in words(text) if word not in stop_words()] or words(text)
-
-
-def _place_names(house: HouseSnapshot) -> tuple[Phrases[Area | Floor], ...]:
-    """Return the names of the rooms and of the floors."""
-    groups: tuple[Iterable[Area | Floor], ...] = (house.areas.values(), house.floors.values())
-    return tuple(
-        Phrases((_spoken(name), place) for place in group for name in _names(place)) for group in groups
-    )
+    names = place_names(house)
+    meanings = [
+        [known for known in names.words if word_similarity(word, known) >= INFLECTED]
+        for word in content_words(sentence)
+    ]
+    found = names.find(meanings, in_a_row=True)
+    areas = [one for one in found if isinstance(one.value, Area)]
+    unique = {id(one.value): one.value for one in longest(areas or found)}
+    return [_place(place.name, [place], repaired=False) for place in unique.values()]
 
 
 def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:
@@ -106,15 +90,9 @@ def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> Named
     )
 
 
-def _names(place: Area | Floor) -> tuple[str, ...]:
-    """Return a place's names."""
-    return (place.name, *place.aliases)
-
-
 def _keys(place: Area | Floor) -> set[str]:
     """Return the squashed spellings of a place."""
-    own_id = place.area_id if isinstance(place, Area) else place.floor_id
-    return {squash(without_article(name)) for name in _names(place)} | {squash(own_id)}
+    return {squash(without_article(name)) for name in place.names} | {squash(place_id(place))}
 
 
 def _near[T: Area | Floor](text: str, group: Iterable[T]) -> T | None:
@@ -122,7 +100,7 @@ def _near[T: Area | Floor](text: str, group: Iterable[T]) -> T | None:
     asked = content_words(text)
     scored = sorted(
         (
-            (max(_likeness(asked, name) for name in _names(place)), index, place)
+            (max(_likeness(asked, name) for name in place.names), index, place)
             for index, place in enumerate(group)
         ),
         key=lambda entry: (-entry[0], entry[1]),
