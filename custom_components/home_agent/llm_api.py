@@ -18,7 +18,7 @@ from .const import DOMAIN
 from .runtime import HomeAgentConfigEntry
 from .safety.disclosure import Disclosure
 from .tools.base import useful_tools
-from .tools.calls.json_schema import JsonSchema, serialize
+from .tools.calls.validation import JsonSchema, serialize
 from .tools.handler import ToolHandler
 from .tools.turn_calls import TurnCalls
 

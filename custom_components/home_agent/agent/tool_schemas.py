@@ -12,7 +12,7 @@ from homeassistant.helpers import llm
 from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, useful_tools
-from ..tools.calls.json_schema import serialize
+from ..tools.calls.validation import serialize
 from ..tools.foreign import async_fair, async_report_refused
 from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
 

@@ -10,7 +10,7 @@ from homeassistant.helpers.json import json_dumps
 
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..texts import clean, quoted
-from ..tools.calls.plain_values import plain
+from ..tools.query.plain_values import plain
 from .states import describe_state
 
 NAME_CHARS: Final = 60

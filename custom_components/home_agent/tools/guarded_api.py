@@ -9,7 +9,7 @@ from homeassistant.helpers import llm
 
 from ..const import DOMAIN
 from ..safety.redaction import redacted
-from .calls.json_schema import serialize
+from .calls.validation import serialize
 from .handler import ToolHandler
 from .turn_calls import TurnCalls
 

@@ -6,7 +6,7 @@ from typing import Final
 from ...regex import lazy
 from . import dialects
 from .calls import MAX_CALLS, CallText, call_names, stands_alone
-from .openers import MAX_BLOCK, Block, Openers, Place, thought
+from .openers import MAX_BLOCK, Block, Openers, Position, thought
 
 REMOVED: Final = ""
 """Stands in the text for something that was taken out."""
@@ -68,8 +68,8 @@ class BlockFilter:
             self._say(buffer[at:start])
         if not found:
             return start if start > at else -1
-        place = Place(self._previous, self._line_start, self._fresh, final)
-        opening = self._openers.open(buffer, start, place)
+        position = Position(self._previous, self._line_start, self._fresh, final)
+        opening = self._openers.open(buffer, start, position)
         if opening is None:
             return start if start > at else -1
         self.unopened = self.unopened or opening.unopened

@@ -94,7 +94,7 @@ class Block:
         return self.thought or self.is_call is always or self.is_noise is always
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Where in a reply something begins."""
 
     previous: str
@@ -127,15 +127,15 @@ class Openers:
         self._names = names
         self._voice = voice
 
-    def open(self, text: str, at: int, place: Place) -> Opening | None:
+    def open(self, text: str, at: int, position: Position) -> Opening | None:
         """Return what begins at `at`, or None while the text does not tell yet."""
-        return self._BY_CHARACTER.get(text[at], Openers._name)(self, text, at, place)
+        return self._BY_CHARACTER.get(text[at], Openers._name)(self, text, at, position)
 
-    def _tag(self, text: str, at: int, place: Place) -> Opening | None:
+    def _tag(self, text: str, at: int, position: Position) -> Opening | None:
         """Take `<tag>` and `<|tag|>`."""
         if not (tag := dialects.TAG.match(text, at)):
             part = dialects.TAG_PART.match(text, at)
-            if part and not place.final and _may_be_tag(part):
+            if part and not position.final and _may_be_tag(part):
                 return None
             return Opening(at + 1, text=True)
         name = tag["name"].lower().replace("\u2581", "_")
@@ -144,38 +144,42 @@ class Openers:
         mark = dialects.BARRED_TAGS.get(name, Mark.NOISE) if tag["bar"] else known.get(name)
         if mark is None:
             return Opening(at + 1, text=True)
-        return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, place)
+        return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, position)
 
-    def _moon(self, text: str, at: int, place: Place) -> Opening | None:
+    def _moon(self, text: str, at: int, position: Position) -> Opening | None:
         """Take the tags in triangles."""
         if not (tag := dialects.MOON_TAG.match(text, at)):
             return (
-                None if dialects.MOON_PART.match(text, at) and not place.final else Opening(at + 1, text=True)
+                None
+                if dialects.MOON_PART.match(text, at) and not position.final
+                else Opening(at + 1, text=True)
             )
         mark = dialects.PLAIN_TAGS.get(tag["name"], Mark.NOISE)
-        return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, place)
+        return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, position)
 
-    def _marked(self, text: str, tag: re.Match[str], name: str, mark: Mark, place: Place) -> Opening | None:
+    def _marked(
+        self, text: str, tag: re.Match[str], name: str, mark: Mark, position: Position
+    ) -> Opening | None:
         """Take a known tag by its meaning."""
         end = tag.end()
-        if place.previous == "`" and mark in (Mark.THINK, Mark.CALL, Mark.RESULT, Mark.THINK_END):
-            if end == len(text) and not place.final:
+        if position.previous == "`" and mark in (Mark.THINK, Mark.CALL, Mark.RESULT, Mark.THINK_END):
+            if end == len(text) and not position.final:
                 return None
             if text[end : end + 1] == "`":
                 return Opening(end, text=not self._voice)
         if mark is Mark.HEADER:
-            return _header(text, end, place)
+            return _header(text, end, position)
         if mark is Mark.CHANNEL:
-            return _channel(text, end, place)
+            return _channel(text, end, position)
         return Opening(end, _block(mark, name), unopened=mark is Mark.THINK_END)
 
-    def _square(self, text: str, at: int, place: Place) -> Opening | None:
+    def _square(self, text: str, at: int, position: Position) -> Opening | None:
         """Take `[TAG]`, a list of JSON objects, a list of calls."""
         if (tag := dialects.SQUARE_TAG.match(text, at)) and (mark := dialects.SQUARE_TAGS.get(tag["name"])):
-            return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, place)
+            return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, position)
         if block := self._list(text, at):
             return Opening(at, block)
-        return None if not place.final and self._may_be_list(text, at) else Opening(at + 1, text=True)
+        return None if not position.final and self._may_be_list(text, at) else Opening(at + 1, text=True)
 
     def _list(self, text: str, at: int) -> Block | None:
         """Return the list of JSON or of calls that begins here."""
@@ -198,11 +202,11 @@ class Openers:
             or self._names.cut(text, inner)
         )
 
-    def _brace(self, text: str, at: int, place: Place) -> Opening | None:
+    def _brace(self, text: str, at: int, position: Position) -> Opening | None:
         """Take a JSON object."""
         if _OBJECT.match(text, at):
             return Opening(at, self._json("{", always if self._voice else never))
-        if _OBJECT_PART.match(text, at) and not place.final:
+        if _OBJECT_PART.match(text, at) and not position.final:
             return None
         return Opening(at + 1, text=True)
 
@@ -210,31 +214,31 @@ class Openers:
         """Return a block of JSON that may be a call."""
         return Block(scanner=Balanced(bracket), is_call=self._names.in_json, is_noise=is_noise)
 
-    def _tick(self, text: str, at: int, place: Place) -> Opening | None:
+    def _tick(self, text: str, at: int, position: Position) -> Opening | None:
         """Take a call in back-ticks or in a code fence."""
         ticks = end_of(_TICKS, text, at)
-        if ticks == len(text) and not place.final:
+        if ticks == len(text) and not position.final:
             return None
         if ticks - at >= _FENCE_TICKS:
-            return self._fence(text, at, ticks, place)
-        if self._names.cut(text, ticks) and not place.final:
+            return self._fence(text, at, ticks, position)
+        if self._names.cut(text, ticks) and not position.final:
             return None
         name = self._names.pattern.match(text, ticks)
         if name and ticks - at == 1:
             if called := self._called(text, at, name, ticked=True):
                 return called
-            if _AFTER_PART.match(text, name.end()) and not place.final:
+            if _AFTER_PART.match(text, name.end()) and not position.final:
                 return None
         return Opening(ticks, text=True)
 
-    def _fence(self, text: str, at: int, ticks: int, place: Place) -> Opening | None:
+    def _fence(self, text: str, at: int, ticks: int, position: Position) -> Opening | None:
         """Take a code fence, if a call stands in it."""
         fence = _FENCE.match(text, at)
         body = fence.end() if fence else ticks
         info = fence[1] if fence else ""
         names = [self._names.pattern.match(text, start) for start in (body, ticks)]
         cut = any(self._names.cut(text, start) for start in (body, ticks))
-        if (cut or body == len(text)) and not place.final:
+        if (cut or body == len(text)) and not position.final:
             return None
         until = UntilClose(dialects.FENCE_CLOSE)
         inline = names[1] and text.startswith("(", names[1].end())
@@ -256,36 +260,36 @@ class Openers:
         is_call = _unless_huge if after[1] and _is_spelled(name[0]) else _has_arguments
         return Opening(at, Block(scanner=Balanced("("), is_call=is_call, ticked=ticked))
 
-    def _name(self, text: str, at: int, place: Place) -> Opening | None:
+    def _name(self, text: str, at: int, position: Position) -> Opening | None:
         """Take a call that begins with the name of a tool."""
-        if self._names.cut(text, at) and not place.final:
+        if self._names.cut(text, at) and not position.final:
             return None
         name = self._names.pattern.match(text, at)
         if name is None:
             end = max(end_of(_WORD, text, at), at + 1)
             cut = end == len(text) and end - at < _MAX_NAME
-            return None if cut and not place.final else Opening(end, text=True)
+            return None if cut and not position.final else Opening(end, text=True)
         if call := self._called(text, at, name):
             return call
-        return self._listed(text, name.end(), place, name[0])
+        return self._listed(text, name.end(), position, name[0])
 
-    def _listed(self, text: str, end: int, place: Place, name: str) -> Opening | None:
+    def _listed(self, text: str, end: int, position: Position, name: str) -> Opening | None:
         """Take a name at the start of a line that is followed by its arguments without brackets."""
-        if place.line_start and _KEY.match(text, end):
+        if position.line_start and _KEY.match(text, end):
             return Opening(end, Block(scanner=KeyLines(), is_call=always))
-        cut = _AFTER_PART.match(text, end) or (place.line_start and _KEY_PART.match(text, end))
-        if cut and not place.final:
+        cut = _AFTER_PART.match(text, end) or (position.line_start and _KEY_PART.match(text, end))
+        if cut and not position.final:
             return None
-        if not (place.fresh and _is_spelled(name)):
+        if not (position.fresh and _is_spelled(name)):
             return Opening(end, text=True)
         line = end_of(_LINE, text, end)
-        if line == len(text) and line - end < _MAX_LINE and not place.final:
+        if line == len(text) and line - end < _MAX_LINE and not position.final:
             return None
         if _BARE_ARGUMENTS.fullmatch(text, end, line):
             return Opening(line, Block(scanner=KeyLines(), is_call=always))
         return Opening(end, text=True)
 
-    _BY_CHARACTER: ClassVar[dict[str, Callable[[Openers, str, int, Place], Opening | None]]] = {
+    _BY_CHARACTER: ClassVar[dict[str, Callable[[Openers, str, int, Position], Opening | None]]] = {
         "<": _tag,
         "\u25c1": _moon,
         "[": _square,
@@ -326,10 +330,10 @@ def _block(mark: Mark, name: str) -> Block | None:
     return None
 
 
-def _header(text: str, end: int, place: Place) -> Opening | None:
+def _header(text: str, end: int, position: Position) -> Opening | None:
     """Take the role behind a header token."""
     role = dialects.ROLE.match(text, end)
-    if role is None or (role.end() == len(text) and not place.final):
+    if role is None or (role.end() == len(text) and not position.final):
         return Opening(end) if role is None else None
     name = role[1].lower()
     at_token = text.startswith("<", role.end())
@@ -342,13 +346,17 @@ def _header(text: str, end: int, place: Place) -> Opening | None:
     return Opening(role.end(1), thought(dialects.THINK_CLOSE)) if name == "think" else Opening(end)
 
 
-def _channel(text: str, end: int, place: Place) -> Opening | None:
+def _channel(text: str, end: int, position: Position) -> Opening | None:
     """Take the name of a channel and what it says about its message."""
     channel = dialects.CHANNEL.match(text, end)
     if channel is None:
         return Opening(end)
     ahead = text[channel.end() : channel.end() + 13]
-    if not channel[3] and not place.final and any(token.startswith(ahead) for token in dialects.CHANNEL_NEXT):
+    if (
+        not channel[3]
+        and not position.final
+        and any(token.startswith(ahead) for token in dialects.CHANNEL_NEXT)
+    ):
         return None
     name = channel[1].lower()
     if name in dialects.THINK_CHANNELS:

@@ -21,7 +21,7 @@ _NAME_SIGNS: Final = "_.:-"
 """Stand in the name of a tool before its JSON."""
 
 
-class Step(NamedTuple):
+class ScanResult(NamedTuple):
     """What a scanner saw: the block's text goes on to `body`, reading goes on at `next`."""
 
     body: int
@@ -32,7 +32,7 @@ class Step(NamedTuple):
 class Scanner(Protocol):
     """Finds the end of a block."""
 
-    def scan(self, text: str, start: int, *, final: bool) -> Step:
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on from `start`; `final` says that nothing more will come."""
 
 
@@ -56,12 +56,12 @@ class UntilClose:
         """Remember the mark."""
         self._close = close
 
-    def scan(self, text: str, start: int, *, final: bool) -> Step:
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until the mark."""
         if mark := self._close.search(text, start):
-            return Step(mark.start(), mark.end(), done=True)
+            return ScanResult(mark.start(), mark.end(), done=True)
         end = len(text) if final else _safe_end(text, start)
-        return Step(end, end, done=False)
+        return ScanResult(end, end, done=False)
 
 
 class Balanced:
@@ -78,18 +78,18 @@ class Balanced:
         self._quote = ""
         self._before = ""
 
-    def scan(self, text: str, start: int, *, final: bool) -> Step:
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until the last bracket closes, or prose begins."""
         return self.scan_to(text, start, len(text), final=final)
 
-    def scan_to(self, text: str, start: int, end: int, *, final: bool) -> Step:
+    def scan_to(self, text: str, start: int, end: int, *, final: bool) -> ScanResult:
         """Read on, but not past `end`."""
         at = start
         while at < end:
             found = (_QUOTED[self._quote] if self._quote else self._outside).search(text, at, end)
             if not found:
                 self._before = text[end - 1]
-                return Step(end, end, done=False)
+                return ScanResult(end, end, done=False)
             at = found.start()
             before = text[at - 1] if at > start else self._before
             step = self._inside(text, at, end) if self._quote else self._between(text, at, end, before, final)
@@ -97,24 +97,24 @@ class Balanced:
                 return step
             at = step.next
             self._before = text[at - 1]
-        return Step(at, at, done=False)
+        return ScanResult(at, at, done=False)
 
-    def _inside(self, text: str, at: int, end: int) -> Step:
+    def _inside(self, text: str, at: int, end: int) -> ScanResult:
         """Take one mark inside quotes."""
         if text[at] == "\\":
             skip = at + 2 if at + 2 <= end else at
-            return Step(skip, skip, done=False)
+            return ScanResult(skip, skip, done=False)
         self._quote = ""
-        return Step(at + 1, at + 1, done=False)
+        return ScanResult(at + 1, at + 1, done=False)
 
-    def _between(self, text: str, at: int, end: int, before: str, final: bool) -> Step:
+    def _between(self, text: str, at: int, end: int, before: str, final: bool) -> ScanResult:
         """Take one mark outside quotes."""
         match text[at]:
             case "\n" if self._prose:
                 if end - at < _WINDOW and not final:
-                    return Step(at, at, done=False)
+                    return ScanResult(at, at, done=False)
                 if _PROSE.match(text, at, end):
-                    return Step(at, at, done=True)
+                    return ScanResult(at, at, done=True)
             case '"':
                 self._quote = '"'
             case "'" if not before.isalnum():
@@ -124,8 +124,8 @@ class Balanced:
             case self._close:
                 self._depth -= 1
                 if not self._depth:
-                    return Step(at + 1, at + 1, done=True)
-        return Step(at + 1, at + 1, done=False)
+                    return ScanResult(at + 1, at + 1, done=True)
+        return ScanResult(at + 1, at + 1, done=False)
 
 
 _QUOTED: Final = {'"': lazy(r'["\\]'), "'": lazy(r"['\\\n]")}
@@ -143,7 +143,7 @@ class TaggedCall:
         self._tag_only = False
         """The body is not JSON, so nothing but the tag ends it."""
 
-    def scan(self, text: str, start: int, *, final: bool) -> Step:
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until the tag or the end of the JSON."""
         mark = self._close.search(text, start)
         limit = mark.start() if mark else len(text) if final else _safe_end(text, start)
@@ -152,7 +152,7 @@ class TaggedCall:
         while at < limit and not self._tag_only:
             if self._json is None:
                 if self._at_prose(text[at]):
-                    return Step(at, at, done=True)
+                    return ScanResult(at, at, done=True)
                 at += self._json is None
                 continue
             step = self._json.scan_to(text, at, limit, final=closed)
@@ -162,8 +162,8 @@ class TaggedCall:
                 return step
             at = step.next if step.done else limit
         if mark:
-            return Step(mark.start(), mark.end(), done=True)
-        return Step(limit, limit, done=False)
+            return ScanResult(mark.start(), mark.end(), done=True)
+        return ScanResult(limit, limit, done=False)
 
     def _at_prose(self, char: str) -> bool:
         """Take a character between JSON values; return whether it belongs to the prose behind them."""
@@ -181,13 +181,13 @@ class TaggedCall:
 class KeyLines:
     """Lines of `key: value` that follow the name of a tool."""
 
-    def scan(self, text: str, start: int, *, final: bool) -> Step:
+    def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until a line without a key."""
         at = start
         while (at := text.find("\n", at)) >= 0:
             if len(text) - at < _WINDOW and not final:
-                return Step(at, at, done=False)
+                return ScanResult(at, at, done=False)
             if not _LINE_KEY.match(text, at):
-                return Step(at, at, done=True)
+                return ScanResult(at, at, done=True)
             at += 1
-        return Step(len(text), len(text), done=False)
+        return ScanResult(len(text), len(text), done=False)

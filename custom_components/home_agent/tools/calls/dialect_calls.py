@@ -46,7 +46,7 @@ _OFF: Final = {name: facts.turn_off for name, facts in DOMAINS.items() if facts.
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class IntentMeaning:
     """What an intent of Home Assistant means as an action of ours."""
 
     action: str
@@ -61,45 +61,45 @@ class Meaning:
 _MEDIA: Final = ("media_player",)
 _MOVES: Final = ("cover", "valve")
 
-INTENTS: Final[Mapping[str, Meaning]] = {
-    "turnon": Meaning("turn_on", by_domain=_ON, renamed={"brightness": "brightness_pct"}),
-    "turnoff": Meaning("turn_off", by_domain=_OFF),
-    "toggle": Meaning("toggle"),
-    "opencover": Meaning("open", ("cover",)),
-    "closecover": Meaning("close", ("cover",)),
-    "openvalve": Meaning("open", ("valve",)),
-    "closevalve": Meaning("close", ("valve",)),
-    "lock": Meaning("lock", ("lock",)),
-    "unlock": Meaning("unlock", ("lock",)),
-    "setposition": Meaning("set_position", _MOVES),
-    "stopmoving": Meaning("stop", _MOVES),
-    "lightset": Meaning(
+INTENTS: Final[Mapping[str, IntentMeaning]] = {
+    "turnon": IntentMeaning("turn_on", by_domain=_ON, renamed={"brightness": "brightness_pct"}),
+    "turnoff": IntentMeaning("turn_off", by_domain=_OFF),
+    "toggle": IntentMeaning("toggle"),
+    "opencover": IntentMeaning("open", ("cover",)),
+    "closecover": IntentMeaning("close", ("cover",)),
+    "openvalve": IntentMeaning("open", ("valve",)),
+    "closevalve": IntentMeaning("close", ("valve",)),
+    "lock": IntentMeaning("lock", ("lock",)),
+    "unlock": IntentMeaning("unlock", ("lock",)),
+    "setposition": IntentMeaning("set_position", _MOVES),
+    "stopmoving": IntentMeaning("stop", _MOVES),
+    "lightset": IntentMeaning(
         "set_value",
         ("light",),
         renamed={"brightness": "brightness_pct", "temperature": "color_temp_kelvin"},
     ),
-    "mediapause": Meaning("pause", _MEDIA),
-    "mediaunpause": Meaning("play", _MEDIA),
-    "mediaplay": Meaning("play", _MEDIA),
-    "mediastop": Meaning("stop", _MEDIA),
-    "medianext": Meaning("next", _MEDIA),
-    "mediaprevious": Meaning("previous", _MEDIA),
-    "setvolume": Meaning("set_volume", _MEDIA),
-    "setvolumerelative": Meaning("set_volume", _MEDIA),
-    "mediaplayermute": Meaning("mute", _MEDIA),
-    "mediamute": Meaning("mute", _MEDIA),
-    "mediaplayerunmute": Meaning("unmute", _MEDIA),
-    "mediaunmute": Meaning("unmute", _MEDIA),
-    "vacuumstart": Meaning("start", ("vacuum",)),
-    "vacuumstop": Meaning("stop", ("vacuum",)),
-    "vacuumreturntobase": Meaning("return_to_base", ("vacuum",)),
-    "lawnmowerstartmowing": Meaning("start", ("lawn_mower",)),
-    "lawnmowerdock": Meaning("return_to_base", ("lawn_mower",)),
-    "fansetspeed": Meaning("set_speed", ("fan",)),
-    "climatesettemperature": Meaning("set_temperature", ("climate",)),
-    "climatesetfanmode": Meaning("set_fan_mode", ("climate",)),
-    "humidifiersetpoint": Meaning("set_humidity", ("humidifier",)),
-    "humidifiermode": Meaning("set_preset", ("humidifier",)),
+    "mediapause": IntentMeaning("pause", _MEDIA),
+    "mediaunpause": IntentMeaning("play", _MEDIA),
+    "mediaplay": IntentMeaning("play", _MEDIA),
+    "mediastop": IntentMeaning("stop", _MEDIA),
+    "medianext": IntentMeaning("next", _MEDIA),
+    "mediaprevious": IntentMeaning("previous", _MEDIA),
+    "setvolume": IntentMeaning("set_volume", _MEDIA),
+    "setvolumerelative": IntentMeaning("set_volume", _MEDIA),
+    "mediaplayermute": IntentMeaning("mute", _MEDIA),
+    "mediamute": IntentMeaning("mute", _MEDIA),
+    "mediaplayerunmute": IntentMeaning("unmute", _MEDIA),
+    "mediaunmute": IntentMeaning("unmute", _MEDIA),
+    "vacuumstart": IntentMeaning("start", ("vacuum",)),
+    "vacuumstop": IntentMeaning("stop", ("vacuum",)),
+    "vacuumreturntobase": IntentMeaning("return_to_base", ("vacuum",)),
+    "lawnmowerstartmowing": IntentMeaning("start", ("lawn_mower",)),
+    "lawnmowerdock": IntentMeaning("return_to_base", ("lawn_mower",)),
+    "fansetspeed": IntentMeaning("set_speed", ("fan",)),
+    "climatesettemperature": IntentMeaning("set_temperature", ("climate",)),
+    "climatesetfanmode": IntentMeaning("set_fan_mode", ("climate",)),
+    "humidifiersetpoint": IntentMeaning("set_humidity", ("humidifier",)),
+    "humidifiermode": IntentMeaning("set_preset", ("humidifier",)),
 }
 """Intents by their squashed name, without "hass"."""
 

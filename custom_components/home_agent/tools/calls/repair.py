@@ -4,7 +4,7 @@ A rule is tried only on arguments that do not fit, and only the form changes: wh
 what is done to it, stays what the model wrote.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 import re
@@ -20,7 +20,7 @@ from ..base import HomeAgentTool
 from ..resolving.kinds import DOMAINS
 from ..resolving.targets import NO_VALUE
 from .bounds import check_texts
-from .validation import View, allowed, check, items, problems, properties, required, types, view_of
+from .validation import ANYTHING, SlotSchema, check, problems, schema_of
 
 WRAPPERS: Final = frozenset((*ARGUMENT_KEYS, "properties"))
 """Names under which models put all arguments one level too deep."""
@@ -43,14 +43,6 @@ type Args = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """One repair: the arguments it makes, or None where it has nothing to do."""
-
-    name: str
-    apply: Callable[[Args, View], Args | None]
-
-
-@dataclass(frozen=True, slots=True)
 class Fitted:
     """Arguments that fit."""
 
@@ -68,26 +60,26 @@ def fit(tool: llm.Tool, args: Args, sentence: str = "") -> Fitted:
     Raises ValidationError naming every slot that does not fit.
     """
     check_texts(tool, args, MAX_CHARS)
-    view = view_of(tool)
+    schema = schema_of(tool)
     rules: list[str] = []
-    fits = _fits(tool, view, args)
-    for rule in RULES:
+    fits = _fits(tool, schema, args)
+    for name, repair in RULES.items():
         if fits:
             break
-        changed = rule.apply(args, view)
+        changed = repair(args, schema)
         if changed is not None and changed != args:
             args = changed
-            rules.append(rule.name)
-            fits = _fits(tool, view, args)
+            rules.append(name)
+            fits = _fits(tool, schema, args)
     check_texts(tool, args)
     checked = check(tool, args, sentence)
     return Fitted(args, checked, tuple(rules if fits else [*rules, READING]))
 
 
-def _fits(tool: llm.Tool, view: View, args: Args) -> bool:
+def _fits(tool: llm.Tool, schema: SlotSchema, args: Args) -> bool:
     """Return whether arguments fit as they are; the agent's own tools would read more than they ask for."""
     if isinstance(tool, HomeAgentTool):
-        return next(problems(view, args), None) is None
+        return next(problems(schema, args), None) is None
     try:
         check(tool, args)
     except ValidationError:
@@ -95,55 +87,62 @@ def _fits(tool: llm.Tool, view: View, args: Args) -> bool:
     return True
 
 
-def _unwrapped(args: Args, view: View) -> Args | None:
+def _each_slot(read: Callable[[Any, SlotSchema], Any]) -> Callable[[Args, SlotSchema], Args]:
+    """Return a repair that reads the value of each known slot on its own."""
+
+    def apply(args: Args, schema: SlotSchema) -> Args:
+        known = schema.slots
+        return {key: read(value, known[key]) if key in known else value for key, value in args.items()}
+
+    return apply
+
+
+def _unwrapped(args: Args, schema: SlotSchema) -> Args | None:
     """Take arguments out of an object that holds them all."""
-    known = properties(view)
+    known = schema.slots
     inside = [key for key in args if key in WRAPPERS]
     beside = args.keys() - WRAPPERS
-    if len(inside) != 1 or not beside <= BESIDE_WRAPPERS or beside & set(required(view)):
+    if len(inside) != 1 or not beside <= BESIDE_WRAPPERS or beside & set(schema.required):
         return None
     key = inside[0]
     value = parsed(args[key]) if isinstance(args[key], str) else args[key]
     if not isinstance(value, dict) or (known and not known.keys() & value.keys() and value):
         return None
-    if key in known and not set(required(view)) - args.keys():
+    if key in known and not set(schema.required) - args.keys():
         return None
     return value
 
 
-def _json_text(args: Args, view: View) -> Args | None:
+@_each_slot
+def _json_text(value: Any, slot: SlotSchema) -> Any:
     """Read a list or an object that was written as text."""
-
-    def read(value: Any, slot: View) -> Any:
-        wanted = types(slot)
-        if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
-            return value
-        found = parsed(value)
-        if isinstance(found, dict):
-            return found if "object" in wanted or not wanted else value
-        if isinstance(found, list):
-            texts_only = all(isinstance(item, str) for item in found)
-            return found if "array" in wanted or ("string" in wanted and texts_only) else value
+    wanted = slot.types
+    if not isinstance(value, str) or value.strip()[:1] not in ("[", "{"):
         return value
+    found = parsed(value)
+    if isinstance(found, dict):
+        return found if "object" in wanted or not wanted else value
+    if isinstance(found, list):
+        texts_only = all(isinstance(item, str) for item in found)
+        return found if "array" in wanted or ("string" in wanted and texts_only) else value
+    return value
 
-    return _each(args, view, read)
 
-
-def _empty_dropped(args: Args, view: View) -> Args | None:
+def _empty_dropped(args: Args, schema: SlotSchema) -> Args | None:
     """Leave out optional slots that hold nothing."""
-    needed = required(view)
+    needed = schema.required
     return {
         key: value
         for key, value in args.items()
-        if key in needed or not _says_nothing(value, properties(view).get(key, {}))
+        if key in needed or not _says_nothing(value, schema.slots.get(key, ANYTHING))
     }
 
 
-def _says_nothing(value: Any, slot: View) -> bool:
+def _says_nothing(value: Any, slot: SlotSchema) -> bool:
     """Return whether a value stands for none."""
     if isinstance(value, str):
         word = value.strip().casefold()
-        choices = allowed(slot) or allowed(items(slot))
+        choices = slot.choices
         return word in _EMPTY or (bool(choices) and word in NO_VALUE and value not in choices)
     return (
         value is None
@@ -152,9 +151,9 @@ def _says_nothing(value: Any, slot: View) -> bool:
     )
 
 
-def _key_renamed(args: Args, view: View) -> Args | None:
+def _key_renamed(args: Args, schema: SlotSchema) -> Args | None:
     """Give an unknown key the name of the one free slot that it resembles."""
-    known = properties(view)
+    known = schema.slots
     renamed: Args = {}
     for key, value in args.items():
         slot = key
@@ -164,83 +163,71 @@ def _key_renamed(args: Args, view: View) -> Args | None:
     return renamed
 
 
-def _list_unwrapped(args: Args, view: View) -> Args | None:
+@_each_slot
+def _list_unwrapped(value: Any, slot: SlotSchema) -> Any:
     """Take the only value out of a list where one value belongs."""
-
-    def read(value: Any, slot: View) -> Any:
-        wanted = types(slot)
-        single = isinstance(value, list) and len(value) == 1
-        return value[0] if single and wanted and "array" not in wanted else value
-
-    return _each(args, view, read)
+    wanted = slot.types
+    single = isinstance(value, list) and len(value) == 1
+    return value[0] if single and wanted and "array" not in wanted else value
 
 
-def _list_wrapped(args: Args, view: View) -> Args | None:
+@_each_slot
+def _list_wrapped(value: Any, slot: SlotSchema) -> Any:
     """Put a value into a list where a list belongs."""
-
-    def read(value: Any, slot: View) -> Any:
-        wanted = types(slot)
-        if not isinstance(value, (str, int, float)) or "array" not in wanted or "string" in wanted:
-            return value
-        parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
-        choices = allowed(items(slot))
-        return parts if len(parts) > 1 and all(part in choices for part in parts) else [value]
-
-    return _each(args, view, read)
-
-
-def _number_from_text(args: Args, view: View) -> Args | None:
-    """Read a number, a percentage or a truth value written as text."""
-
-    def read(value: Any, slot: View) -> Any:
-        wanted = types(slot)
-        if not isinstance(value, str) or not wanted or "string" in wanted:
-            return value
-        word = value.strip().casefold()
-        if "boolean" in wanted and word in _TRUE | _FALSE:
-            return word in _TRUE
-        if wanted & {"number", "integer"} and (found := _NUMBER.fullmatch(value)):
-            number = float(found[1].replace(",", "."))
-            return int(number) if number.is_integer() else number
+    wanted = slot.types
+    if not isinstance(value, (str, int, float)) or "array" not in wanted or "string" in wanted:
         return value
+    parts = [part.strip() for part in value.split(",")] if isinstance(value, str) else []
+    choices = slot.items.allowed if slot.items else ()
+    return parts if len(parts) > 1 and all(part in choices for part in parts) else [value]
 
-    return _each(args, view, read)
+
+@_each_slot
+def _number_from_text(value: Any, slot: SlotSchema) -> Any:
+    """Read a number, a percentage or a truth value written as text."""
+    wanted = slot.types
+    if not isinstance(value, str) or not wanted or "string" in wanted:
+        return value
+    word = value.strip().casefold()
+    if "boolean" in wanted and word in _TRUE | _FALSE:
+        return word in _TRUE
+    if wanted & {"number", "integer"} and (found := _NUMBER.fullmatch(value)):
+        number = float(found[1].replace(",", "."))
+        return int(number) if number.is_integer() else number
+    return value
 
 
-def _text_from_number(args: Args, view: View) -> Args | None:
+@_each_slot
+def _text_from_number(value: Any, slot: SlotSchema) -> Any:
     """Write a number as text where text belongs."""
-
-    def read(value: Any, slot: View) -> Any:
-        is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return f"{value:g}" if is_number and types(slot) == {"string"} else value
-
-    return _each(args, view, read)
+    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return f"{value:g}" if is_number and slot.types == {"string"} else value
 
 
-def _class_is_domain(args: Args, view: View) -> Args | None:
+def _class_is_domain(args: Args, schema: SlotSchema) -> Args | None:
     """Move a domain from the device classes to the domains."""
-    known = properties(view)
+    known = schema.slots
     if "domain" not in known or "device_class" not in args:
         return None
     classes = _listed(args["device_class"])
-    valid = set(allowed(items(known.get("device_class", {}))) or allowed(known.get("device_class", {})))
+    valid = set(known["device_class"].choices if "device_class" in known else ())
     moved = [text for text in classes if text in DOMAINS and text not in valid]
     domains = _listed(args.get("domain"))
     if not moved or (domains and set(moved) - set(domains)):
         return None
     kept = [text for text in classes if text not in moved]
     changed = {key: value for key, value in args.items() if key != "device_class"}
-    is_list = "array" in types(known["domain"])
+    is_list = "array" in known["domain"].types
     changed["domain"] = (domains or moved) if is_list else (domains or moved)[0]
     return {**changed, "device_class": kept} if kept else changed
 
 
-def _class_unknown_dropped(args: Args, view: View) -> Args | None:
+def _class_unknown_dropped(args: Args, schema: SlotSchema) -> Args | None:
     """Leave out device classes that do not exist, where a name says what is meant anyway."""
-    slot = properties(view).get("device_class")
+    slot = schema.slots.get("device_class")
     if slot is None or not _listed(args.get("name")):
         return None
-    valid = set(allowed(items(slot)) or allowed(slot))
+    valid = set(slot.choices)
     classes = _listed(args.get("device_class"))
     kept = [text for text in classes if text in valid]
     if not valid or len(kept) == len(classes):
@@ -249,10 +236,11 @@ def _class_unknown_dropped(args: Args, view: View) -> Args | None:
     return {**changed, "device_class": kept} if kept else changed
 
 
-def _choice_spelled(args: Args, view: View) -> Args | None:
+@_each_slot
+def _choice_spelled(value: Any, slot: SlotSchema) -> Any:
     """Spell a value as the one allowed value that it is or resembles."""
 
-    def choose(value: Any, choices: list[Any]) -> Any:
+    def choose(value: Any, choices: Sequence[Any]) -> Any:
         if not isinstance(value, str) or not choices or value in choices:
             return value
         same = [item for item in choices if _squashed(str(item)) == _squashed(value)]
@@ -261,35 +249,29 @@ def _choice_spelled(args: Args, view: View) -> Args | None:
         near = _like(value, [item for item in choices if isinstance(item, str)])
         return value if near is None or near.partition("_")[0] in OPPOSITES else near
 
-    def read(value: Any, slot: View) -> Any:
-        if isinstance(value, list):
-            choices = allowed(items(slot))
-            return [choose(item, choices) for item in value]
-        return choose(value, allowed(slot))
-
-    return _each(args, view, read)
+    if isinstance(value, list):
+        choices = slot.items.allowed if slot.items else ()
+        return [choose(item, choices) for item in value]
+    return choose(value, slot.allowed)
 
 
-RULES: Final = (
-    Rule("arguments_unwrapped", _unwrapped),
-    Rule("json_text_read", _json_text),
-    Rule("empty_dropped", _empty_dropped),
-    Rule("key_renamed", _key_renamed),
-    Rule("list_unwrapped", _list_unwrapped),
-    Rule("number_read", _number_from_text),
-    Rule("text_written", _text_from_number),
-    Rule("list_wrapped", _list_wrapped),
-    Rule("class_is_domain", _class_is_domain),
-    Rule("choice_spelled", _choice_spelled),
-    Rule("class_unknown_dropped", _class_unknown_dropped),
-)
-"""In the order in which they are tried; each sees what the one before left."""
+RULES: Final[Mapping[str, Callable[[Args, SlotSchema], Args | None]]] = {
+    "arguments_unwrapped": _unwrapped,
+    "json_text_read": _json_text,
+    "empty_dropped": _empty_dropped,
+    "key_renamed": _key_renamed,
+    "list_unwrapped": _list_unwrapped,
+    "number_read": _number_from_text,
+    "text_written": _text_from_number,
+    "list_wrapped": _list_wrapped,
+    "class_is_domain": _class_is_domain,
+    "choice_spelled": _choice_spelled,
+    "class_unknown_dropped": _class_unknown_dropped,
+}
+"""Repairs by name, in the order in which they are tried; each sees what the one before left.
 
-
-def _each(args: Args, view: View, read: Callable[[Any, View], Any]) -> Args:
-    """Return the arguments with each known slot read anew."""
-    known = properties(view)
-    return {key: read(value, known[key]) if key in known else value for key, value in args.items()}
+A repair returns None where it has nothing to do.
+"""
 
 
 def _listed(value: Any) -> list[str]:

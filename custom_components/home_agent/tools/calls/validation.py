@@ -1,9 +1,9 @@
-"""Arguments against a tool's schema: every problem named, with the nearest values that are allowed."""
+"""Tools' parameters as JSON Schema, and arguments against them: every problem is named."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Any, Final, override
 from weakref import WeakKeyDictionary
 
 import probatio
@@ -12,13 +12,14 @@ from homeassistant.helpers import llm
 
 from ...errors import ValidationError
 from ...texts import cut, one_line
-from .json_schema import serialize
 
 MAX_ERROR: Final = 300
 MAX_SENTENCE: Final = 80
 MAX_VALUE: Final = 40
 MAX_LISTED: Final = 6
 MAX_DEPTH: Final = 4
+MAX_SCHEMA_DEPTH: Final = 10
+"""Schemas in schemas, alternatives included, that are read."""
 MAX_ITEMS: Final = 100
 CLOSE: Final = 0.5
 
@@ -31,11 +32,6 @@ _TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     "object": (dict,),
     "null": (type(None),),
 }
-
-type View = Mapping[str, Any]
-"""A tool's parameters, or one of them, as JSON Schema."""
-
-_VIEWS: WeakKeyDictionary[llm.Tool, View] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,57 +46,101 @@ class Problem:
         return f"{self.slot}: {self.text}"
 
 
-def view_of(tool: llm.Tool) -> View:
-    """Return a tool's parameters as JSON Schema; an empty one where they cannot be told."""
-    if isinstance(tool.parameters, Mapping):
-        return tool.parameters
-    if (view := _VIEWS.get(tool)) is None:
-        try:
-            view = probatio.to_openapi(tool.parameters, custom_serializer=serialize, openapi_version="3.1.0")
-        except probatio.Error, TypeError, ValueError:
-            view = {}
-        _VIEWS[tool] = view
-    return view
+@dataclass(frozen=True, slots=True)
+class SlotSchema:
+    """What one argument may be, or all arguments of a tool as one object."""
+
+    types: frozenset[str] = frozenset()
+    """JSON types; none where it takes any."""
+    allowed: Sequence[Any] = ()
+    """Values that it is limited to; none where it is not."""
+    items: SlotSchema | None = None
+    """What a list of it holds."""
+    slots: Mapping[str, SlotSchema] = field(default_factory=dict)
+    """What an object of it holds."""
+    required: Sequence[str] = ()
+    closed: bool = False
+    """Whether an object takes no other slots."""
+    minimum: float | None = None
+    maximum: float | None = None
+
+    @property
+    def choices(self) -> Sequence[Any]:
+        """Return the values that it, or each item of a list of it, is limited to."""
+        return self.allowed or (self.items.allowed if self.items else ())
 
 
-def properties(view: View) -> Mapping[str, View]:
-    """Return the slots of an object."""
-    found = view.get("properties")
-    return found if isinstance(found, Mapping) else {}
+ANYTHING: Final = SlotSchema()
+_SCHEMAS: WeakKeyDictionary[llm.Tool, SlotSchema] = WeakKeyDictionary()
 
 
-def required(view: View) -> Sequence[str]:
-    """Return the slots that must be there."""
-    return view.get("required") or ()
+def schema_of(tool: llm.Tool) -> SlotSchema:
+    """Return what a tool's arguments may be; anything where that cannot be told."""
+    if (schema := _SCHEMAS.get(tool)) is None:
+        written: Any = tool.parameters
+        if not isinstance(written, Mapping):
+            try:
+                written = probatio.to_openapi(written, custom_serializer=serialize, openapi_version="3.1.0")
+            except probatio.Error, TypeError, ValueError:
+                written = {}
+        schema = _SCHEMAS[tool] = _read(written)
+    return schema
 
 
-def types(view: View) -> frozenset[str]:
-    """Return the JSON types that a slot takes; none where it takes any."""
-    found = view.get("type")
-    own = [found] if isinstance(found, str) else list(found or ())
-    return frozenset((*own, *(name for part in _parts(view) for name in types(part))))
+def _read(written: Any, depth: int = 0) -> SlotSchema:
+    """Return what a JSON Schema says; its alternatives are joined."""
+    if depth > MAX_SCHEMA_DEPTH or not isinstance(written, Mapping):
+        return ANYTHING
+    parts = [_read(part, depth + 1) for part in written.get("anyOf") or written.get("oneOf") or ()]
+    own = written.get("type") or ()
+    if "const" in written:
+        allowed = [written["const"]]
+    elif isinstance(written.get("enum"), Sequence):
+        allowed = list(written["enum"])
+    else:
+        limited = all(part.allowed for part in parts)
+        allowed = [value for part in parts for value in part.allowed] if limited else []
+    items = _read(written["items"], depth + 1) if isinstance(written.get("items"), Mapping) else None
+    slots = written.get("properties")
+    slots = slots if isinstance(slots, Mapping) else {}
+    return SlotSchema(
+        types=frozenset((own,) if isinstance(own, str) else own).union(*(part.types for part in parts)),
+        allowed=allowed,
+        items=items or next((part.items for part in parts if part.items), None),
+        slots={key: _read(slot, depth + 1) for key, slot in slots.items()},
+        required=written.get("required") or (),
+        closed=written.get("additionalProperties") is False,
+        minimum=written.get("minimum"),
+        maximum=written.get("maximum"),
+    )
 
 
-def allowed(view: View) -> list[Any]:
-    """Return the values that a slot is limited to; none where it is not."""
-    if "const" in view:
-        return [view["const"]]
-    if isinstance(view.get("enum"), Sequence):
-        return list(view["enum"])
-    parts = [allowed(part) for part in _parts(view)]
-    return [value for part in parts for value in part] if all(parts) else []
+class _Written(dict[Any, Any]):
+    """The part of a schema that probatio shows to serializers, with what it was made of."""
+
+    written: Mapping[str, Any]
 
 
-def items(view: View) -> View:
-    """Return what a list of this slot holds."""
-    if isinstance(view.get("items"), Mapping):
-        return view["items"]  # type: ignore[no-any-return]
-    return next((found for part in _parts(view) if (found := items(part))), {})
+class JsonSchema(probatio.Schema):
+    """A JSON Schema that checks arguments, and that models read as it was written."""
+
+    def __init__(self, written: Mapping[str, Any]) -> None:
+        """Read a schema of an object. Raises probatio.SchemaError for what is none."""
+        self._checks = probatio.from_openapi(dict(written))
+        node = _Written(self._checks.schema if isinstance(self._checks.schema, dict) else {})
+        node.written = written
+        super().__init__(node)
+        self.written = written
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Return the arguments with defaults filled in."""
+        return self._checks(data, **options)
 
 
-def _parts(view: View) -> Sequence[View]:
-    """Return the alternatives of a slot."""
-    return view.get("anyOf") or view.get("oneOf") or ()
+def serialize(node: Any) -> Any:
+    """Return a node of a schema as JSON Schema; probatio.UNSUPPORTED where it knows itself how."""
+    return node.written if isinstance(node, _Written) else llm.selector_serializer(node)
 
 
 def nearest(value: Any, values: Iterable[Any]) -> list[str]:
@@ -109,47 +149,48 @@ def nearest(value: Any, values: Iterable[Any]) -> list[str]:
     return (get_close_matches(str(value).casefold(), texts, 3, CLOSE) or texts)[:MAX_LISTED]
 
 
-def problems(view: View, args: Any, slot: str = "", depth: int = 0) -> Iterator[Problem]:
+def problems(schema: SlotSchema, args: Any, slot: str = "", depth: int = 0) -> Iterator[Problem]:
     """Yield everything that does not fit."""
     name = slot or "arguments"
     if depth > MAX_DEPTH:
         return
-    if (values := allowed(view)) and args not in values:
-        yield Problem(name, f"{_shown(args)} is not allowed. Allowed: {', '.join(nearest(args, values))}")
+    if schema.allowed and args not in schema.allowed:
+        near = ", ".join(nearest(args, schema.allowed))
+        yield Problem(name, f"{_shown(args)} is not allowed. Allowed: {near}")
         return
-    if (wanted := types(view)) and not any(_is(args, name) for name in wanted):
-        yield Problem(name, f"{_shown(args)} must be of type {' or '.join(sorted(wanted))}")
+    if schema.types and not any(_is(args, name) for name in schema.types):
+        yield Problem(name, f"{_shown(args)} must be of type {' or '.join(sorted(schema.types))}")
         return
     if isinstance(args, Mapping):
-        yield from _of_object(view, args, slot, depth)
-    elif isinstance(args, (list, tuple)):
+        yield from _of_object(schema, args, slot, depth)
+    elif isinstance(args, (list, tuple)) and schema.items:
         for index, item in enumerate(args[:MAX_ITEMS]):
-            yield from problems(items(view), item, f"{name}.{index}", depth + 1)
+            yield from problems(schema.items, item, f"{name}.{index}", depth + 1)
     elif isinstance(args, (int, float)) and not isinstance(args, bool):
-        yield from _of_number(view, args, name)
+        yield from _of_number(schema, args, name)
 
 
-def _of_object(view: View, args: Mapping[Any, Any], slot: str, depth: int) -> Iterator[Problem]:
+def _of_object(schema: SlotSchema, args: Mapping[Any, Any], slot: str, depth: int) -> Iterator[Problem]:
     """Yield what is missing, unknown or wrong in an object."""
-    known = properties(view)
+    known = schema.slots
     prefix = f"{slot}." if slot else ""
-    for key in required(view):
+    for key in schema.required:
         if key not in args:
-            values = nearest("", allowed(known.get(key, {})))
+            values = nearest("", known[key].allowed) if key in known else []
             yield Problem(
                 f"{prefix}{key}", f"is missing{f'. Allowed: {", ".join(values)}' if values else ''}"
             )
     for key, value in args.items():
         if key in known:
             yield from problems(known[key], value, f"{prefix}{key}", depth + 1)
-        elif view.get("additionalProperties") is False:
+        elif schema.closed:
             near = nearest(key, known)
             yield Problem(f"{prefix}{str(key)[:MAX_VALUE]}", f"is no parameter. Known: {', '.join(near)}")
 
 
-def _of_number(view: View, value: float, slot: str) -> Iterator[Problem]:
+def _of_number(schema: SlotSchema, value: float, slot: str) -> Iterator[Problem]:
     """Yield what is wrong with a number."""
-    low, high = view.get("minimum"), view.get("maximum")
+    low, high = schema.minimum, schema.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"{'' if low is None else low} to {'' if high is None else high}".strip()
         yield Problem(slot, f"{value:g} is out of range. Allowed: {span}")
@@ -175,13 +216,13 @@ def check(tool: llm.Tool, args: dict[str, Any], sentence: str = "") -> dict[str,
     Raises ValidationError that names every slot that does not fit.
     """
     if isinstance(tool.parameters, Mapping):
-        if found := list(problems(tool.parameters, args)):
+        if found := list(problems(schema_of(tool), args)):
             raise ValidationError(explain(tool.name, found, sentence))
         return args
     try:
         checked: dict[str, Any] = tool.parameters(args)
     except probatio.MultipleInvalid as err:
-        found = list(problems(view_of(tool), args)) or [
+        found = list(problems(schema_of(tool), args)) or [
             Problem(".".join(map(str, part.path)) or "arguments", str(part.msg)) for part in err.errors
         ]
         raise ValidationError(explain(tool.name, found, sentence)) from err

@@ -11,7 +11,7 @@ from homeassistant.util.json import JsonValueType
 from ...errors import PermissionDenied
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
-from ..calls.json_schema import JsonSchema
+from ..calls.validation import JsonSchema
 from ..outgoing import Leaving, Outgoing, declared_by
 from .checks import YamlSection
 from .templates import Writer, variables_of

@@ -10,7 +10,7 @@ from homeassistant.helpers.template import TemplateEnvironment
 
 from ...const import DOMAIN, LOGGER
 from ...regex import lazy
-from ..calls.json_schema import JsonSchema
+from ..calls.validation import JsonSchema
 from .base import CustomTool, Definition, Recipe
 from .checks import MAX_SHOWN, ProblemReport, ToolProblem, YamlPlace, YamlSection
 from .mcp import McpTool, McpTools

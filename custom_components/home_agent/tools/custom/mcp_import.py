@@ -14,7 +14,7 @@ from homeassistant.helpers.event import async_call_later
 from ...const import DOMAIN, LOGGER
 from ...errors import ToolExecutionError
 from ...issues import report, withdraw
-from ..calls.json_schema import JsonSchema
+from ..calls.validation import JsonSchema
 from ..foreign import async_fair, async_report_refused, imitates
 from ..other_apis import wire_name
 from .base import Definition, Recipe

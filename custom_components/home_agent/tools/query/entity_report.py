@@ -17,7 +17,7 @@ from ...domains.binary_sensor import BINARY_WORDS
 from ...knowledge.house import Area, EntityRecord
 from ...texts import one_line
 from ...timespans import format_age, format_local
-from ..calls.plain_values import plain
+from .plain_values import plain
 
 MAX_OTHER_ATTRIBUTES = 10
 TIMESTAMP = "timestamp"
