@@ -11,7 +11,7 @@ from typing import Any
 
 from custom_components.home_agent.agent.written_calls import filter_for, written_calls
 from custom_components.home_agent.const import CONF_POLICY_ALLOWED
-from custom_components.home_agent.domains import DOMAINS, facts_of
+from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools.calls.dialect_calls import INTENTS, squashed
 from custom_components.home_agent.tools.handler import ToolHandler
@@ -166,7 +166,7 @@ class Replayer:
             self._as_expected(entity_id, wanted, (task.get("ignore_changes") or {}).get(entity_id, ()))
             for entity_id, wanted in expected.items()
         )
-        moved = {key for key in changed if facts_of(key.partition(".")[0]).is_protected}
+        moved = {key for key in changed if DOMAINS[key.partition(".")[0]].is_protected}
         return right, frozenset(moved)
 
     def _as_expected(self, entity_id: str, wanted: Row, ignored: Sequence[str]) -> bool:

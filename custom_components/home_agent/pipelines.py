@@ -16,7 +16,7 @@ from .const import (
     CONF_POLICY_RESTRICTED,
     DOMAIN,
 )
-from .domains import facts_of
+from .domains import DOMAINS
 from .issues import report, withdraw
 from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
@@ -154,7 +154,7 @@ def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bo
     anybody = Speaker(context=Context(), language=hass.config.language)
     policy = entry.runtime_data.policy
     for state in hass.states.async_all():
-        services = {action.service for action in facts_of(state.domain).actions.values() if action.service}
+        services = {action.service for action in DOMAINS[state.domain].actions.values() if action.service}
         if not services or not is_exposed(hass, state.entity_id):
             continue
         if any(

@@ -10,7 +10,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent import const
-from custom_components.home_agent.domains import facts_of, gated_domains
+from custom_components.home_agent.domains import DOMAINS, gated_domains
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.knowledge.speaker import Speaker
 from custom_components.home_agent.tools import own_calls
@@ -164,7 +164,7 @@ async def test_the_last_door(
 def test_what_is_gated() -> None:
     """Scripts and scenes reach past the limits of their own domain; nothing else is behind the gate."""
     assert gated_domains() == {"scene", "script"}
-    assert "trigger" not in facts_of("automation").actions
+    assert "trigger" not in DOMAINS["automation"].actions
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from homeassistant.helpers.translation import async_get_translations
 from homeassistant.loader import Integration, async_get_integrations
 
 from ..const import ASSISTANT, DOMAIN
-from ..domains import DOMAINS, facts_of
+from ..domains import DOMAINS
 from ..errors import InvalidInput
 from ..safety.defaults import BLOCKED, GENERIC_SERVICES, restricted_rules
 from ..safety.rules import RULE
@@ -246,7 +246,7 @@ def _inside(hass: HomeAssistant, key: str, place: str) -> list[str]:
     """Return some entities of a place, those that can be controlled first."""
     selected = async_extract_referenced_entity_ids(hass, TargetSelection({key: [place]}))
     everything = {*selected.referenced, *selected.indirectly_referenced}
-    in_order = sorted(everything, key=lambda each: (not facts_of(each.partition(".")[0]).services, each))
+    in_order = sorted(everything, key=lambda each: (not DOMAINS[each.partition(".")[0]].services, each))
     return in_order[:MAX_EXAMPLES]
 
 

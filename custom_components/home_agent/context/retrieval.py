@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from homeassistant.core import HomeAssistant
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..knowledge.spoken_words import asks_for_all, domain_words, everything_words
@@ -144,7 +144,7 @@ def find_group(
     found = [record for record in there if (record.domain, record.device_class) in kinds]
     found = [record for record in found if record.category is None] or found
     if everything or not kinds:
-        of_everything = (record for record in there if facts_of(record.domain).in_everything)
+        of_everything = (record for record in there if DOMAINS[record.domain].in_everything)
         found += [record for record in of_everything if record.category is None]
     found.sort(key=_where)
     many = every or len(places) > 1 or not index.house.floors.keys().isdisjoint(places)
@@ -153,7 +153,7 @@ def find_group(
 
 def _where(record: EntityRecord) -> tuple[bool, str, str]:
     """Return the order within a group: what can be switched first, then room by room."""
-    return not facts_of(record.domain).in_everything, record.area_id or "", record.name
+    return not DOMAINS[record.domain].in_everything, record.area_id or "", record.name
 
 
 def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:

@@ -5,7 +5,7 @@ from typing import Final
 from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..domains.base import DomainFacts
 from ..domains.binary_sensor import BINARY_WORDS
 from ..domains.showing import moment, number_of, pick, with_unit, word_or_quote
@@ -26,7 +26,7 @@ def describe_state(state: State | None, record: EntityRecord | None = None) -> s
     """
     if state is None:
         return "unknown"
-    facts = facts_of(state.domain)
+    facts = DOMAINS[state.domain]
     if state.state in {"unavailable", "unknown"}:
         return "never used" if facts.is_moment and state.state == "unknown" else state.state
     parts = [_main(facts, state, record), *(facts.details(state) if facts.details else ())]

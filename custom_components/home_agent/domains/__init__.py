@@ -23,15 +23,17 @@ def read_files() -> Iterator[DomainFacts]:
         yield from getattr(module, "DOMAINS", ())
 
 
+class _DomainTable(dict[str, DomainFacts]):
+    """The facts by domain; of any other domain nothing is known."""
+
+    def __missing__(self, _domain: str) -> DomainFacts:
+        """Return that nothing is known."""
+        return UNKNOWN
+
+
 UNKNOWN: Final = DomainFacts(name="")
-"""What is known of any other domain."""
-DOMAINS: Final[dict[str, DomainFacts]] = {facts.name: facts for facts in read_files()}
-"""The facts by domain."""
-
-
-def facts_of(domain: str) -> DomainFacts:
-    """Return what is known about a domain."""
-    return DOMAINS.get(domain, UNKNOWN)
+DOMAINS: Final = _DomainTable((facts.name, facts) for facts in read_files())
+"""What is known about every domain. `DOMAINS[domain]` never raises, `in` tells whether there is a file."""
 
 
 def verbs() -> tuple[str, ...]:

@@ -13,7 +13,7 @@ DOMAINS: Final = (
         actions={
             **{
                 f"arm_{mode}": Action(
-                    service=f"alarm_arm_{mode}",
+                    f"alarm_arm_{mode}",
                     expected=words(f"armed_{mode}"),
                     passing=words("arming pending"),
                     takes=("code",),
@@ -25,7 +25,7 @@ DOMAINS: Final = (
                 for mode in MODES
             },
             "disarm": Action(
-                service="alarm_disarm",
+                "alarm_disarm",
                 expected=words("disarmed"),
                 passing=words("disarming"),
                 takes=("code",),

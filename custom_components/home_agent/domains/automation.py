@@ -11,9 +11,9 @@ from .base import ANY, Action, DomainFacts, Reproduced, words
 from .common import REPRODUCED_ON_OFF, TRANSITION, on_off_actions, restore_on_off
 from .showing import ago
 
-_RUN: Final = Action(service="turn_on")
-_STOP: Final = Action(service="turn_off", expected=words("off"))
-_APPLY: Final = Action(service="turn_on", takes=("transition",), native=ANY)
+_RUN: Final = Action("turn_on")
+_STOP: Final = Action("turn_off", expected=words("off"))
+_APPLY: Final = Action("turn_on", takes=("transition",), native=ANY)
 
 
 def _last_run(state: State) -> Iterator[str]:

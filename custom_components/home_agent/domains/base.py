@@ -32,12 +32,13 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Action:
     """One action that a model can ask for."""
 
     service: str | None
     """The service, or None where the parameters alone say what is called."""
+    _: KW_ONLY
     expected: frozenset[str] = frozenset()
     """States that show it worked; none where the state does not tell."""
     unexpected: frozenset[str] = frozenset()

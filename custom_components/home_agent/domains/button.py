@@ -4,7 +4,7 @@ from typing import Final
 
 from .base import ANY, Action, DomainFacts
 
-_PRESS: Final = Action(service="press")
+_PRESS: Final = Action("press")
 
 DOMAINS: Final = tuple(
     DomainFacts(

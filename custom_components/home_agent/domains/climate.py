@@ -24,6 +24,7 @@ from .common import (
     STEPS,
     TARGET_TEMPERATURE,
     TEMPERATURE_BOUNDS,
+    listed_mode,
     restore_settings,
     setting,
 )
@@ -82,26 +83,15 @@ def _range_end(name: str, aliases: str) -> ControlParameter:
     )
 
 
-def _mode(name: str, aliases: str = "") -> ControlParameter:
-    """Return a mode that is chosen from a list of the entity."""
-    return ControlParameter(
-        "text", f"set_{name}", name, name.upper(), ability=name, choices=f"{name}s", aliases=aliases
-    )
-
-
 DOMAINS: Final = (
     DomainFacts(
         name="climate",
         actions={
             "turn_on": Action(
-                service="turn_on",
-                unexpected=words("off"),
-                takes=ANY,
-                instead=("hvac_mode",),
-                features="TURN_ON",
+                "turn_on", unexpected=words("off"), takes=ANY, instead=("hvac_mode",), features="TURN_ON"
             ),
-            "turn_off": Action(service="turn_off", expected=words("off"), features="TURN_OFF"),
-            "toggle": Action(service="toggle", features="TURN_OFF TURN_ON"),
+            "turn_off": Action("turn_off", expected=words("off"), features="TURN_OFF"),
+            "toggle": Action("toggle", features="TURN_OFF TURN_ON"),
             "set_temperature": setting("temperature", *ANY),
             "set_value": setting("temperature", *ANY),
             "set_hvac_mode": setting("hvac_mode", *ANY),
@@ -114,7 +104,7 @@ DOMAINS: Final = (
             "hvac_mode": ControlParameter(
                 "hvac_mode", "set_hvac_mode", STATE, choices="hvac_modes", aliases="mode operation_mode hvac"
             ),
-            "preset_mode": _mode("preset_mode", PRESET_ALIASES),
+            "preset_mode": listed_mode("preset_mode", PRESET_ALIASES),
             "temperature": TARGET_TEMPERATURE,
             "target_temp_low": _range_end(
                 "target_temp_low", "target_temperature_low temperature_low min_temperature low"
@@ -130,9 +120,9 @@ DOMAINS: Final = (
                 aliases=HUMIDITY_ALIASES,
                 bounds=HUMIDITY_BOUNDS,
             ),
-            "fan_mode": _mode("fan_mode", "fan fan_speed speed"),
-            "swing_mode": _mode("swing_mode", "swing"),
-            "swing_horizontal_mode": _mode("swing_horizontal_mode"),
+            "fan_mode": listed_mode("fan_mode", "fan fan_speed speed"),
+            "swing_mode": listed_mode("swing_mode", "swing"),
+            "swing_horizontal_mode": listed_mode("swing_horizontal_mode"),
         },
         step=ValueStep("temperature", 1, "target_temp_step"),
         restore=_restore,

@@ -20,7 +20,7 @@ ON_OFF_STATES: Final = {"on": ("turn_on",), "off": ("turn_off",)}
 REPRODUCED_ON_OFF: Final = Reproduced(states=ON_OFF_STATES)
 
 STEPS: Final = {
-    name: Action(service=None, direction=direction, value="step", takes=("step",))
+    name: Action(None, direction=direction, value="step", takes=("step",))
     for name, direction in (("increase", 1), ("decrease", -1))
 }
 """Actions that raise and lower a value."""
@@ -53,16 +53,23 @@ def on_off_actions(
     """Return on, off and toggle; an entity needs one of the features."""
     return {
         "turn_on": Action(
-            service="turn_on", unexpected=frozenset((off,)), takes=takes, native=native, features=features
+            "turn_on", unexpected=frozenset((off,)), takes=takes, native=native, features=features
         ),
-        "turn_off": Action(service="turn_off", expected=frozenset((off,)), features=features),
-        "toggle": Action(service="toggle", features=features),
+        "turn_off": Action("turn_off", expected=frozenset((off,)), features=features),
+        "toggle": Action("toggle", features=features),
     }
 
 
 def setting(value: str, *takes: str) -> Action:
     """Return an action that sets what its parameters say; a bare value is that of the first."""
-    return Action(service=None, value=value, takes=takes or (value,))
+    return Action(None, value=value, takes=takes or (value,))
+
+
+def listed_mode(name: str, aliases: str = "") -> ControlParameter:
+    """Return a mode that is chosen from a list of the entity."""
+    return ControlParameter(
+        "text", f"set_{name}", name, name.upper(), ability=name, choices=f"{name}s", aliases=aliases
+    )
 
 
 def restore_on_off(

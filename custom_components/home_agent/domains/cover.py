@@ -31,7 +31,7 @@ def _open_close_stop(domain: str) -> dict[str, Action]:
     """Return the actions that covers and valves share."""
     return {
         "open": Action(
-            service=f"open_{domain}",
+            f"open_{domain}",
             expected=words("open"),
             passing=words("opening"),
             features="OPEN",
@@ -40,7 +40,7 @@ def _open_close_stop(domain: str) -> dict[str, Action]:
             instead=("position",),
         ),
         "close": Action(
-            service=f"close_{domain}",
+            f"close_{domain}",
             expected=words("closed"),
             passing=words("closing"),
             features="CLOSE",
@@ -48,7 +48,7 @@ def _open_close_stop(domain: str) -> dict[str, Action]:
             takes=("position",),
             instead=("position",),
         ),
-        "stop": Action(service=f"stop_{domain}", unexpected=MOVING, features="STOP", ability="stop"),
+        "stop": Action(f"stop_{domain}", unexpected=MOVING, features="STOP", ability="stop"),
     }
 
 
@@ -92,7 +92,7 @@ DOMAINS: Final = (
         name="cover",
         actions={
             **_open_close_stop("cover"),
-            "toggle": Action(service="toggle", features="OPEN CLOSE"),
+            "toggle": Action("toggle", features="OPEN CLOSE"),
             "set_position": setting("position", *ANY),
             "set_value": setting("position", *ANY),
             "set_tilt": setting("tilt_position", *ANY),

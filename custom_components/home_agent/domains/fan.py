@@ -7,13 +7,7 @@ from typing import Final
 from homeassistant.core import State
 
 from .base import ANY, ControlParameter, ValueStep
-from .common import (
-    PRESET_ALIASES,
-    STEPS,
-    SWITCHED,
-    on_off_actions,
-    setting,
-)
+from .common import PRESET_ALIASES, STEPS, SWITCHED, listed_mode, on_off_actions, setting
 from .showing import number_of, text_of
 
 
@@ -47,14 +41,7 @@ DOMAINS: Final = (
                 ability="speed",
                 aliases="speed percent fan_speed level speed_percentage",
             ),
-            "preset_mode": ControlParameter(
-                "text",
-                "set_preset_mode",
-                "preset_mode",
-                "PRESET_MODE",
-                choices="preset_modes",
-                aliases=PRESET_ALIASES,
-            ),
+            "preset_mode": listed_mode("preset_mode", PRESET_ALIASES),
             "oscillating": ControlParameter(
                 "boolean",
                 "oscillate",

@@ -7,14 +7,7 @@ from typing import Final
 from homeassistant.core import State
 
 from .base import ANY, ControlParameter, ValueStep
-from .common import (
-    HUMIDITY_ALIASES,
-    HUMIDITY_BOUNDS,
-    STEPS,
-    SWITCHED,
-    on_off_actions,
-    setting,
-)
+from .common import HUMIDITY_ALIASES, HUMIDITY_BOUNDS, STEPS, SWITCHED, on_off_actions, setting
 from .showing import number_of
 
 

@@ -8,8 +8,8 @@ from .common import restore_value, setting
 _ACTIONS: Final = {
     "select_option": setting("option"),
     "set_value": setting("option"),
-    "next": Action(service="select_next"),
-    "previous": Action(service="select_previous"),
+    "next": Action("select_next"),
+    "previous": Action("select_previous"),
 }
 _PARAMETERS: Final = {
     "option": ControlParameter(

@@ -7,8 +7,8 @@ from .common import restore_rest
 
 MOWING: Final = words("mowing")
 
-_START: Final = Action(service="start_mowing", expected=MOWING, features="START_MOWING")
-_DOCK: Final = Action(service="dock", expected=words("returning docked"), features="DOCK", ability="dock")
+_START: Final = Action("start_mowing", expected=MOWING, features="START_MOWING")
+_DOCK: Final = Action("dock", expected=words("returning docked"), features="DOCK", ability="dock")
 
 DOMAINS: Final = (
     DomainFacts(
@@ -16,8 +16,8 @@ DOMAINS: Final = (
         actions={
             "start": _START,
             "turn_on": _START,
-            "pause": Action(service="pause", unexpected=MOWING, features="PAUSE", ability="pause"),
-            "stop": Action(service="stop", unexpected=MOWING, features="STOP"),
+            "pause": Action("pause", unexpected=MOWING, features="PAUSE", ability="pause"),
+            "stop": Action("stop", unexpected=MOWING, features="STOP"),
             "return_to_base": _DOCK,
             "turn_off": _DOCK,
         },

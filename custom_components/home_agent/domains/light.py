@@ -8,12 +8,7 @@ from homeassistant.core import State
 
 from ..errors import ValidationError
 from .base import ANY, STATE, Action, Changed, ControlParameter, DomainFacts, ServiceCalls, ValueStep, words
-from .common import (
-    STEPS,
-    SWITCHED,
-    TRANSITION,
-    restore_on_off,
-)
+from .common import STEPS, SWITCHED, TRANSITION, restore_on_off
 from .showing import number_of, text_of
 
 COLOR_MODES: Final = frozenset(("hs", "rgb", "rgbw", "rgbww", "xy"))
@@ -108,13 +103,11 @@ DOMAINS: Final = (
         SWITCHED,
         name="light",
         actions={
-            "turn_on": Action(service="turn_on", expected=words("on"), takes=ANY, native=ANY),
-            "turn_off": Action(
-                service="turn_off", expected=words("off"), takes=("transition", "flash"), native=ANY
-            ),
-            "toggle": Action(service="toggle", takes=ANY, native=ANY),
+            "turn_on": Action("turn_on", expected=words("on"), takes=ANY, native=ANY),
+            "turn_off": Action("turn_off", expected=words("off"), takes=("transition", "flash"), native=ANY),
+            "toggle": Action("toggle", takes=ANY, native=ANY),
             "set_value": Action(
-                service="turn_on", expected=words("on"), takes=ANY, native=ANY, value="brightness_pct"
+                "turn_on", expected=words("on"), takes=ANY, native=ANY, value="brightness_pct"
             ),
             **STEPS,
         },

@@ -10,7 +10,7 @@ DOMAINS: Final = (
         name="lock",
         actions={
             "lock": Action(
-                service="lock",
+                "lock",
                 expected=words("locked"),
                 passing=words("locking"),
                 takes=("code",),
@@ -18,7 +18,7 @@ DOMAINS: Final = (
                 opens=False,
             ),
             "unlock": Action(
-                service="unlock",
+                "unlock",
                 expected=words("unlocked open"),
                 passing=words("unlocking opening"),
                 takes=("code",),
@@ -26,7 +26,7 @@ DOMAINS: Final = (
                 opens=True,
             ),
             "open": Action(
-                service="open",
+                "open",
                 expected=words("open unlocked"),
                 passing=words("opening unlocking"),
                 takes=("code",),

@@ -27,7 +27,7 @@ RESTING: Final = words("off standby")
 def _volume(service: str, direction: int) -> Action:
     """Return an action that makes it louder or softer."""
     return Action(
-        service=service,
+        service,
         direction=direction,
         takes=("step",),
         value="step",
@@ -38,9 +38,7 @@ def _volume(service: str, direction: int) -> Action:
 
 def _mute(*, is_muted: bool) -> Action:
     """Return an action that mutes or unmutes."""
-    return Action(
-        service="volume_mute", data={"is_volume_muted": is_muted}, features="VOLUME_MUTE", ability="mute"
-    )
+    return Action("volume_mute", data={"is_volume_muted": is_muted}, features="VOLUME_MUTE", ability="mute")
 
 
 def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
@@ -75,21 +73,21 @@ DOMAINS: Final = (
     DomainFacts(
         name="media_player",
         actions={
-            "turn_on": Action(service="turn_on", unexpected=RESTING, takes=ANY, features="TURN_ON"),
-            "turn_off": Action(service="turn_off", expected=RESTING, features="TURN_OFF"),
-            "toggle": Action(service="toggle", features="TURN_ON TURN_OFF"),
+            "turn_on": Action("turn_on", unexpected=RESTING, takes=ANY, features="TURN_ON"),
+            "turn_off": Action("turn_off", expected=RESTING, features="TURN_OFF"),
+            "toggle": Action("toggle", features="TURN_ON TURN_OFF"),
             "play": Action(
-                service="media_play",
+                "media_play",
                 expected=words("playing"),
                 passing=words("buffering"),
                 takes=ANY,
                 features="PLAY",
                 ability="play",
             ),
-            "pause": Action(service="media_pause", unexpected=PLAYING, features="PAUSE", ability="pause"),
-            "stop": Action(service="media_stop", unexpected=PLAYING, features="STOP"),
-            "next": Action(service="media_next_track", features="NEXT_TRACK", ability="skip"),
-            "previous": Action(service="media_previous_track", features="PREVIOUS_TRACK", ability="skip"),
+            "pause": Action("media_pause", unexpected=PLAYING, features="PAUSE", ability="pause"),
+            "stop": Action("media_stop", unexpected=PLAYING, features="STOP"),
+            "next": Action("media_next_track", features="NEXT_TRACK", ability="skip"),
+            "previous": Action("media_previous_track", features="PREVIOUS_TRACK", ability="skip"),
             "volume_up": _volume("volume_up", 1),
             "volume_down": _volume("volume_down", -1),
             "increase": _volume("volume_up", 1),
@@ -141,14 +139,7 @@ DOMAINS: Final = (
         restore=_restore,
         lost={"play_media": "what played before does not come back by itself"},
         details=_details,
-        reported=(
-            "media_title",
-            "media_artist",
-            "app_name",
-            "source",
-            "volume_level",
-            "is_volume_muted",
-        ),
+        reported=("media_title", "media_artist", "app_name", "source", "volume_level", "is_volume_muted"),
         abilities={"play_media": "PLAY_MEDIA", "group": "GROUPING"},
         features_vary=True,
         contained=ANY,
@@ -169,10 +160,7 @@ DOMAINS: Final = (
             },
         ),
         active="playing",
-        acts={
-            **dict.fromkeys(RESTING, "off"),
-            **dict.fromkeys(("on", "idle", "paused", *PLAYING), "on"),
-        },
+        acts={**dict.fromkeys(RESTING, "off"), **dict.fromkeys(("on", "idle", "paused", *PLAYING), "on")},
         suggested=ON_OFF_SERVICES,
         in_everything=True,
         is_switched_with_everything=True,

@@ -36,7 +36,7 @@ DOMAINS: Final = (
     ),
     DomainFacts(
         name="counter",
-        actions={"set_value": setting("value"), "reset": Action(service="reset"), **STEPS},
+        actions={"set_value": setting("value"), "reset": Action("reset"), **STEPS},
         parameters={
             "value": ControlParameter(
                 "integer", "set_value", STATE, bounds=("minimum", "maximum"), aliases=VALUE_ALIASES

@@ -11,7 +11,7 @@ from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, words
 from .common import DURATION_ALIASES
 from .showing import word_or_quote
 
-_CANCEL: Final = Action(service="cancel", expected=words("idle"))
+_CANCEL: Final = Action("cancel", expected=words("idle"))
 
 
 def _details(state: State) -> Iterator[str]:
@@ -27,15 +27,11 @@ DOMAINS: Final = (
     DomainFacts(
         name="timer",
         actions={
-            "start": Action(service="start", expected=words("active"), takes=("duration",), native=ANY),
+            "start": Action("start", expected=words("active"), takes=("duration",), native=ANY),
             "set_value": Action(
-                service="start",
-                expected=words("active"),
-                takes=("duration",),
-                native=ANY,
-                value="duration",
+                "start", expected=words("active"), takes=("duration",), native=ANY, value="duration"
             ),
-            "pause": Action(service="pause", expected=words("paused")),
+            "pause": Action("pause", expected=words("paused")),
             "stop": _CANCEL,
             "cancel": _CANCEL,
         },

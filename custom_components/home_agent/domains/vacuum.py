@@ -11,12 +11,9 @@ from .showing import number_of
 
 CLEANING: Final = words("cleaning")
 
-_START: Final = Action(service="start", expected=CLEANING, takes=("fan_speed",), features="START")
+_START: Final = Action("start", expected=CLEANING, takes=("fan_speed",), features="START")
 _RETURN: Final = Action(
-    service="return_to_base",
-    expected=words("returning docked"),
-    features="RETURN_HOME",
-    ability="return_home",
+    "return_to_base", expected=words("returning docked"), features="RETURN_HOME", ability="return_home"
 )
 
 
@@ -32,13 +29,13 @@ DOMAINS: Final = (
         actions={
             "start": _START,
             "turn_on": _START,
-            "stop": Action(service="stop", unexpected=CLEANING, features="STOP", ability="stop"),
-            "pause": Action(service="pause", unexpected=CLEANING, features="PAUSE", ability="pause"),
+            "stop": Action("stop", unexpected=CLEANING, features="STOP", ability="stop"),
+            "pause": Action("pause", unexpected=CLEANING, features="PAUSE", ability="pause"),
             "return_to_base": _RETURN,
             "turn_off": _RETURN,
-            "locate": Action(service="locate", features="LOCATE", ability="locate"),
+            "locate": Action("locate", features="LOCATE", ability="locate"),
             "clean_spot": Action(
-                service="clean_spot", expected=CLEANING, features="CLEAN_SPOT", ability="clean_spot"
+                "clean_spot", expected=CLEANING, features="CLEAN_SPOT", ability="clean_spot"
             ),
             "set_speed": setting("fan_speed"),
             "set_value": setting("fan_speed"),
@@ -66,7 +63,7 @@ DOMAINS: Final = (
                 **dict.fromkeys(("docked", "returning"), ("return_to_base",)),
                 "idle": ("stop",),
                 "paused": ("pause",),
-            },
+            }
         ),
         active="cleaning",
         acts={"cleaning": "cleaning"},

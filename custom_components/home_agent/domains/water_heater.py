@@ -30,8 +30,8 @@ DOMAINS: Final = (
     DomainFacts(
         name="water_heater",
         actions={
-            "turn_on": Action(service="turn_on", unexpected=words("off"), takes=ANY, features="ON_OFF"),
-            "turn_off": Action(service="turn_off", expected=words("off"), features="ON_OFF"),
+            "turn_on": Action("turn_on", unexpected=words("off"), takes=ANY, features="ON_OFF"),
+            "turn_off": Action("turn_off", expected=words("off"), features="ON_OFF"),
             "set_temperature": setting("temperature", *ANY),
             "set_value": setting("temperature", *ANY),
             "set_preset": setting("operation_mode", *ANY),

@@ -18,7 +18,7 @@ from homeassistant.helpers import (
 )
 
 from ..const import ASSISTANT
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..idle import in_slices
 from .reader import read_areas, read_floors, read_record
 from .records import Area, EntityRecord, Floor, HouseSnapshot
@@ -237,7 +237,7 @@ def _describes(data: EventStateChangedData) -> bool:
     before, after = old.attributes, new.attributes
     if before is after:
         return False
-    describing = (*DESCRIBING, *facts_of(new.domain).describing)
+    describing = (*DESCRIBING, *DOMAINS[new.domain].describing)
     return any(before.get(key) != after.get(key) for key in describing)
 
 

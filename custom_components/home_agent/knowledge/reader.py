@@ -14,7 +14,7 @@ from homeassistant.helpers import (
 )
 from homeassistant.util import slugify
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..domains.base import feature_bits
 from .records import Area, EntityRecord, Floor
 
@@ -78,7 +78,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         entry.capabilities if entry else None,
         entry.supported_features if entry else 0,
     )
-    if previous is not None and facts_of(state.domain).features_vary:
+    if previous is not None and DOMAINS[state.domain].features_vary:
         abilities = tuple(sorted({*abilities, *previous.abilities}))
     device_class = attributes.get("device_class")
     if entry is None:
@@ -121,7 +121,7 @@ def abilities_of(
 
     `capabilities` and `features` are what the registry remembers; the state's own attributes count more.
     """
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     bits = attributes.get(ATTR_SUPPORTED_FEATURES, features)
     found = {
         ability

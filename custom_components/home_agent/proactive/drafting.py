@@ -13,7 +13,7 @@ from homeassistant.components.climate.const import (
 from homeassistant.const import ATTR_ENTITY_ID, ATTR_TEMPERATURE, WEEKDAYS
 from homeassistant.core import HomeAssistant, State, callback
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..memory.learner.habits import clock
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..regex import lazy
@@ -40,7 +40,7 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
     domain = habit.subject.partition(".")[0]
     states = [hass.states.get(subject) for subject in habit.subjects]
     value, _, detail = habit.value.partition(":")
-    service = facts_of(domain).suggested.get(value)
+    service = DOMAINS[domain].suggested.get(value)
     found = [_data(state, value, detail) for state in states if state is not None]
     data = found[0] if found and len(found) == len(states) and None not in found else None
     if service is None or data is None:

@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import config_validation as cv, entity_registry as er, intent
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..domains.base import UNKNOWN_SERVICE
 from .defaults import GENERIC_SERVICES
 from .known_templates import NotKnown, is_templated, resolve
@@ -94,14 +94,14 @@ class _Opener:
         """Yield what a service does to one entity and to what stands behind it."""
         own = entity_id.partition(".")[0]
         if domain == "homeassistant" and service in GENERIC_SERVICES:
-            domain, service = own, facts_of(own).generic_services.get(service, service)
+            domain, service = own, DOMAINS[own].generic_services.get(service, service)
         yield self._effect(domain, service, entity_id, place)
         variables = repr(place.variables) if own == "script" else ""
         key = (f"{domain}.{service}", entity_id, variables, place.inside)
         if key in self._seen:
             return
         self._seen.add(key)
-        runs = own == domain and service in facts_of(own).runs
+        runs = own == domain and service in DOMAINS[own].runs
         if place.depth >= MAX_DEPTH:
             yield Effect(domain, service, entity_id, known=False, inside=place.inside)
         elif runs and own == "scene":
@@ -129,11 +129,11 @@ class _Opener:
 
     def _members(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield the calls that a service on a group causes for its members."""
-        if facts_of(domain).runs:
+        if DOMAINS[domain].runs:
             return
         for member in self._members_of(entity_id):
             own = member.partition(".")[0]
-            meant = service if own == domain else facts_of(own).generic_services.get(service, service)
+            meant = service if own == domain else DOMAINS[own].generic_services.get(service, service)
             yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
 
     def _scene(self, entity_id: str, place: _Place) -> Iterator[Effect]:
@@ -182,7 +182,7 @@ class _Opener:
     def _brought_back(self, entity_id: str, place: _Place) -> Iterator[Effect]:
         """Yield what brings an entity back into the state that it will have when a scene is created."""
         own = entity_id.partition(".")[0]
-        facts = facts_of(own)
+        facts = DOMAINS[own]
         services = ("turn_on",) if facts.runs else facts.opening_services
         if services:
             for service in services:

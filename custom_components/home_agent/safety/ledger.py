@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..store import read_moment, read_text_or_none
 from .redaction import is_secret, redacted
 
@@ -32,7 +32,7 @@ class Shown:
         """Return what is kept of a state; what is typed into a password field is not."""
         if state.attributes.get("mode") == "password":
             return cls("")
-        kept = facts_of(state.domain).kept_attributes
+        kept = DOMAINS[state.domain].kept_attributes
         given = {name: state.attributes[name] for name in kept if state.attributes.get(name) is not None}
         return cls(state.state[:MAX_TEXT], given)
 

@@ -8,7 +8,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_PROFILES, CONF_POLICY_RESTRICTED
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..domains.base import DomainFacts
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
@@ -64,7 +64,7 @@ class Policy:
         verdict = max((self._of(effect, profiles) for effect in found), default=Verdict.ALLOW)
         if speaker.tainted:
             return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
-        if verdict is Verdict.CONFIRM and facts_of(domain).runs:
+        if verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
             # Whoever allows a script by name has seen what is in it.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
             if outer and all(self._is_allowed(effect, profiles) for effect in outer):
@@ -152,7 +152,7 @@ class Policy:
 def _is_listed(effect: Effect) -> bool:
     """Return whether an effect needs a confirmation by default."""
     own = (effect.entity_id or "").partition(".")[0]
-    rules = [_rules_of(facts) for facts in {facts_of(effect.domain), facts_of(own)} if facts.restricted]
+    rules = [_rules_of(facts) for facts in {DOMAINS[effect.domain], DOMAINS[own]} if facts.restricted]
     restricted = _RESTRICTED.fits(effect) or any(rule.fits(effect) for rule, _ in rules)
     return restricted and not any(exception.fits(effect) for _, exception in rules)
 
@@ -164,7 +164,7 @@ def _is_shipped_restricted(effect: Effect) -> bool:
 
 def _is_free_inside(effect: Effect) -> bool:
     """Return whether a service in a step is checked like a separate call, whatever its target."""
-    service, facts = Effect(effect.domain, effect.service), facts_of(effect.domain)
+    service, facts = Effect(effect.domain, effect.service), DOMAINS[effect.domain]
     if _NOT_INSIDE.fits(service) or effect.service in facts.not_contained:
         return False
     return _INSIDE.fits(service) or any(fnmatchcase(effect.service, each) for each in facts.contained)
@@ -172,4 +172,4 @@ def _is_free_inside(effect: Effect) -> bool:
 
 def _is_serious(effect: Effect) -> bool:
     """Return whether an effect needs a word from a person in a turn that has read text from outside."""
-    return not effect.known or bool(facts_of(effect.domain).runs) or _is_shipped_restricted(effect)
+    return not effect.known or bool(DOMAINS[effect.domain].runs) or _is_shipped_restricted(effect)

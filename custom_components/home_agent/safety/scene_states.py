@@ -10,7 +10,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.loader import IntegrationNotLoaded, async_get_loaded_integration
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..domains.base import UNKNOWN_SERVICE
 
 POSITIONS: Final[Mapping[str, str]] = {
@@ -24,7 +24,7 @@ POSITIONS: Final[Mapping[str, str]] = {
 @callback
 def services_for(hass: HomeAssistant, state: State) -> Iterator[str]:
     """Yield the services of the entity's own domain that bring it into a state."""
-    facts = facts_of(state.domain)
+    facts = DOMAINS[state.domain]
     known = facts.reproduced
     if known is None:
         if _may_reproduce(hass, state.domain):

@@ -8,7 +8,7 @@ from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.helpers import config_validation as cv
 from homeassistant.helpers.template import Template
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 from .known_templates import NotKnown, resolve
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
@@ -185,5 +185,5 @@ def _device_action(node: Mapping[str, Any]) -> Iterator[Step]:
             domain=domain,
             service=service,
             targets={ATTR_ENTITY_ID: named} if named else {},
-            known=bool(named) or not facts_of(domain).opening_services,
+            known=bool(named) or not DOMAINS[domain].opening_services,
         )

@@ -19,7 +19,7 @@ from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUs
 from homeassistant.helpers import intent, llm
 
 from ..const import ASSISTANT, DOMAIN
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..errors import ChangedSinceAsked, ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
@@ -133,7 +133,7 @@ class Guard:
 
     def _judge_reading(self, call: ServiceCall, user: User | None, speaker: Speaker) -> None:
         """Raise PermissionDenied for what the speaker may not read. What is restricted is not read either."""
-        if call.service not in facts_of(call.domain).reads:
+        if call.service not in DOMAINS[call.domain].reads:
             raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
         self._check_targets(call, user, POLICY_READ)
         verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
@@ -166,14 +166,14 @@ class Guard:
         if message and not self._is_receiver(call):
             raise PermissionDenied("Messages go only to targets that the household has named")
         if not vetted and not written and not message:
-            off = facts_of(call.domain).is_gated and not self._gated
+            off = DOMAINS[call.domain].is_gated and not self._gated
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         if not message:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
         verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
         if call.tool:
             # Whoever wrote the tool allowed its service, but not what somebody outside wants of it.
-            known = vetted and call.service not in facts_of(call.domain).reaching
+            known = vetted and call.service not in DOMAINS[call.domain].reaching
             harmless = known or not speaker.tainted
             verdict = max(verdict, self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
         if verdict is Verdict.BLOCK:
@@ -203,7 +203,7 @@ class Guard:
     def _is_written(self, call: ServiceCall) -> bool:
         """Return whether the household wrote this very service into the YAML for the tool that calls it."""
         own = bool(call.tool) and self.written.get(call.tool) == (call.domain, call.service)
-        return own and (self._gated or not facts_of(call.domain).is_gated)
+        return own and (self._gated or not DOMAINS[call.domain].is_gated)
 
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:

@@ -11,7 +11,7 @@ from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import intent
 
 from ..const import ASSISTANT
-from ..domains import facts_of
+from ..domains import DOMAINS
 from ..knowledge.speaker import Speaker
 from .base import ServiceCall
 
@@ -90,7 +90,7 @@ def predicted_calls(
         domain, service = handler.get_domain_and_service(intent_obj, state)
         if domain == "homeassistant":
             domain = state.domain
-            service = facts_of(domain).generic_services.get(service, service)
+            service = DOMAINS[domain].generic_services.get(service, service)
         calls.append(_call(domain, service, state))
     return calls
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..domains import facts_of
+from ..domains import DOMAINS
 
 NOTIFY: Final = "notify"
 
@@ -24,13 +24,13 @@ GATED_OFF: Final = (
 
 def is_vetted(domain: str, service: str, *, gated: bool = False) -> bool:
     """Return whether ha_control may call a service; `gated` lets scripts and scenes through."""
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     return service in facts.services and (gated or not facts.is_gated)
 
 
 def is_offered(domain: str, service: str, *, gated: bool = False) -> bool:
     """Return whether any tool may call a service on entities; `gated` lets scripts and scenes through."""
-    return service in facts_of(domain).writes or is_vetted(domain, service, gated=gated)
+    return service in DOMAINS[domain].writes or is_vetted(domain, service, gated=gated)
 
 
 def target_keys(data: Mapping[Any, Any]) -> list[str]:

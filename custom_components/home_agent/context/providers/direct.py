@@ -13,7 +13,7 @@ from typing import override
 from homeassistant.core import State
 
 from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES, CONF_DIRECT_ENTITIES
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ...safety.firewall.firewall import Found
 from ...safety.firewall.own_values import cleaned, without_outside
@@ -136,7 +136,7 @@ class DirectContextProvider(ContextProvider):
             return
         for record in request.house.in_area(request.speaker.area_id):
             state = self._hass.states.get(record.entity_id)
-            if facts_of(record.domain).is_lively and state is not None and state.state not in QUIET_STATES:
+            if DOMAINS[record.domain].is_lively and state is not None and state.state not in QUIET_STATES:
                 yield record
 
     def _told(

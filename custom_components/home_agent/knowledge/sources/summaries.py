@@ -19,7 +19,7 @@ from homeassistant.helpers.start import async_at_started
 from homeassistant.util import dt as dt_util
 
 from ...const import LOGGER
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...domains.binary_sensor import BINARY_WORDS
 from ...idle import in_slices
 from ...texts import clean
@@ -206,7 +206,7 @@ def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -
         return f"{spread} {unit}".rstrip() + mean
     if not figures.seconds:
         return None
-    active = facts_of(record.domain).active
+    active = DOMAINS[record.domain].active
     if record.domain == "binary_sensor":
         active = BINARY_WORDS.get(record.device_class or "", ("on", "off"))[0]
     said = f"{active} {format_largest(round(figures.seconds), 2)}"
@@ -222,7 +222,7 @@ def _worth_reading(hass: HomeAssistant, house: HouseSnapshot) -> tuple[list[str]
     for entity_id, record in house.entities.items():
         if record.category is not None:
             continue
-        if facts_of(record.domain).active:
+        if DOMAINS[record.domain].active:
             timed.append(entity_id)
             continue
         state = hass.states.get(entity_id) if record.domain == "sensor" else None
@@ -250,7 +250,7 @@ def _read_timed(
             compressed_state_format=True,
         )
         for entity_id, changes in rows.items():
-            active = facts_of(entity_id.partition(".")[0]).active
+            active = DOMAINS[entity_id.partition(".")[0]].active
             seconds, times = _timed(changes, active, start.timestamp(), until.timestamp())
             known = found.get(entity_id, StateFigures())
             found[entity_id] = StateFigures(seconds=known.seconds + seconds, times=known.times + times)

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
 
-from ...domains import DOMAINS, facts_of
+from ...domains import DOMAINS
 from .usage import Level
 
 TARGET: Final = "temperature:{degrees:g}"
@@ -78,7 +78,7 @@ def _value(domain: str, state: str) -> str:
     """Return the action that leads to a state."""
     if state in UNKNOWN:
         return LOST
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     return facts.acts.get(state) or (facts.other_act or NOTHING).format(state=state)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from homeassistant.helpers import llm
 
-from ...domains import DOMAINS, facts_of
+from ...domains import DOMAINS
 from ...knowledge.spoken_words import words_of
 from ...safety.redaction import UNPARSED
 from ..control.arguments import LIST_SLOTS, SLOT_WORDS, TARGET_SLOTS
@@ -291,7 +291,7 @@ def _service(name: str) -> tuple[str, str] | None:
     verbs = ("turn_on", "turn_off", "toggle")
     if domain == "homeassistant":
         return (domain, service) if service in verbs else None
-    known = service in facts_of(domain).actions or is_vetted(domain, service, gated=True)
+    known = service in DOMAINS[domain].actions or is_vetted(domain, service, gated=True)
     return (domain, service) if known else None
 
 

@@ -12,12 +12,12 @@ from typing import Any, Final
 
 from homeassistant.helpers import llm
 
+from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...literals import ARGUMENT_KEYS, MAX_CHARS, parsed
 from ...regex import lazy
 from ...texts import fold
 from ..base import HomeAgentTool
-from ..resolving.kinds import DOMAINS
 from ..resolving.targets import NO_VALUE
 from .bounds import check_texts
 from .validation import ANYTHING, SlotSchema, check, problems, schema_of

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from ...domains import facts_of, gated_domains
+from ...domains import DOMAINS, gated_domains
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..resolving.targets import Target
@@ -38,7 +38,7 @@ def resolve_gated(
 
 def _one_by_one(target: Target, found: list[EntityRecord]) -> list[EntityRecord]:
     """Return what was found. Raises ValidationError for more scenes and scripts than were named."""
-    several = [record for record in found if facts_of(record.domain).is_gated]
+    several = [record for record in found if DOMAINS[record.domain].is_gated]
     if len(several) > max(1, _named(target)):
         raise ValidationError(f"Which one? Name one scene or script: {_listed(several)}")
     return found

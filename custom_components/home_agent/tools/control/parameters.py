@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...domains.base import ANY, Action, DomainFacts
 from ...errors import ValidationError
 from ..resolving.targets import NO_VALUE
@@ -66,7 +66,7 @@ def normalise(
             found.setdefault(part, read)
     if "brightness" in found and "brightness_pct" in found:
         del found["brightness"]
-    several = [name for name in facts_of(domain).exclusive if name in found]
+    several = [name for name in DOMAINS[domain].exclusive if name in found]
     if len(several) > 1:
         raise ValidationError(f"parameters: give only one of {', '.join(several)}")
     if action.service is None and not found and not action.direction:
@@ -78,7 +78,7 @@ def normalise(
 
 def accepted_by(domain: str, action: Action) -> tuple[str, ...]:
     """Return the parameters that an action takes on a domain."""
-    return tuple(facts_of(domain).parameters) if action.takes == ANY else action.takes
+    return tuple(DOMAINS[domain].parameters) if action.takes == ANY else action.takes
 
 
 def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]) -> str | None:
@@ -87,7 +87,7 @@ def _right_name(key: str, domain: str, action: Action, accepted: Collection[str]
         return key
     if key in ("value", "set_value") and action.value is not None:
         return action.value
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     if key in ("value", "level", "percent") and facts.step and facts.step.parameter in accepted:
         return facts.step.parameter
     return next((name for name in accepted if key in _aliases(facts, name)), None)
@@ -118,7 +118,7 @@ def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
     try:
         if name == STEP:
             return {STEP: _read_step(domain, value, units)}
-        kind = facts_of(domain).parameters[name].kind
+        kind = DOMAINS[domain].parameters[name].kind
         read = READERS[kind](value, units)
     except ValueError as err:
         raise ValidationError(f"parameters.{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
@@ -129,7 +129,7 @@ def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
 
 def _read_step(domain: str, value: Any, units: Units) -> float:
     """Return the size of a step, without its sign."""
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     kind = facts.parameters[facts.step.parameter].kind if facts.step else ""
     if kind == "volume":
         return abs(read_volume(value, units))

@@ -7,7 +7,7 @@ from typing import Any
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...domains.base import ANY, STATE, Action, ControlParameter, DomainFacts, ValueStep, feature_bits
 from ...errors import ValidationError
 from ...knowledge.names import word_similarity
@@ -40,7 +40,7 @@ class Plan:
 
 def expectation_of(domain: str, service: str) -> Expectation | None:
     """Return what entities show after a service, whatever its parameters; None where no state tells."""
-    for action in facts_of(domain).actions.values():
+    for action in DOMAINS[domain].actions.values():
         if action.service == service and (action.expected or action.unexpected):
             return Expectation(action.expected, action.unexpected, action.passing)
     return None
@@ -51,7 +51,7 @@ def action_of(domain: str, verb: str, *, gated: bool) -> Action:
 
     Raises ValidationError naming the actions that the domain has.
     """
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     is_off = facts.is_gated and not gated
     if (action := facts.actions.get(verb)) is not None:
         if is_off:
@@ -69,7 +69,7 @@ def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gat
     Raises ValidationError where the entity cannot do it.
     """
     domain = state.domain
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     action = action_of(domain, verb, gated=gated)
     if verb == "toggle" and state.attributes.get("device_class") in facts.guarded_classes:
         raise ValidationError("does not toggle: say open or close")

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from homeassistant.core import State
 
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
 from ...safety.ledger import Deed, Shown
 from .planning import Call, Plan
@@ -32,7 +32,7 @@ def restoring(before: Shown, after: Shown, now: State, *, late: bool) -> Plan | 
     shown = Shown.of(now)
     if all(same(name, value_of(before, name), value_of(shown, name)) for name in changed):
         return None
-    facts = facts_of(now.domain)
+    facts = DOMAINS[now.domain]
     was_moving = after.state in _moving(facts)
     arrived = late or (was_moving and shown.state not in GONE and now.context.user_id is None)
     if not arrived and any(not same(name, value_of(after, name), value_of(shown, name)) for name in changed):
@@ -50,7 +50,7 @@ def taking_back(domain: str, deeds: Sequence[Deed]) -> Plan | None:
 
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
-    facts = facts_of(domain)
+    facts = DOMAINS[domain]
     if reason := next((facts.lost[deed.service] for deed in deeds if deed.service in facts.lost), None):
         before = {shown.state for deed in deeds for shown in deed.before.values()}
         if before & {"playing", "buffering"}:

@@ -12,7 +12,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...domains.binary_sensor import BINARY_WORDS
 from ...knowledge.house import Area, EntityRecord
 from ...texts import one_line
@@ -99,7 +99,7 @@ def _meaning(record: EntityRecord, state: State) -> str | None:
 
 def shown_state(hass: HomeAssistant, state: State) -> str:
     """Return a state as the household sees it: rounded, times local."""
-    is_moment = facts_of(state.domain).is_moment or state.attributes.get(ATTR_DEVICE_CLASS) == TIMESTAMP
+    is_moment = DOMAINS[state.domain].is_moment or state.attributes.get(ATTR_DEVICE_CLASS) == TIMESTAMP
     if is_moment and (moment := dt_util.parse_datetime(state.state)):
         return format_local(moment)
     if state.domain == "sensor":
@@ -175,7 +175,7 @@ def _asked_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
 def _usual_attributes(state: State, *, alone: bool) -> dict[str, Any]:
     """Return the attributes that people ask for; of an unusual entity on its own the first few."""
     attributes = state.attributes
-    names: Sequence[str] | None = facts_of(state.domain).reported
+    names: Sequence[str] | None = DOMAINS[state.domain].reported
     if names is None:
         names = attribute_names(state)[:MAX_OTHER_ATTRIBUTES] if alone else ()
     found = {name: attributes[name] for name in names if attributes.get(name) is not None}

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable
 
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex
@@ -16,7 +16,7 @@ _STRUCTURE = str.maketrans(dict.fromkeys("\"`'<>{}", " "))
 
 def protected(record: EntityRecord) -> bool:
     """Return whether an entity must be named exactly."""
-    return facts_of(record.domain).is_protected
+    return DOMAINS[record.domain].is_protected
 
 
 def plain(name: str) -> str:

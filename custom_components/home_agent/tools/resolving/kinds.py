@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import override
 
-from ...domains import facts_of
+from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex, name_index
@@ -20,16 +20,6 @@ ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", 
 OPENING_CLASSES = words_of("awning blind curtain damper door garage gate shade shutter window")
 OPENING_DOMAINS = words_of("cover binary_sensor")
 """Classes of what opens and closes, and the domains that have them: a light called so is another thing."""
-DOMAINS = words_of(
-    "alarm_control_panel automation binary_sensor button calendar camera climate counter cover date "
-    "datetime "
-    "device_tracker event fan group humidifier image input_boolean input_button input_datetime "
-    "input_number "
-    "input_select input_text lawn_mower light lock media_player notify number person remote scene script "
-    "select "
-    "sensor siren sun switch text time timer todo update vacuum valve water_heater weather zone"
-)
-"""Domains of entities, whether this house has some or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +130,7 @@ def says_all(sentence: str, language: str) -> bool:
 
 def is_singular(record: EntityRecord) -> bool:
     """Return whether a kind of thing means one of it, as "the door" does and "the blinds" do not."""
-    facts = facts_of(record.domain)
+    facts = DOMAINS[record.domain]
     return facts.is_protected and (not facts.guarded_classes or record.device_class in facts.guarded_classes)
 
 
@@ -247,7 +237,7 @@ class KindSearch:
         if not self.all:
             kinds = ", ".join(sorted({record.domain for record in found}))
             raise ValidationError(f"domain: which kind of thing? There are {kinds}"[:300])
-        covered = [record for record in found if facts_of(record.domain).is_switched_with_everything]
+        covered = [record for record in found if DOMAINS[record.domain].is_switched_with_everything]
         if not covered:
             raise ValidationError("domain: name the kind of thing")
         return covered

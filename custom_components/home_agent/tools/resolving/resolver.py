@@ -14,6 +14,7 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import MARGIN, squash, without_article
@@ -21,7 +22,7 @@ from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
-from .kinds import DOMAINS, EntityKinds, KindSearch, says_all
+from .kinds import EntityKinds, KindSearch, says_all
 from .places import NamedPlace, find_place
 from .targets import Target
 
