@@ -77,6 +77,11 @@ def is_word(char: str) -> bool:
     return char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] == "M")
 
 
+def is_unspaced(text: str) -> bool:
+    """Return whether a text has letters of a script that puts no spaces between words."""
+    return bool(_UNSPACED.search(text))
+
+
 def words(text: str) -> list[str]:
     """Split text into folded words; runs of unspaced script become pairs of characters.
 
@@ -84,9 +89,9 @@ def words(text: str) -> list[str]:
     """
     found: list[str] = []
     for word in fold(text).split():
-        if _UNSPACED.search(word):
+        if is_unspaced(word):
             for run in _UNSPACED_RUNS.findall(word):
-                found.extend(_pairs(run) if _UNSPACED.match(run) else [run])
+                found.extend(pairs(run) if _UNSPACED.match(run) else [run])
         elif numbered := _NUMBERED.fullmatch(word):
             found.extend(numbered.groups())
         else:
@@ -94,7 +99,7 @@ def words(text: str) -> list[str]:
     return found
 
 
-def _pairs(run: str) -> Sequence[str]:
+def pairs(run: str) -> Sequence[str]:
     """Return the overlapping pairs of characters of a run, or the run if it is one character."""
     return [run[index : index + 2] for index in range(len(run) - 1)] or [run]
 

@@ -6,11 +6,12 @@ from heapq import nsmallest
 from typing import Final
 
 from ..vector.similar import SimilarWords
-from .names import MIN_STEM, Phrases, content_words, phrase_similarity, squash, word_similarity
+from .names import Phrases, content_words, phrase_similarity, squash, word_similarity
 from .records import Area, EntityRecord, Floor, HouseSnapshot
 from .spoken_words import domain_words
 
 MAX_NEAR: Final = 40
+MAX_FOUND: Final = 1024
 TABLES: Final = ("exact", "qualified", "object_ids", "short", "devices")
 MIN_SHARE: Final = 0.6
 """How much of what the best hit has in common others need to be looked at."""
@@ -43,6 +44,8 @@ class NameIndex:
     words: list[str] = field(default_factory=list)
     similar: SimilarWords = field(default_factory=SimilarWords)
     """Finds numbers of words that resemble a word."""
+    _found: dict[str, Sequence[tuple[str, float]]] = field(default_factory=dict)
+    """The known words that a word may be meant for, as they were found before."""
     by_domain: dict[str, list[str]] = field(default_factory=dict)
     classes: dict[str, set[str]] = field(default_factory=dict)
     """Domain: the device classes in use."""
@@ -80,16 +83,16 @@ class NameIndex:
         promising = [key for key, weight in hits.items() if weight >= floor]
         return nsmallest(limit, promising, key=lambda key: (-hits[key], key))
 
-    def similar_words(self, word: str) -> Iterator[tuple[str, float]]:
-        """Yield the known words that a word may be meant for, with their similarity."""
-        if word in self.by_word:
-            yield word, 1.0
-            if len(word) < MIN_STEM:
-                return
-        for number in self.similar.find(word):
-            known = self.words[number]
-            if known != word and (similarity := word_similarity(word, known)):
-                yield known, similarity
+    def similar_words(self, word: str) -> Sequence[tuple[str, float]]:
+        """Return the known words that a word may be meant for, with their similarity."""
+        if (found := self._found.get(word)) is None:
+            if len(self._found) >= MAX_FOUND:
+                self._found.clear()
+            near = [self.words[number] for number in self.similar.find(word)]
+            near = [word, *near] if word in self.by_word and word not in near else near
+            found = [(known, similarity) for known in near if (similarity := word_similarity(word, known))]
+            self._found[word] = found
+        return found
 
     def _parts(self, word: str) -> Iterator[str]:
         """Yield the known words that a compound is made of, or the word itself."""

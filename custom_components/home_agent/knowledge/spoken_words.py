@@ -5,7 +5,7 @@ from functools import cache
 
 from ..languages import DEFAULT, find, languages, languages_with, table, words
 from ..languages.phrases import all_words as all_entries
-from ..texts import fold
+from ..texts import fold, is_unspaced
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -84,8 +84,3 @@ def asks_for_all(folded: str, language: str) -> bool:
         text = text.replace(f" {idiom} ", " ")
     wanted = all_words(language)
     return not wanted.isdisjoint(text.split()) or any(word in text for word in wanted if is_unspaced(word))
-
-
-def is_unspaced(word: str) -> bool:
-    """Return whether a word is of a script that puts no spaces between words."""
-    return any("\u3040" <= char <= "\u30ff" or "\u4e00" <= char <= "\u9fff" for char in word)

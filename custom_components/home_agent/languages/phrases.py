@@ -8,12 +8,9 @@ from functools import cache
 import re
 from typing import Final
 
-from ..regex import lazy
+from ..texts import is_unspaced
 from . import languages, words
 
-_UNSPACED: Final = "\u0e00-\u0eff\u1780-\u17ff\u3040-\u9fff\uac00-\ud7af"
-"""Letters of scripts whose words have no space between them, or particles attached to them."""
-_IS_UNSPACED: Final = lazy(f"[{_UNSPACED}]")
 _BEGIN: Final = r"(?<!\w)(?=\w)"
 _END: Final = r"(?!\w)"
 GAP: Final = r"[^.!?\n\u3002\uff01\uff1f]"
@@ -33,11 +30,6 @@ NEVER: Final = r"(?!)"
 def all_words(name: str) -> tuple[str, ...]:
     """Return the entries of a table in all languages."""
     return tuple(dict.fromkeys(entry for language in languages() for entry in words(language, name)))
-
-
-def is_unspaced(text: str) -> bool:
-    """Return whether a word is of a script without spaces, or with particles attached to its words."""
-    return bool(_IS_UNSPACED.search(text))
 
 
 def any_of(entries: Iterable[str], read: Callable[[str], str], *, whole_words: bool = True) -> str:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 import json
 from typing import Any, Final
-import unicodedata
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -13,7 +12,7 @@ from ..issues import report, withdraw
 from ..regex import lazy
 from ..safety.firewall import firewall
 from ..safety.firewall.text import LOOKALIKES
-from ..texts import clean, quoted
+from ..texts import clean, fold_letters, quoted
 
 MAX_NAME: Final = 128
 MAX_DESCRIPTION: Final = 1_000
@@ -143,6 +142,4 @@ def _is_plain(name: str) -> bool:
 
 def _letters(name: str) -> str:
     """Return what a name looks like: without case, marks, gaps and figures in place of letters."""
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    plain = "".join(char for char in plain if not unicodedata.combining(char))
-    return _NO_LETTERS.sub("", plain).translate(LOOKALIKES).translate(LIKE_LETTERS)
+    return _NO_LETTERS.sub("", fold_letters(name)).translate(LOOKALIKES).translate(LIKE_LETTERS)

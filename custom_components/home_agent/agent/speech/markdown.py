@@ -4,9 +4,9 @@ from collections.abc import Callable
 import html
 import re
 from typing import Final
-import unicodedata
 
 from ...regex import lazy
+from ...texts import is_word
 from .flow import Flow
 from .scan import end_of
 
@@ -129,7 +129,7 @@ _HOLD: Final = -1
 
 def _is_word(char: str) -> bool:
     """Return whether a character belongs to a word: a letter, a digit or a mark on one."""
-    return bool(char) and (char.isalnum() or unicodedata.category(char)[0] == "M")
+    return bool(char) and is_word(char)
 
 
 class MarkdownReader:

@@ -11,8 +11,9 @@ import re
 from typing import Final
 
 from ...languages import languages_with, table, words
-from ...languages.phrases import GAP, NEVER, all_words, any_of, either, is_unspaced
+from ...languages.phrases import GAP, NEVER, all_words, any_of, either
 from ...regex import composed, lazy
+from ...texts import is_unspaced
 from .text import Readable
 
 OTHER_SCRIPTS: Final = {

@@ -17,7 +17,7 @@ import unicodedata
 from homeassistant.util import dt as dt_util
 
 from ...regex import lazy
-from ...texts import UNSPACED, fold_letters
+from ...texts import UNSPACED, fold_letters, is_unspaced, pairs
 
 NEUTRAL_FILE: Final = Path(__file__).parent / "neutral_words.txt"
 """Words without which hardly anything can be asked, one line for a kind of words in a language."""
@@ -61,7 +61,6 @@ ENDINGS: Final = frozenset(
 
 _ADDRESS: Final = lazy(r"(?<!\S)\S*://\S*|www\.\S+")
 _TOKEN: Final = lazy(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
-_UNSPACED: Final = lazy(f"[{UNSPACED}]")
 _SIGNS: Final = frozenset(
     ".,:;?!'\"()-/&+%\u00b0\u20ac$\u00a3\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00bf\u00a1"
     "\u3001\u3002\uff01\uff1f\u300c\u300d"
@@ -228,15 +227,10 @@ class Vocabulary:
 def _words(text: str) -> Iterator[str]:
     """Yield the words of a text, folded; runs of scripts without spaces as pairs of characters."""
     for token in _TOKEN.findall(fold_letters(text)):
-        if _UNSPACED.match(token):
-            yield from _pairs(token)
+        if is_unspaced(token):
+            yield from pairs(token)
         else:
             yield token
-
-
-def _pairs(run: str) -> list[str]:
-    """Return the overlapping pairs of characters of a run."""
-    return [run[index : index + 2] for index in range(max(1, len(run) - 1))]
 
 
 def _is_legible(token: str) -> bool:

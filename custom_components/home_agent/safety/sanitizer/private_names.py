@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from ...knowledge.names import Phrases
 from ...regex import lazy
-from ...texts import UNSPACED, fold_letters
+from ...texts import fold_letters, is_unspaced
 from .private_patterns import Finding, Kind
 
 ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
@@ -27,7 +27,6 @@ TELLING: Final = 2
 """Words of one memory that tell it together."""
 
 _TOKEN: Final = lazy(r"[^\W_]+")
-_UNSPACED: Final = lazy(f"[{UNSPACED}]")
 _CYRILLIC: Final = lazy("[\u0400-\u04ff]")
 _HEX: Final = lazy(r"(?=[a-f]{0,60}\d)[0-9a-f]{6,}")
 
@@ -93,7 +92,7 @@ class NameFinder:
             told = [token for token in tokens if token[0] in says]
             if len({word for word, _, _ in told}) >= TELLING:
                 yield from (Finding(start, end, Kind.MEMORY) for _, start, end in told)
-        folded = fold_letters(text) if self.unspaced and _UNSPACED.search(text) else ""
+        folded = fold_letters(text) if self.unspaced and is_unspaced(text) else ""
         for kind, name in self.unspaced if folded else ():
             for found in re.finditer(re.escape(name), text):
                 yield Finding(found.start(), found.end(), kind)
@@ -142,7 +141,7 @@ def _add(
     home, doubtful_names = word_table("home"), word_table("doubtful_names")
     if not words:
         return
-    if _UNSPACED.search(name):
+    if is_unspaced(name):
         if len(name.strip()) > 1 and not all(word in ordinary for word in words):
             finder.unspaced.append((kind, name.strip()))
         return
