@@ -10,8 +10,8 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser, async_capture_events
 
+from custom_components.home_agent.agent.log import GuardedAPIInstance
 from custom_components.home_agent.runtime import DATA_SHARED
-from custom_components.home_agent.tools.guarded_api import GuardedAPIInstance
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.components import ai_task, conversation
 from homeassistant.components.conversation import trace

@@ -14,7 +14,7 @@ from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.util.json import JsonValueType, json_loads
 
 from .agent.llm import LLMMixin
-from .agent.log import from_contents, give_tools, last_words
+from .agent.log import from_contents, guard_tools, last_words
 from .agent.pictures import read_pictures
 from .agent.tool_schemas import function_tools
 from .agent.turn import Turn
@@ -23,7 +23,6 @@ from .context.fitting import Prompt, RequestDraft
 from .knowledge.speaker import Speaker
 from .regex import lazy
 from .runtime import HomeAgentConfigEntry
-from .tools.guarded_api import guard_instance
 from .tools.turn_calls import TurnCalls
 
 PARALLEL_UPDATES = 0
@@ -107,8 +106,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
             llm_context=context,
             max_calls=MAX_CALLS,
         )
-        if api:
-            give_tools(chat_log, guard_instance(api, self.data.handler, calls))
+        guard_tools(chat_log, self.data.handler, calls)
         first = len(chat_log.content) - 1
         told = next((part.content for part in chat_log.content[:1] if part.role == "system"), "")
         return Turn(

@@ -9,7 +9,8 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN
-from .history_turns import Conversation, Message, Turn, make_turn, parse_conversation, summary_messages
+from .history_turns import Conversation, StoredTurn, make_turn, parse_conversation, summary_messages
+from .inference.models import Message
 from .store import UNREADABLE, Content, KeptStore, StoredFile
 from .texts import fold_letters
 
@@ -87,7 +88,7 @@ class ConversationHistoryManager(StoredFile):
         if moved is not conversation:
             self._entries[entry_id][history_id] = moved
         summary = summary_messages(moved.summary, at_home=moved.at_home) if moved.summary else []
-        return [*summary, *(dict(message) for turn in turns for message in turn.messages)]
+        return [*summary, *(message.copy() for turn in turns for message in turn.messages)]
 
     @callback
     def reads_outside(self, entry_id: str, history_id: str) -> bool:
@@ -153,7 +154,7 @@ class ConversationHistoryManager(StoredFile):
         return conversation.last_at if conversation else None
 
     @callback
-    def turns(self, entry_id: str, history_id: str) -> tuple[Turn, ...]:
+    def turns(self, entry_id: str, history_id: str) -> tuple[StoredTurn, ...]:
         """Return all that is kept of a conversation."""
         conversation = self._find(entry_id, history_id)
         return conversation.turns if conversation else ()
@@ -212,7 +213,7 @@ class ConversationHistoryManager(StoredFile):
         wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_CHARS]
         return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 
-    def _forget(self, entry_id: str, is_unwanted: Callable[[Turn], bool]) -> int:
+    def _forget(self, entry_id: str, is_unwanted: Callable[[StoredTurn], bool]) -> int:
         """Forget turns, and what was summed up from them; return how many."""
         conversations = self._entries.get(entry_id, {})
         before = sum(len(conversation.turns) for conversation in conversations.values())
@@ -285,7 +286,7 @@ class ConversationHistoryManager(StoredFile):
             stored = {
                 history_id: content
                 for history_id, conversation in dict(conversations).items()
-                if (content := conversation.as_dict())
+                if (content := conversation.content())
             }
             if stored:
                 entries[entry_id] = stored
@@ -300,7 +301,7 @@ class ConversationHistoryManager(StoredFile):
         moved: dict[str, Any] = {}
         for history_id, messages in data["conversations"].items():
             conversation = Conversation.from_messages(messages, dt_util.utcnow())
-            if content := conversation.as_dict():
+            if content := conversation.content():
                 moved[history_id] = content
         return {"entries": {known[0].entry_id: moved} if known and moved else {}}
 

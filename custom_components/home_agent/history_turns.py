@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NotRequired, Self, TypedDict, cast
 
 from homeassistant.util import dt as dt_util
 
 from .context.tokens import messages_tokens
+from .inference.models import Message, MessageCall
 from .store import read_moment, read_text_or_none
 from .texts import fold_letters
 
@@ -28,11 +29,28 @@ AT_HOME_ONLY = "at_home"
 _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
 _ROLES = frozenset({"user", "assistant", "tool"})
 
-type Message = dict[str, Any]
+
+class TurnContent(TypedDict):
+    """A turn as it is written to the store."""
+
+    at: str
+    person: str | None
+    messages: list[Message]
+    tainted: NotRequired[bool]
+
+
+class ConversationContent(TypedDict):
+    """A conversation as it is written to the store."""
+
+    turns: list[TurnContent]
+    start: int
+    summary: NotRequired[str]
+    ready: NotRequired[str]
+    tainted: NotRequired[list[str]]
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class StoredTurn:
     """What one person said and what came of it."""
 
     at: datetime
@@ -44,6 +62,17 @@ class Turn:
     tainted: bool = False
     """Whether it has read text that somebody outside wrote, or goes on from a turn that has."""
 
+    def content(self) -> TurnContent:
+        """Return what is stored."""
+        stored: TurnContent = {
+            "at": self.at.isoformat(),
+            "person": self.person,
+            "messages": list(self.messages),
+        }
+        if self.tainted:
+            stored["tainted"] = True
+        return stored
+
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts stands in it."""
         whole = fold_letters(" ".join(_words_of(message) for message in self.messages))
@@ -53,7 +82,7 @@ class Turn:
         """Return the turn without its tool calls: what was said and the last answer."""
         said = [message for message in self.messages if message["role"] == "user"]
         answers = [
-            {key: value for key, value in message.items() if key != "tool_calls"}
+            _without_calls(message)
             for message in self.messages
             if message["role"] == "assistant" and message["content"]
         ]
@@ -65,7 +94,7 @@ class Turn:
 class Conversation:
     """Turns, oldest first, and the index of the turn at which the window begins."""
 
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[StoredTurn, ...] = ()
     start: int = 0
     summary: str = ""
     """What was said before the window, as the model put it; it stays as long as the window does."""
@@ -105,7 +134,7 @@ class Conversation:
         """Return when the last turn ended."""
         return self.turns[-1].at
 
-    def with_turn(self, turn: Turn) -> Conversation:
+    def with_turn(self, turn: StoredTurn) -> Conversation:
         """Return the conversation with one turn more, without the oldest beyond the limits."""
         turns = (*self.turns, turn)
         messages = self.message_count + len(turn.messages)
@@ -117,7 +146,7 @@ class Conversation:
             dropped += 1
         return replace(self, turns=turns[dropped:], start=max(0, self.start - dropped))
 
-    def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[Turn], Conversation]:
+    def window(self, max_messages: int, max_tokens: int) -> tuple[Sequence[StoredTurn], Conversation]:
         """Return the turns that fit, and the conversation with the window where it then begins."""
         if self.summary:
             taken = summary_messages(self.summary)
@@ -134,7 +163,7 @@ class Conversation:
             moved = replace(moved, tainted=frozenset({"summary"} if "ready" in self.tainted else ()))
         return _present(usable[skip:]), moved
 
-    def without(self, is_unwanted: Callable[[Turn], bool]) -> Conversation | None:
+    def without(self, is_unwanted: Callable[[StoredTurn], bool]) -> Conversation | None:
         """Return the conversation without some turns, None where nothing is left.
 
         What was summed up from them goes too.
@@ -154,21 +183,20 @@ class Conversation:
         messages, tokens = sum(len(turn.messages) for turn in window), sum(turn.tokens for turn in window)
         return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
 
-    def as_dict(self) -> dict[str, Any] | None:
+    def content(self) -> ConversationContent | None:
         """Return what is stored, None where nothing may be."""
-        turns = [
-            {"at": turn.at.isoformat(), "person": turn.person, "messages": list(turn.messages)}
-            | ({"tainted": True} if turn.tainted else {})
-            for turn in self.turns
-            if turn.persist
-        ]
+        turns = [turn.content() for turn in self.turns if turn.persist]
         if not turns:
             return None
         unstored = sum(not turn.persist for turn in self.turns[: self.start])
-        stored = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
+        stored: ConversationContent = {"turns": turns, "start": min(self.start - unstored, len(turns) - 1)}
         if len(turns) == len(self.turns):
-            stored |= {key: text for key in ("summary", "ready") if (text := getattr(self, key))}
-            stored |= {"tainted": sorted(self.tainted)} if self.tainted else {}
+            if self.summary:
+                stored["summary"] = self.summary
+            if self.ready:
+                stored["ready"] = self.ready
+            if self.tainted:
+                stored["tainted"] = sorted(self.tainted)
         return stored
 
     @classmethod
@@ -234,16 +262,16 @@ def parse_conversation(content: Any) -> Conversation:
 
 def summary_messages(summary: str, *, at_home: bool = False) -> list[Message]:
     """Return a summary as messages: a pair, since some models want person and assistant to take turns."""
-    pair = [
+    pair: list[Message] = [
         {"role": "user", "content": f"{SUMMARY_HEADING}\n{summary}"},
         {"role": "assistant", "content": "OK."},
     ]
     return kept_at_home(pair) if at_home else pair
 
 
-def kept_at_home(messages: Iterable[Mapping[str, Any]]) -> list[Message]:
+def kept_at_home(messages: Iterable[Message]) -> list[Message]:
     """Return messages marked as for models in the house only."""
-    return [{**message, AT_HOME_ONLY: True} for message in messages]
+    return [{**message, "at_home": True} for message in messages]
 
 
 def make_turn(
@@ -253,7 +281,7 @@ def make_turn(
     persist: bool,
     person: str | None = None,
     tainted: bool = False,
-) -> Turn | None:
+) -> StoredTurn | None:
     """Return a turn in which every call has its result, None where nobody answered.
 
     Raises TypeError, LookupError or AttributeError for what are no messages.
@@ -261,7 +289,7 @@ def make_turn(
     kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
     if not any(message["role"] == "assistant" for message in kept):
         return None
-    return Turn(at, tuple(kept), messages_tokens(kept), persist, person, tainted)
+    return StoredTurn(at, tuple(kept), messages_tokens(kept), persist, person, tainted)
 
 
 def _words_of(message: Message) -> str:
@@ -276,7 +304,14 @@ def _clean(message: Mapping[str, Any]) -> Message:
     kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):
         kept["tool_calls"] = [_clean_call(call) for call in calls]
-    return kept
+    return cast("Message", kept)
+
+
+def _without_calls(message: Message) -> Message:
+    """Return what was said in a message."""
+    said = message.copy()
+    said.pop("tool_calls", None)
+    return said
 
 
 def _text(content: Any) -> str:
@@ -286,7 +321,7 @@ def _text(content: Any) -> str:
     return "" if content is None else str(content)
 
 
-def _clean_call(call: Mapping[str, Any]) -> dict[str, Any]:
+def _clean_call(call: Mapping[str, Any]) -> MessageCall:
     """Return a tool call whose arguments are text of a bearable length."""
     function = call["function"]
     arguments = str(function.get("arguments") or "{}")
@@ -319,7 +354,7 @@ def _paired(messages: Sequence[Message]) -> list[Message]:
     return kept
 
 
-def _fitting(turn: Turn, max_messages: int, max_tokens: int) -> Turn:
+def _fitting(turn: StoredTurn, max_messages: int, max_tokens: int) -> StoredTurn:
     """Return a turn that fits on its own: whole, as its words, or empty."""
     for version in (turn, turn.words_only()):
         if len(version.messages) <= max_messages and version.tokens <= max_tokens:
@@ -327,7 +362,7 @@ def _fitting(turn: Turn, max_messages: int, max_tokens: int) -> Turn:
     return replace(turn, messages=(), tokens=0)
 
 
-def _fit(turns: Iterable[Turn], max_messages: int, max_tokens: int) -> bool:
+def _fit(turns: Iterable[StoredTurn], max_messages: int, max_tokens: int) -> bool:
     """Return whether turns fit together."""
     known = list(turns)
     return (
@@ -336,6 +371,6 @@ def _fit(turns: Iterable[Turn], max_messages: int, max_tokens: int) -> bool:
     )
 
 
-def _present(turns: Iterable[Turn]) -> list[Turn]:
+def _present(turns: Iterable[StoredTurn]) -> list[StoredTurn]:
     """Return the turns of which something is left."""
     return [turn for turn in turns if turn.messages]

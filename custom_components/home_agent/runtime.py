@@ -54,7 +54,7 @@ from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outgoing import Outgoing
-from .tools.quality import Quality, Verdict
+from .tools.quality import CallVerdict, Quality
 from .usage import UsageStore
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ class HomeAgentData:
     turn_log: TurnLog
     """The last turns in all their parts, in memory, where the options want the panel."""
     memory: RecentConversations = field(default_factory=RecentConversations)
-    thoughtful: set[str] = field(default_factory=set)
+    models_starting_in_thought: set[str] = field(default_factory=set)
     """Which of the router's models begin their replies inside a thought, as far as they showed it."""
     figures: Figures | None = None
     """What the last turn cost."""
@@ -173,7 +173,7 @@ class HomeAgentData:
 
     @callback
     def note_turn(
-        self, hass: HomeAssistant, figures: Figures, verdicts: Sequence[Verdict], *, failed: bool = False
+        self, hass: HomeAssistant, figures: Figures, verdicts: Sequence[CallVerdict], *, failed: bool = False
     ) -> None:
         """Count a turn, and tell the sensors."""
         fallback = self.router.last_used == FALLBACK

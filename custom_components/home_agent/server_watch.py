@@ -11,7 +11,7 @@ from homeassistant.helpers.event import async_call_later
 from .connection import endpoint
 from .const import CONF_BASE_URL, CONF_KEEP_ALIVE, CONF_MODEL, CONF_NUM_CTX, LOGGER
 from .inference.errors import ErrorKind, ModelServerError, scrub
-from .inference.models import ChatRequest
+from .inference.models import ChatRequest, Message
 from .inference.router import PRIMARY
 from .issues import report, withdraw
 from .runtime import HomeAgentConfigEntry
@@ -24,7 +24,7 @@ MAX_NAMED: Final = 10
 _THERE: Final = frozenset({ErrorKind.BAD_REQUEST, ErrorKind.MODEL_NOT_FOUND, ErrorKind.RATE_LIMIT})
 """Errors of running servers that have no list of models or do not return it at the moment."""
 _GONE: Final = frozenset({ErrorKind.TIMEOUT, ErrorKind.UNAVAILABLE})
-_NOTHING: Final = {"role": "user", "content": "."}
+_NOTHING: Final[Message] = {"role": "user", "content": "."}
 
 
 class ServerWatch:

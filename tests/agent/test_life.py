@@ -355,7 +355,7 @@ async def test_what_is_kept_is_bounded(hass: HomeAssistant, model_server: ModelS
     assert len(data.shared.history.conversations(agent.entry.entry_id)) == MAX_HISTORIES
     assert not data.turns._scopes
     assert len(data.router.primary._extras) <= 256
-    assert len(data.thoughtful) <= 2
+    assert len(data.models_starting_in_thought) <= 2
     assert not left_running()
 
 

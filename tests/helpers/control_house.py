@@ -7,7 +7,7 @@ from pytest_homeassistant_custom_component.common import setup_test_component_pl
 
 from custom_components.home_agent.errors import PermissionDenied, ToolExecutionError
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from custom_components.home_agent.safety.frozen import Origin
+from custom_components.home_agent.safety.frozen import CallOrigin
 from custom_components.home_agent.tools.base import ServiceCall, Speaker, ToolRun
 from custom_components.home_agent.tools.ha_control import ControlTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
@@ -309,6 +309,6 @@ class Control:
             guard=self.guard,  # type: ignore[arg-type]
             house=snapshot(self.hass, hidden=self.hidden),
             speaker=speaker,
-            calls=TurnCalls.of_origin(Origin(speaker=speaker, sentence=sentence), {}),
+            calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
         return await self.tool.async_run(self.tool.parameters(args), run)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from custom_components.home_agent.knowledge.house import House, is_exposed
-from custom_components.home_agent.safety.frozen import Origin
+from custom_components.home_agent.safety.frozen import CallOrigin
 from custom_components.home_agent.tools.base import Speaker, ToolRun
 from custom_components.home_agent.tools.ha_query import QueryTool
 from custom_components.home_agent.tools.turn_calls import TurnCalls
@@ -66,7 +66,7 @@ class QueryHouse:
             guard=Guard(self.hass),  # type: ignore[arg-type]
             house=await self.house.async_snapshot(),
             speaker=speaker,
-            calls=TurnCalls.of_origin(Origin(speaker=speaker, sentence=sentence), {}),
+            calls=TurnCalls.of_origin(CallOrigin(speaker=speaker, sentence=sentence), {}),
         )
         return json_loads(json_dumps(await tool.async_run(tool.parameters(args), run)))
 

@@ -240,7 +240,7 @@ async def test_ends_without_done(hass: HomeAssistant, model_server: ModelServer)
 async def test_what_breaks_after_the_finish_is_forgiven(
     hass: HomeAssistant, model_server: ModelServer, fault: Reply, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("custom_components.home_agent.inference.progress.GRACE", 0.01)
+    monkeypatch.setattr("custom_components.home_agent.inference.client.GRACE", 0.01)
     model_server.script([fault])
     deltas = await collect(client_of(hass, model_server.url).stream(ask()))
     assert spoken(deltas) == "yes"
@@ -293,7 +293,7 @@ async def test_a_server_that_never_ends_after_its_finish(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answer is complete; comments behind it do not matter."""
-    monkeypatch.setattr("custom_components.home_agent.inference.progress.GRACE", 0.05)
+    monkeypatch.setattr("custom_components.home_agent.inference.client.GRACE", 0.05)
     finish = b'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
     model_server.script([raw(pieces=chain((WORD, finish), repeat(b": on\n\n")), gap=0.01)])
     deltas = await collect(client_of(hass, model_server.url).stream(ask()))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.inference.errors import ErrorKind, ModelServerError
-from custom_components.home_agent.inference.models import ChatRequest, Usage
+from custom_components.home_agent.inference.models import ChatRequest, TokenUsage
 from homeassistant.core import HomeAssistant
 from tests.helpers.inference_kit import KEY, TOOL, ask, client_of, collect, spoken
 from tests.servers.model_server import ModelServer, embedding, on_path
@@ -97,7 +97,7 @@ async def test_openai_answer(hass: HomeAssistant, model_server: ModelServer) -> 
     deltas = await collect(client.stream(ask()))
     assert (whole.content, whole.thinking, whole.finish_reason) == ("Let me see.", "Hm.", "tool_calls")
     assert [(call.name, call.arguments) for call in whole.tool_calls] == [("ha_query", '{"a": 1}')]
-    assert whole.usage == deltas[-1].usage == Usage(100, 20, 90)
+    assert whole.usage == deltas[-1].usage == TokenUsage(100, 20, 90)
     assert whole.usage
     assert whole.usage.total == 120
     assert spoken(deltas) == "Let me see."
@@ -277,7 +277,7 @@ async def test_ollama_answer(hass: HomeAssistant, model_server: ModelServer) -> 
         ("ha_query", '{"a":1}'),
         ("ha_query", "{}"),
     ]
-    assert whole.usage == deltas[-1].usage == Usage(100, 20, 0)
+    assert whole.usage == deltas[-1].usage == TokenUsage(100, 20, 0)
     assert [call.name for delta in deltas for call in delta.tool_calls] == ["ha_query", "ha_query"]
     assert len(model_server.requests) == 3
 

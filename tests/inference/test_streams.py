@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.inference.dialects import WIRES
 from custom_components.home_agent.inference.errors import ModelServerError
-from custom_components.home_agent.inference.models import Delta, Dialect, Usage
+from custom_components.home_agent.inference.models import Delta, Dialect, TokenUsage
 from custom_components.home_agent.inference.sse import DONE, JSONReader
 from homeassistant.core import HomeAssistant
 from tests.helpers.examples import many
@@ -22,7 +22,7 @@ STREAMS = {
 }
 
 # Words, thoughts, calls (name, arguments), reason to finish, usage.
-EXPECTED: dict[str, tuple[str, str, list[tuple[str, Any]], str | None, Usage | None]] = {
+EXPECTED: dict[str, tuple[str, str, list[tuple[str, Any]], str | None, TokenUsage | None]] = {
     "openai.sse": (
         "",
         "",
@@ -31,32 +31,38 @@ EXPECTED: dict[str, tuple[str, str, list[tuple[str, Any]], str | None, Usage | N
             ("ha_query", {"entity_id": "sensor.*"}),
         ],
         "tool_calls",
-        Usage(120, 30, 64),
+        TokenUsage(120, 30, 64),
     ),
-    "azure.sse": ("Il fait 21,5 °C 🌡️", "", [], "stop", Usage(10, 5, 0)),
+    "azure.sse": ("Il fait 21,5 °C 🌡️", "", [], "stop", TokenUsage(10, 5, 0)),
     "ollama_v1.sse": (
         "",
         "Two lamps.",
         [("ha_control", {"entity_id": "light.a"}), ("ha_control", {"entity_id": "light.b"})],
         "tool_calls",
-        Usage(7, 9, 0),
+        TokenUsage(7, 9, 0),
     ),
     "ollama.ndjson": (
         "Ich schalte das Licht ein 💡.",
         "Küche, hell.",
         [("ha_control", {"entity_id": "light.küche", "brightness": 40}), ("ha_query", {})],
         "tool_calls",
-        Usage(26, 14, 0),
+        TokenUsage(26, 14, 0),
     ),
-    "llama_cpp.sse": ("Good morning", "Hmm, ok.", [], "stop", Usage(400, 4, 392)),
-    "vllm.sse": ("One moment", "", [("ha_control", {"action": "turn_off"})], "tool_calls", Usage(5, 12, 0)),
+    "llama_cpp.sse": ("Good morning", "Hmm, ok.", [], "stop", TokenUsage(400, 4, 392)),
+    "vllm.sse": (
+        "One moment",
+        "",
+        [("ha_control", {"action": "turn_off"})],
+        "tool_calls",
+        TokenUsage(5, 12, 0),
+    ),
     "lm_studio.sse": (" done", "", [("ha_query", {"area": "Büro"})], "tool_calls", None),
     "openrouter_gemini.sse": (
         "",
         "Let me see",
         [("ha_query", {"entity_id": "a.b"}), ("ha_query", {"entity_id": "c.d"})],
         "tool_calls",
-        Usage(50, 6, 40),
+        TokenUsage(50, 6, 40),
     ),
 }
 

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from custom_components.home_agent.errors import PermissionDenied, ValidationError
-from custom_components.home_agent.safety.disclosure import Tells
+from custom_components.home_agent.safety.disclosure import DataCategory
 from custom_components.home_agent.tools.base import ServiceCall, Speaker
 from custom_components.home_agent.tools.control.parameters import clean
-from custom_components.home_agent.tools.native import NATIVE, told_by
+from custom_components.home_agent.tools.native import NATIVE, disclosed_by
 from custom_components.home_agent.tools.other_apis import named_tools
 from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.core import Context, HomeAssistant
@@ -65,7 +65,7 @@ def test_a_foreign_tool_does_not_inherit_facts() -> None:
     instance = llm.APIInstance(api, "", context, [Foreign()])
     ((tool, _),) = named_tools([instance], ())
     assert tool.name == "other__store_memory"
-    assert told_by(tool.name) is Tells.STATES
+    assert disclosed_by(tool.name) is DataCategory.STATES
 
 
 @pytest.mark.parametrize("key", [*sorted(TARGET_KEYS), " Entity_ID "])

@@ -12,7 +12,7 @@ from ..context.tokens import cut_tail
 from ..history import ConversationHistoryManager
 from ..idle import IdleQueue
 from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest
+from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
 from ..memory.extraction.extractor import Ask, Exchange
 from ..memory.extraction.reply import INSTRUCTION, SCHEMA
@@ -35,7 +35,7 @@ _THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 def afterthought(
     settings: Mapping[str, Any],
-    messages: Sequence[Mapping[str, Any]],
+    messages: Sequence[Message],
     tools: Sequence[Mapping[str, Any]],
     instruction: str,
     max_tokens: int,
@@ -48,7 +48,7 @@ def afterthought(
     them in its cache when the conversation goes on.
     """
     return ChatRequest(
-        messages=[*map(dict, messages), {"role": "user", "content": instruction}],
+        messages=[*(message.copy() for message in messages), {"role": "user", "content": instruction}],
         tools=[dict(tool) for tool in tools],
         tool_choice="none" if tools else None,
         temperature=0.0,
@@ -107,7 +107,7 @@ def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> A
 class FinishedConversation:
     """A conversation as the model saw it last."""
 
-    messages: Sequence[Mapping[str, Any]]
+    messages: Sequence[Message]
     tools: Sequence[Mapping[str, Any]]
     at_home: bool = False
     """Whether only a model at home may be shown this."""

@@ -1,7 +1,7 @@
 """How a turn ends: the result, whether the microphone opens again, figures, errors as events tell them."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, TypedDict
 
 from homeassistant.components import conversation
 from homeassistant.helpers.json import json_dumps
@@ -61,7 +61,42 @@ def is_question(text: str, language: str) -> bool:
     return said.endswith(words(find(language) or language, "replies.question_ends"))
 
 
-def finished_event(turn: Turn, err: HomeAgentError | None) -> dict[str, Any]:
+class TokenCounts(TypedDict):
+    """Tokens of all requests of a turn to one model."""
+
+    prompt: int
+    completion: int
+    total: int
+    cached: int
+
+
+class TurnTimes(TypedDict):
+    """Milliseconds."""
+
+    llm_latency_ms: float
+    tool_latency_ms: float
+    context_latency_ms: float
+    ttft_ms: float | None
+
+
+class FinishedEvent(TypedDict):
+    """The data of the event that reports the cost of a turn."""
+
+    conversation_id: str
+    user_id: str | None
+    error_type: str | None
+    duration_ms: float
+    tool_calls: int
+    tool_breakdown: dict[str, int]
+    tokens: TokenCounts
+    tokens_used: int
+    external_tokens: TokenCounts
+    performance: TurnTimes
+    used_external_llm: bool
+    tool_quality: dict[str, Any]
+
+
+def finished_event(turn: Turn, err: HomeAgentError | None) -> FinishedEvent:
     """Return the data of the event that reports the cost of a turn, and its error."""
     figures = turn.figures
     records = turn.calls.records

@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, override
+from typing import Final, override
 
 from homeassistant.core import Event, callback
 from homeassistant.util import dt as dt_util
 
 from ..errors import TurnInterrupted
+from ..tools.turn_calls import CallSummary
 
 MAX_CONVERSATIONS: Final = 200
 
@@ -37,7 +38,7 @@ class BoundedDict[T](OrderedDict[str, T]):
 class RecentConversations:
     """The last conversations of one agent, by their ids."""
 
-    calls: BoundedDict[list[dict[str, Any]]] = field(default_factory=lambda: BoundedDict(50))
+    calls: BoundedDict[list[CallSummary]] = field(default_factory=lambda: BoundedDict(50))
     """Tool calls of the last turn, for the response of `home_agent.process`."""
     history_ids: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """The history that a conversation continued: a person's sentences share one for a while."""

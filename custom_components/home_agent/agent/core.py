@@ -203,7 +203,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         """Say something even where the model said nothing."""
         if last_words(turn).strip():
             return
-        if turn.calls.gave_up:
+        if turn.calls.attempts_exhausted:
             key = "ask_which" if turn.calls.likely else "ask_again"
         else:
             key = "done" if turn.calls.acted else "no_answer"

@@ -7,53 +7,8 @@ from time import monotonic
 
 from ..context.fitting import FittedRequest
 from ..context.providers.base import Slot
-from ..inference.models import Delta, Usage
-from ..tools.quality import Verdict
-
-
-@dataclass(slots=True)
-class Figures:
-    """What a turn cost. Times are in milliseconds."""
-
-    started: float = field(default_factory=monotonic)
-    llm_ms: float = 0.0
-    context_ms: float = 0.0
-    ttft_ms: float | None = None
-    total_ms: float | None = None
-    prompt_tokens: int = 0
-    completion_tokens: int = 0
-    cached_tokens: int = 0
-    external: list[Usage] = field(default_factory=list)
-    """What each answer of the external model cost."""
-    rounds: int = 0
-
-    @property
-    def elapsed_ms(self) -> float:
-        """Return the time since the turn began."""
-        return (monotonic() - self.started) * 1000
-
-    @property
-    def external_tokens(self) -> int:
-        """Return what the external model counted."""
-        return sum(usage.total for usage in self.external)
-
-    def counts(self, verdicts: Sequence[Verdict], *, failed: bool) -> Counter[str]:
-        """Return what is added to the figures of the day."""
-        return Counter(
-            turns=1,
-            failed=int(failed),
-            ms=round(self.elapsed_ms),
-            prompt=self.prompt_tokens,
-            completion=self.completion_tokens,
-            cached=self.cached_tokens,
-            external=self.external_tokens,
-            calls=len(verdicts),
-        ) + Counter(verdict.fit.value for verdict in verdicts)
-
-    def note_first_token(self) -> None:
-        """Remember when the model's first token came."""
-        if self.ttft_ms is None:
-            self.ttft_ms = self.elapsed_ms
+from ..inference.models import Delta, TokenUsage
+from ..tools.quality import CallVerdict
 
 
 @dataclass(slots=True, kw_only=True)
@@ -124,3 +79,55 @@ class Trace:
         """Note that nothing more comes of the last request."""
         if self.asked and self.asked[-1].ended is None:
             self.asked[-1].ended = monotonic()
+
+
+@dataclass(slots=True)
+class Figures:
+    """What a turn cost. Times are in milliseconds."""
+
+    started: float = field(default_factory=monotonic)
+    llm_ms: float = 0.0
+    context_ms: float = 0.0
+    ttft_ms: float | None = None
+    total_ms: float | None = None
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cached_tokens: int = 0
+    external: list[TokenUsage] = field(default_factory=list)
+    """What each answer of the external model cost."""
+    rounds: int = 0
+    trace: Trace = field(default_factory=Trace)
+    """What is asked, and when."""
+
+    @property
+    def elapsed_ms(self) -> float:
+        """Return the time since the turn began."""
+        return (monotonic() - self.started) * 1000
+
+    @property
+    def external_tokens(self) -> int:
+        """Return what the external model counted."""
+        return sum(usage.total for usage in self.external)
+
+    def counts(self, verdicts: Sequence[CallVerdict], *, failed: bool) -> Counter[str]:
+        """Return what is added to the figures of the day."""
+        return Counter(
+            turns=1,
+            failed=int(failed),
+            ms=round(self.elapsed_ms),
+            prompt=self.prompt_tokens,
+            completion=self.completion_tokens,
+            cached=self.cached_tokens,
+            external=self.external_tokens,
+            calls=len(verdicts),
+        ) + Counter(verdict.fit.value for verdict in verdicts)
+
+    def hear(self, delta: Delta) -> None:
+        """Note what a delta of a model carries."""
+        self.trace.hear(delta)
+        if self.ttft_ms is None and (delta.content or delta.thinking or delta.tool_calls):
+            self.ttft_ms = self.elapsed_ms
+        if delta.usage:
+            self.prompt_tokens += delta.usage.prompt
+            self.completion_tokens += delta.usage.completion
+            self.cached_tokens += delta.usage.cached

@@ -15,11 +15,12 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import json_loads
 
 from ..const import CONF_HISTORY, CONF_HISTORY_MAX_MESSAGES, CONF_LLM_APIS
-from ..context.fitting import Message, RequestDraft
+from ..context.fitting import RequestDraft
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..context.states import describe_state
 from ..history_turns import kept_at_home
+from ..inference.models import Message
 from ..knowledge.house import HouseSnapshot, is_exposed
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.firewall import firewall
@@ -28,8 +29,8 @@ from ..safety.sanitizer.origins import PUBLIC
 from ..tools.base import HomeAgentTool
 from ..tools.other_apis import source_of
 from ..tools.outgoing import texts_of
-from .disclosing import history_for
 from .log import from_contents, show_request
+from .request import history_for
 from .tool_schemas import async_other_tools
 from .turn import Turn
 
@@ -50,7 +51,7 @@ asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", 
 
 async def async_gather(turn: Turn) -> None:
     """Assemble what the model is told, as the draft of the turn's requests."""
-    started = turn.trace.gathered = monotonic()
+    started = turn.figures.trace.gathered = monotonic()
     data = turn.data
     context = await data.context.async_assemble(
         sentence=turn.calls.sentence, speaker=turn.calls.speaker, model=data.router.expected

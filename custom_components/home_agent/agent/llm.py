@@ -44,7 +44,7 @@ class LLMMixin(StreamingMixin):
         async with self.data.turns.interruptible():
             for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
                 turn.calls.round = turn.figures.rounds
-                spent = turn.calls.exhausted or turn.calls.gave_up
+                spent = turn.calls.exhausted or turn.calls.attempts_exhausted
                 final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
                 await self._async_round(turn, allow_tools=not final)
                 if final or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
@@ -60,7 +60,7 @@ class LLMMixin(StreamingMixin):
         except ModelServerError as err:
             raise as_agent_error(err) from err
         finally:
-            turn.trace.end()
+            turn.figures.trace.end()
             turn.figures.llm_ms += (monotonic() - started) * 1000
 
     async def _async_truthful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:

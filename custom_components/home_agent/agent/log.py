@@ -1,14 +1,21 @@
 """The chat log of a turn: the only module that writes to it, and what requests and histories read of it."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import override
 
 from homeassistant.components import conversation
+from homeassistant.components.conversation import ConversationTraceEventType, async_conversation_trace_append
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
 
-from ..context.fitting import Message
-from ..tools.guarded_api import own_instance
+from ..const import DOMAIN
+from ..inference.models import Message
+from ..safety.redaction import redacted
+from ..tools.calls.validation import serialize
+from ..tools.handler import ToolHandler
+from ..tools.turn_calls import TurnCalls
 from .turn import Turn
 
 type LogDelta = conversation.AssistantContentDeltaDict
@@ -36,15 +43,16 @@ def show_request(turn: Turn, system: str, extra: str | None) -> None:
     belong to this turn.
     """
     chat_log = turn.chat_log
-    chat_log.llm_api = own_instance(turn.hass, turn.data.handler, turn.calls)
+    chat_log.llm_api = _own_instance(turn.hass, turn.data.handler, turn.calls)
     chat_log.extra_system_prompt = extra
     chat_log.content[0] = conversation.SystemContent(content=system)
     chat_log.async_trace({"messages": list(chat_log.content), "tools": chat_log.llm_api.tools})
 
 
-def give_tools(chat_log: conversation.ChatLog, instance: llm.APIInstance) -> None:
-    """Let the calls of the model go to another instance of an API."""
-    chat_log.llm_api = instance
+def guard_tools(chat_log: conversation.ChatLog, handler: ToolHandler, calls: TurnCalls) -> None:
+    """Put the guard in front of the tools of the API that a chat log has, if it has one."""
+    if (api := chat_log.llm_api) is not None:
+        chat_log.llm_api = _guarded_instance(api, handler, calls)
 
 
 async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None:
@@ -117,7 +125,7 @@ def _from_content(content: conversation.Content) -> Message | None:
 
 
 def _from_assistant(content: conversation.AssistantContent) -> Message | None:
-    message: dict[str, Any] = {"role": "assistant", "content": content.content or ""}
+    message: Message = {"role": "assistant", "content": content.content or ""}
     if content.tool_calls:
         message["tool_calls"] = [
             {
@@ -137,3 +145,58 @@ def correction(claim: str) -> list[Message]:
     if not claim:
         return []
     return [{"role": "assistant", "content": claim}, {"role": "user", "content": CORRECTION}]
+
+
+@dataclass
+class GuardedAPIInstance(llm.APIInstance):
+    """Tools of one turn. The chat log starts each call the moment it arrives."""
+
+    handler: ToolHandler | None = None
+    turn: TurnCalls | None = None
+
+    @override
+    async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
+        """Run a call through the guard; never raises."""
+        assert self.handler is not None
+        assert self.turn is not None
+        name, args = tool_input.tool_name, tool_input.tool_args
+        async_conversation_trace_append(
+            ConversationTraceEventType.TOOL_CALL, {"tool_name": name, "tool_args": redacted(args, name)}
+        )
+        return await self.handler.async_execute(tool_input, self.turn)
+
+
+@dataclass(slots=True, kw_only=True)
+class HomeAgentAPI(llm.API):
+    """Whose tools the instances of a turn are."""
+
+    @override
+    async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
+        """Return no tools: a turn brings its own."""
+        return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[])
+
+
+def _own_instance(hass: HomeAssistant, handler: ToolHandler, turn: TurnCalls) -> GuardedAPIInstance:
+    """Return the agent's own tools for one turn."""
+    return GuardedAPIInstance(
+        api=HomeAgentAPI(hass=hass, id=DOMAIN, name="Home Agent"),
+        api_prompt="",
+        llm_context=turn.llm_context,
+        tools=list(turn.tools.values()),
+        custom_serializer=serialize,
+        handler=handler,
+        turn=turn,
+    )
+
+
+def _guarded_instance(inner: llm.APIInstance, handler: ToolHandler, turn: TurnCalls) -> GuardedAPIInstance:
+    """Return another API's instance with the guard in front of its tools."""
+    return GuardedAPIInstance(
+        api=inner.api,
+        api_prompt=inner.api_prompt,
+        llm_context=inner.llm_context,
+        tools=inner.tools,
+        custom_serializer=inner.custom_serializer,
+        handler=handler,
+        turn=turn,
+    )

@@ -8,7 +8,7 @@ from typing import Any, Final
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX
 from ..errors import ToolExecutionError
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest
+from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
 from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error
@@ -35,12 +35,12 @@ def with_pictures(content: str, urls: Sequence[str]) -> list[dict[str, Any]]:
     return [{"type": "text", "text": content}, *pictures]
 
 
-def beside_pictures(messages: list[dict[str, Any]], urls: Sequence[str]) -> list[dict[str, Any]]:
+def beside_pictures(messages: list[Message], urls: Sequence[str]) -> list[Message]:
     """Return messages with pictures beside the newest one of the user's."""
     last = max((index for index, one in enumerate(messages) if one["role"] == "user"), default=None)
     if not urls or last is None:
         return messages
-    shown = {**messages[last], "content": with_pictures(str(messages[last]["content"]), urls)}
+    shown: Message = {**messages[last], "content": with_pictures(str(messages[last]["content"]), urls)}
     return [*messages[:last], shown, *messages[last + 1 :]]
 
 

@@ -1,6 +1,6 @@
 """What is kept of a turn that is over, without codes: history, logs, figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 import json
 import re
 from typing import Any, Final
@@ -9,9 +9,9 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 
 from ..const import CONF_HISTORY, CONF_HISTORY_PERSIST, CONF_PANEL
-from ..context.fitting import Message
 from ..errors import HomeAgentError
 from ..history_turns import kept_at_home
+from ..inference.models import FunctionCall, Message
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
 from .log import messages_of
@@ -69,7 +69,7 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
         return
     said, answer = messages[0]["content"], messages[-1]["content"]
     if data.settings[CONF_PANEL]:
-        turn.trace.end()
+        turn.figures.trace.end()
         data.turn_log.add(
             LoggedTurn(
                 id=speaker.turn_id,
@@ -81,7 +81,7 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
                 surface=speaker.surface.name.lower(),
                 language=turn.language,
                 begun=figures.started,
-                gathered=turn.trace.gathered,
+                gathered=turn.figures.trace.gathered,
                 context_ms=figures.context_ms,
                 ms=figures.elapsed_ms,
                 tokens=figures.prompt_tokens + figures.completion_tokens,
@@ -90,8 +90,8 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
                 listens=listens,
                 tainted=turn.calls.tainted,
                 withheld=turn.calls.disclosure.withheld,
-                asked=turn.trace.asked,
-                slots=turn.trace.slots,
+                asked=turn.figures.trace.asked,
+                slots=turn.figures.trace.slots,
                 calls=turn.calls.records,
                 verdicts=turn.calls.verdicts,
             )
@@ -109,7 +109,7 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
     )
 
 
-def without_codes(messages: Sequence[Mapping[str, Any]], language: str = "") -> list[dict[str, Any]]:
+def without_codes(messages: Sequence[Message], language: str = "") -> list[Message]:
     """Return the messages of a turn without the codes and keys that its calls were made with.
 
     They go from the sentence and the results too, also where the digits were written apart. Where a call is
@@ -124,27 +124,27 @@ def without_codes(messages: Sequence[Mapping[str, Any]], language: str = "") -> 
     if any(wants_code(args, name) for name, args in calls):
         messages = [_without_numbers(message, language) for message in messages]
     if not secrets:
-        return [dict(message) for message in messages]
+        return list(messages)
     pattern = re.compile("|".join(_pattern(secret) for secret in sorted(secrets, key=len, reverse=True)))
     return [_without(message, pattern) for message in messages]
 
 
-def _without_numbers(message: Mapping[str, Any], language: str) -> Mapping[str, Any]:
+def _without_numbers(message: Message, language: str) -> Message:
     """Return a message of a person without numbers that may be a code, and any other message unchanged."""
     if message["role"] != "user":
         return message
     return {**message, "content": mask_numbers(message["content"], language, MASKED)}
 
 
-def _without(message: Mapping[str, Any], pattern: re.Pattern[str]) -> dict[str, Any]:
+def _without(message: Message, pattern: re.Pattern[str]) -> Message:
     """Return one message with all codes masked."""
-    masked = {**message, "content": pattern.sub(MASKED, message["content"])}
+    masked: Message = {**message, "content": pattern.sub(MASKED, message["content"])}
     if calls := message.get("tool_calls"):
         masked["tool_calls"] = [{**call, "function": _shown(call["function"])} for call in calls]
     return masked
 
 
-def _shown(function: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(function: FunctionCall) -> FunctionCall:
     """Return a call without codes."""
     args = redacted(_parsed(function["arguments"]), function["name"])
     return {**function, "arguments": json_dumps(args)}

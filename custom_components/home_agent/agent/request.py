@@ -1,6 +1,11 @@
 """The request of a turn for one model: as it fits the model, with what this one may be told."""
 
-from typing import Final
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from homeassistant.helpers.json import json_dumps
+from homeassistant.util.json import json_loads
 
 from ..const import (
     CONF_KEEP_ALIVE,
@@ -13,17 +18,23 @@ from ..const import (
     EVENT_CONTEXT_OPTIMIZED,
     LOGGER,
 )
-from ..context.fitting import FittedRequest, fit
+from ..context.fitting import FittedRequest, RequestDraft, fit
+from ..history_turns import AT_HOME_ONLY
 from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest, Usage
-from ..safety.disclosure import Tells
-from .disclosing import UNSAID, current_for, draft_for, keeps_something
+from ..inference.models import ChatRequest, Message, MessageCall, TokenUsage
+from ..safety.disclosure import DataCategory, Disclosure
+from ..tools.native import disclosed_by
+from ..tools.turn_calls import TurnCalls
 from .log import correction, messages_of
 from .pictures import beside_pictures
 from .turn import Turn
 
 TRUNCATING: Final = frozenset({"sentence", "results", "instructions", "rounds"})
 """Steps after which the model reads only a part of something."""
+
+
+KEPT: Final = "kept at home: a model outside the house is not told"
+UNSAID: Final = "(left out)"
 
 
 def build(turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> ChatRequest:
@@ -34,7 +45,7 @@ def build(turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> Chat
     settings = turn.data.settings
     fitted = _fit(turn, model, claim)
     return ChatRequest(
-        messages=beside_pictures(fitted.messages, turn.pictures),
+        messages=beside_pictures(fitted.messages, turn.pictures) if turn.pictures else fitted.messages,
         tools=fitted.tools,
         tool_choice=None if allow_tools or not fitted.tools else "none",
         temperature=settings[CONF_TEMPERATURE],
@@ -56,16 +67,16 @@ def _fit(turn: Turn, model: str, claim: str) -> FittedRequest:
     told = turn.calls.disclosure
     turn.asked, told.model = model, policy.of(model)
     if told.model.home and not told.withheld:
-        told.withheld = keeps_something(turn.draft, messages, policy.away, turn.calls)
+        told.withheld = _keeps_something(turn.draft, messages, policy.away, turn.calls)
     from_home = told.withheld and not told.model.home
     turn.fitted = fit(
-        draft_for(turn.draft, told.model),
-        current_for(messages, told.model, turn.calls, from_home=from_home),
+        _draft_for(turn.draft, told.model),
+        _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
         after=correction(UNSAID if claim and from_home else claim),
     )
     factor = window.calibration(model).factor
-    turn.trace.ask(model, turn.fitted, factor, again=bool(claim))
+    turn.figures.trace.ask(model, turn.fitted, factor, again=bool(claim))
     _report(turn, turn.fitted, factor)
     return turn.fitted
 
@@ -111,7 +122,7 @@ def drew_on_home(turn: Turn) -> bool:
     categories = [told.categories[call_id] for call_id in told.made_at_home]
     return (
         told.withheld
-        or any(Tells.PEOPLE in category or not away.allows(category) for category in categories)
+        or any(DataCategory.PEOPLE in category or not away.allows(category) for category in categories)
         or (turn.fitted is None and not away.states)
     )
 
@@ -121,7 +132,7 @@ def stays_home(turn: Turn) -> bool:
     return turn.calls.disclosure.withheld and turn.data.data_policy.of(turn.asked).home
 
 
-def note_usage(turn: Turn, usage: Usage) -> None:
+def note_usage(turn: Turn, usage: TokenUsage) -> None:
     """Learn from what the server counted."""
     if turn.fitted is not None:
         calibration = turn.data.context.window.calibration(turn.data.router.last_used)
@@ -135,3 +146,110 @@ def note_refusal(turn: Turn, err: ModelServerError) -> None:
     turn.data.context.window.calibration(turn.asked).note_refusal(
         turn.fitted.tokens, limit=err.limit, counted=err.counted, answer=turn.max_tokens
     )
+
+
+def _draft_for(draft: RequestDraft, disclosure: Disclosure) -> RequestDraft:
+    """Return a draft as a model may read it."""
+    if disclosure.home:
+        return replace(draft, history=[_unmarked(message) for message in draft.history])
+    return replace(
+        draft,
+        systems=draft.systems_outside or draft.systems,
+        history=history_for(draft.history, disclosure),
+        slots=tuple(slot.for_outside() for slot in draft.slots),
+    )
+
+
+def history_for(history: Sequence[Message], disclosure: Disclosure) -> list[Message]:
+    """Return earlier turns as a model may read them: whole ones go that drew on what stays at home."""
+    shown = history if disclosure.home else [item for item in history if AT_HOME_ONLY not in item]
+    return _less_results([_unmarked(message) for message in shown], disclosure)
+
+
+def _current_for(
+    messages: Sequence[Message], disclosure: Disclosure, calls: TurnCalls, *, from_home: bool
+) -> list[Message]:
+    """Return the messages of a turn as a model may read them.
+
+    `from_home` says that a model at home was told what this one may not read: its words go too.
+    """
+    if disclosure.home:
+        return list(messages)
+    shown = [_without_words(message, calls) for message in messages] if from_home else messages
+    return _less_results([message for message in shown if message is not None], disclosure, calls)
+
+
+def _keeps_something(
+    draft: RequestDraft, messages: Sequence[Message], away: Disclosure, calls: TurnCalls
+) -> bool:
+    """Return whether a model outside would be told less than is in this request."""
+    return (
+        any(AT_HOME_ONLY in message for message in draft.history)
+        or any(slot.outside not in (None, slot.lines) for slot in draft.slots)
+        or _current_for(messages, away, calls, from_home=False) != list(messages)
+    )
+
+
+def _unmarked(message: Message) -> Message:
+    """Return a message as it is sent."""
+    sent = message.copy()
+    sent.pop("at_home", None)
+    return sent
+
+
+def _without_words(message: Message, calls: TurnCalls) -> Message | None:
+    """Return what the assistant did without what it said; what it asked about people goes too."""
+    if message["role"] != "assistant":
+        return message
+    if not (made := message.get("tool_calls")):
+        return None
+    return {**message, "content": "", "tool_calls": [_without_arguments(call, calls) for call in made]}
+
+
+def _without_arguments(call: MessageCall, calls: TurnCalls) -> MessageCall:
+    """Return a call, without its arguments if it is about people."""
+    function = call["function"]
+    if DataCategory.PEOPLE not in calls.disclosure.categories.get(call["id"], disclosed_by(function["name"])):
+        return call
+    return {**call, "function": {**function, "arguments": "{}"}}
+
+
+def _less_results(
+    messages: Sequence[Message], disclosure: Disclosure, calls: TurnCalls | None = None
+) -> list[Message]:
+    """Return messages with results only as far as the model may read them; `calls` are those of this turn."""
+    names: dict[str, str] = {}
+    told = calls.disclosure.categories if calls else {}
+    made_at_home: Collection[str] = calls.disclosure.made_at_home if calls else ()
+    less: list[Message] = []
+    for message in messages:
+        names.update((call["id"], call["function"]["name"]) for call in message.get("tool_calls", ()))
+        if message["role"] != "tool":
+            less.append(message)
+            continue
+        call_id = message["tool_call_id"]
+        discloses = told.get(call_id, disclosed_by(names.get(call_id, "")))
+        of_people = DataCategory.PEOPLE in discloses
+        if of_people and calls is not None:
+            may_read = call_id not in made_at_home
+        else:
+            may_read = disclosure.allows(discloses)
+        less.append(message if may_read else _kept(message, told_why=not of_people))
+    return less
+
+
+def _kept(message: Message, *, told_why: bool) -> Message:
+    """Return a result that says whether it worked and nothing else; why a call was refused may be told."""
+    try:
+        result = json_loads(message["content"])
+    except ValueError:
+        result = None
+    shown: dict[str, Any] = {"result": KEPT}
+    if isinstance(result, dict) and "success" in result:
+        refused = told_why and result.get("result") is None
+        shown = {
+            "success": result["success"],
+            "result": KEPT,
+            "error": result.get("error") if refused or result["success"] else KEPT,
+        }
+    return {**message, "content": json_dumps(shown)}

@@ -88,7 +88,9 @@ class StreamingMixin(HomeAgentBaseEntity):
                     continue
                 # Which model answers is known once it has begun.
                 filters = filters or filters_of(turn, gate, allow_tools=allow_tools)
-                _note(turn, delta)
+                turn.figures.hear(delta)
+                if delta.usage:
+                    note_usage(turn, delta.usage)
                 piece = Piece(delta)
                 for each in filters:
                     each.take(piece)
@@ -115,18 +117,6 @@ class StreamingMixin(HomeAgentBaseEntity):
                     continue
                 told = True
                 yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
-
-
-def _note(turn: Turn, delta: Delta) -> None:
-    """Keep the figures that a delta carries."""
-    turn.trace.hear(delta)
-    if delta.content or delta.thinking or delta.tool_calls:
-        turn.figures.note_first_token()
-    if delta.usage:
-        turn.figures.prompt_tokens += delta.usage.prompt
-        turn.figures.completion_tokens += delta.usage.completion
-        turn.figures.cached_tokens += delta.usage.cached
-        note_usage(turn, delta.usage)
 
 
 def _log_deltas(turn: Turn, piece: Piece) -> list[LogDelta]:
@@ -166,13 +156,13 @@ class _Words:
 
     def __init__(self, turn: Turn) -> None:
         self._turn = turn
-        self._thoughtful = turn.data.thoughtful
+        self._starting_in_thought = turn.data.models_starting_in_thought
         self._model = model = turn.data.router.last_used
         self._verbatim = turn.response_schema is not None
         """Data is passed on as it is: an object with a name and parameters is no call."""
-        self._filter = self._new_filter(starts_thinking=model in self._thoughtful)
+        self._filter = self._new_filter(starts_thinking=model in self._starting_in_thought)
         self._thought = EmbedFilter()
-        self._unsaid: list[str] | None = [] if model in self._thoughtful else None
+        self._unsaid: list[str] | None = [] if model in self._starting_in_thought else None
         """The answer so far, while it may be a thought as a whole."""
         self._finish_reason: str | None = None
 
@@ -195,7 +185,7 @@ class _Words:
         spoken = self._filter.flush()
         spoken.thinking = self._thought.feed(spoken.thinking, final=True)
         if self._filter.unopened_thought:
-            self._thoughtful.add(self._model)
+            self._starting_in_thought.add(self._model)
         if self._unsaid is not None and not spoken.text and self._finish_reason != "length":
             spoken = self._as_said("".join(self._unsaid))
         piece.text, piece.thinking = spoken.text, spoken.thinking
@@ -206,7 +196,7 @@ class _Words:
 
     def _as_said(self, text: str) -> Spoken:
         """Return an answer as words after all: what was taken for a thought never ended."""
-        self._thoughtful.discard(self._model)
+        self._starting_in_thought.discard(self._model)
         plain = self._new_filter(starts_thinking=False)
         begun, rest = plain.feed(text), plain.flush()
         return Spoken(begun.text + rest.text, begun.thinking + rest.thinking)

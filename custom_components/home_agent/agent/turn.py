@@ -12,7 +12,7 @@ from ..inference.errors import RequestBudget
 from ..inference.router import PRIMARY
 from ..runtime import HomeAgentData
 from ..tools.turn_calls import TurnCalls
-from .figures import Figures, Trace
+from .figures import Figures
 
 MAX_REQUESTS: Final = 40
 """The most chat requests that one sentence can cost, whatever fails.
@@ -78,8 +78,6 @@ class Turn:
     said: bool = False
     """Whether anything has been let out; a satellite is speaking then."""
     figures: Figures = field(default_factory=Figures)
-    trace: Trace = field(default_factory=Trace)
-    """What is asked, and when."""
 
     def __post_init__(self) -> None:
         """Let the figures follow what the calls cost elsewhere."""

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypedDict
 
 from homeassistant.core import callback
 from homeassistant.helpers.json import json_dumps
@@ -12,7 +12,7 @@ from homeassistant.helpers.json import json_dumps
 from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
 from ..context.providers.base import Slot
 from ..inference.router import FALLBACK, PRIMARY
-from ..tools.quality import Verdict
+from ..tools.quality import CallVerdict
 from ..tools.turn_calls import CallRecord
 from .figures import AskedModel
 
@@ -24,6 +24,37 @@ MAX_LINE: Final = 240
 MAX_TEXT: Final = 2_000
 """Characters kept of what was said, and shown of the arguments of a call."""
 MAX_CALLS: Final = 50
+
+
+class TurnLine(TypedDict):
+    """A turn in a list, as the panel gets it."""
+
+    id: str
+    conversation: str
+    at: str
+    sentence: str
+    answer: str
+    person: str
+    surface: str
+    ms: float
+    tokens: int
+    error: str | None
+    tools: list[str]
+
+
+class TurnDetails(TurnLine):
+    """A turn in all its parts, as the panel gets it. Moments are milliseconds from its beginning."""
+
+    language: str
+    cause: str
+    listens: bool
+    tainted: bool
+    kept_home: bool
+    context_at: float
+    context_ms: float
+    requests: list[dict[str, Any]]
+    calls: list[dict[str, Any]]
+    slots: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +85,10 @@ class LoggedTurn:
     asked: Sequence[AskedModel]
     slots: Sequence[Slot]
     calls: Sequence[CallRecord]
-    verdicts: Sequence[Verdict]
+    verdicts: Sequence[CallVerdict]
     """One for each call."""
 
-    def short(self) -> dict[str, Any]:
+    def short(self) -> TurnLine:
         """Return the line of a list."""
         return {
             "id": self.id,
@@ -73,7 +104,7 @@ class LoggedTurn:
             "tools": [call.tool_name for call in self.calls[:MAX_CALLS]],
         }
 
-    def whole(self, models: Mapping[str, str]) -> dict[str, Any]:
+    def whole(self, models: Mapping[str, str]) -> TurnDetails:
         """Return all that is kept; `models` are the names of the router's models."""
         return {
             **self.short(),
@@ -156,12 +187,12 @@ class TurnLog:
         self._turns.append(turn)
 
     @callback
-    def short(self) -> list[dict[str, Any]]:
+    def short(self) -> list[TurnLine]:
         """Return the turns in short, the newest first."""
         return [kept.short() for kept in reversed(self._turns)]
 
     @callback
-    def whole(self, turn_id: str) -> dict[str, Any] | None:
+    def whole(self, turn_id: str) -> TurnDetails | None:
         """Return one turn in all its parts."""
         found = (kept.whole(self._models) for kept in self._turns if kept.id == turn_id)
         return next(found, None)

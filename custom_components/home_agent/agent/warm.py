@@ -22,14 +22,14 @@ from ..const import (
 from ..context.fitting import FittedRequest, RequestDraft, fit
 from ..context.manager import ContextManager
 from ..inference.errors import ModelServerError
-from ..inference.models import ChatRequest
+from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataPolicy
 from .prompt import PromptBuilder
 from .tool_schemas import OwnTools, async_other_tools
 
-NOTHING_SAID = {"role": "user", "content": "."}
+NOTHING_SAID: Message = {"role": "user", "content": "."}
 WARM_SECONDS = 240.0
 """How long a prefilled prompt is taken to stay in the server's cache."""
 

@@ -9,12 +9,12 @@ from functools import cached_property, partial
 from math import ceil
 from typing import Any, Final
 
+from ..inference.models import Message, MessageCall
 from ..regex import lazy
 from .catalogue import Catalogue
 from .providers.base import Slot
 from .tokens import cut_fairly, cut_middle, cut_tail, estimate_tokens, messages_tokens, tools_tokens
 
-type Message = dict[str, Any]
 type ToolSchema = dict[str, Any]
 
 STABLE_SHARE: Final = 0.8
@@ -106,7 +106,9 @@ class _Request:
         self.history = list(draft.history)
         self.slots = list(draft.slots)
         self.current = list(current)
-        self.after = [{**message, "content": cut_tail(message["content"], AFTER_TOKENS)} for message in after]
+        self.after: list[Message] = [
+            {**message, "content": cut_tail(message["content"], AFTER_TOKENS)} for message in after
+        ]
 
     def parts(self) -> dict[str, int]:
         """Return the tokens of each part."""
@@ -159,9 +161,10 @@ def fit(
         saved += request.shorten((("tools", _slim_tools),), parts["tools"] - draft.tools_budget)
     saved += request.shorten(STABLE_STEPS, ceil(stable - saved - STABLE_SHARE * limit))
     request.shorten(STEPS, original - saved - limit)
+    system: Message = {"role": "system", "content": request.system.text}
     return FittedRequest(
         messages=[
-            *([{"role": "system", "content": request.system.text}] if request.system.text else []),
+            *((system,) if request.system.text else ()),
             *request.history,
             *with_volatile(request.current, volatile_text(request.slots)),
             *request.after,
@@ -189,7 +192,7 @@ def with_volatile(messages: Sequence[Message], volatile: str) -> list[Message]:
         return list(messages)
     for index in range(len(messages) - 1, -1, -1):
         if messages[index]["role"] == "user":
-            changed = {**messages[index], "content": _beside(messages[index]["content"], volatile)}
+            changed: Message = {**messages[index], "content": _beside(messages[index]["content"], volatile)}
             return [*messages[:index], changed, *messages[index + 1 :]]
     return [*messages, {"role": "user", "content": volatile}]
 
@@ -300,17 +303,17 @@ def _shorter_results(request: _Request, excess: int, *, share: float = 0.0) -> i
     for index, message in enumerate(request.current):
         calls = message.get("tool_calls") or ()
         if saved < excess and any(estimate_tokens(call["function"]["arguments"]) > most for call in calls):
-            shorter = {**message, "tool_calls": [_shorter_arguments(call, most) for call in calls]}
+            shorter: Message = {**message, "tool_calls": [_shorter_arguments(call, most) for call in calls]}
             saved += messages_tokens([message]) - messages_tokens([shorter])
             request.current[index] = shorter
     return saved + _shorter(request, excess - saved, share, of_tools=True)
 
 
-def _shorter_arguments(call: Mapping[str, Any], most: int) -> dict[str, Any]:
+def _shorter_arguments(call: MessageCall, most: int) -> MessageCall:
     """Return a call with arguments of at most so many tokens."""
     function = call["function"]
     if estimate_tokens(function["arguments"]) <= most:
-        return dict(call)
+        return call
     return {**call, "function": {**function, "arguments": CUT_ARGUMENTS}}
 
 
@@ -356,7 +359,7 @@ def _without_first_call(messages: Sequence[Message]) -> list[Message] | None:
     first, *others = called["tool_calls"]
     if not others and len(rounds) == 1:
         return None
-    kept = [{**called, "tool_calls": others}] if others else []
+    kept: list[Message] = [{**called, "tool_calls": others}] if others else []
     after = [message for message in messages[rounds[0] + 1 :] if message.get("tool_call_id") != first["id"]]
     return [*messages[: rounds[0]], *kept, *after]
 

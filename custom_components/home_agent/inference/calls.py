@@ -9,7 +9,6 @@ from typing import Any, Final
 import orjson
 
 from ..regex import lazy
-from .characters import mended
 from .models import ToolCall
 
 MAX_CALLS: Final = 64
@@ -138,6 +137,15 @@ class CallAssembler:
         if call.extra:
             self.extras[call_id] = call.extra
         return ToolCall(call_id, mended(call.name), mended(call.arguments))
+
+
+def mended(text: str) -> str:
+    """Return a whole text that can be encoded: halves that belong together are joined, others replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def new_call_id() -> str:

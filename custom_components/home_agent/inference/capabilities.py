@@ -55,7 +55,7 @@ def _without_tools(body: Body) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class RefusableParameter:
     """A parameter that servers refuse: how they call it, and what is tried instead, step after step."""
 
     name: str
@@ -69,14 +69,14 @@ class Parameter:
         object.__setattr__(self, "pattern", lazy(rf"(?<![a-z_]){'(?:' + words + ')'}(?![a-z_])"))
 
 
-def _optional(name: str, *words: str) -> Parameter:
+def _optional(name: str, *words: str) -> RefusableParameter:
     """Return the row of a parameter that is simply left out."""
-    return Parameter(name, words, (_drop(name),))
+    return RefusableParameter(name, words, (_drop(name),))
 
 
 # Where a refusal names several, the first row wins: top_p before temperature, as some models take only one.
 PARAMETERS: Final = (
-    Parameter(
+    RefusableParameter(
         "max_tokens",
         ("max_completion_tokens",),
         (_rename("max_tokens", "max_completion_tokens"), _drop("max_tokens")),
@@ -86,13 +86,13 @@ PARAMETERS: Final = (
     _optional("reasoning_effort", "reasoning.effort", "reasoning effort", "reasoning"),
     _optional("top_p"),
     _optional("temperature"),
-    Parameter(
+    RefusableParameter(
         "response_format",
         ("json_schema", "grammar", "structured output", "structured outputs"),
         (_set("response_format", {"type": "json_object"}), _drop("response_format")),
     ),
-    Parameter("tool_choice", ("tool choice",), (_without_tools,)),
-    Parameter("think", ("thinking", "think value"), (_set("think", True), _drop("think"))),
+    RefusableParameter("tool_choice", ("tool choice",), (_without_tools,)),
+    RefusableParameter("think", ("thinking", "think value"), (_set("think", True), _drop("think"))),
     _optional("format"),
     _optional("keep_alive", "keepalive"),
 )
@@ -185,12 +185,12 @@ def learn(error: ModelServerError, answer: Any, sent: Body, steps: dict[str, int
     return _first_named(rows, words) if refuses else None
 
 
-def _first_named(rows: list[Parameter], words: str) -> str | None:
+def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
     """Return the first parameter that the words name."""
     return next((row.name for row in rows if row.pattern.search(words)), None)
 
 
-def _first_extra(rows: list[Parameter]) -> str | None:
+def _first_extra(rows: list[RefusableParameter]) -> str | None:
     """Return what is least missed of the parameters that may still be left out."""
     names = {row.name for row in rows}
     return next((name for name in _EXTRAS if name in names), None)

@@ -11,15 +11,13 @@ from typing import Any, Final
 
 import aiohttp
 
-from . import ollama_model
 from .capabilities import Capabilities, ModelFacts, adapt, learn
-from .detection import detect
 from .dialects import WIRES
-from .dialects.base import Answer, Call, Wire, malformed
-from .dialects.ollama import OllamaWire
+from .dialects.address import is_azure, is_cloud, parse as parse_address
+from .dialects.base import AnswerReader, ServerRequest, Wire, malformed
+from .dialects.ollama import OllamaWire, learn_model, with_context_size
 from .errors import ErrorKind, ModelServerError, shorten
-from .models import ChatRequest, Delta, Dialect, Endpoint
-from .progress import Progress
+from .models import ChatRequest, Delta, Dialect, Endpoint, Message, MessageCall
 from .sse import DONE, JSONReader
 from .transport import Transport
 
@@ -30,6 +28,8 @@ PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 10.0
 MAX_MODELS: Final = 2000
 _KEPT_EXTRAS: Final = 256
+GRACE: Final = 3.0
+"""Seconds a server may take to end its answer after it has named the reason to finish."""
 
 
 class ModelClient:
@@ -123,7 +123,7 @@ class ModelClient:
                 known = known or await self._detect()
         return WIRES[known]
 
-    async def fetch(self, make: Callable[[Wire], Call]) -> Any:
+    async def fetch(self, make: Callable[[Wire], ServerRequest]) -> Any:
         """Return the decoded answer to a request that is not a chat, with a second attempt."""
         try:
             return await self._fetch_once(make)
@@ -131,7 +131,7 @@ class ModelClient:
             await self._pause(err, last=False)
         return await self._fetch_once(make)
 
-    async def _fetch_once(self, make: Callable[[Wire], Call]) -> Any:
+    async def _fetch_once(self, make: Callable[[Wire], ServerRequest]) -> Any:
         """Return the decoded answer to a request."""
         wire = await self.wire()
         return await self.transport.json(_call(make, wire), wire.headers(self.endpoint))
@@ -164,7 +164,7 @@ class ModelClient:
         facts = self.capabilities.of(self.endpoint)
         if isinstance(wire, OllamaWire):
             await self._ask_ollama(wire, facts)
-            request = ollama_model.fit(facts, request)
+            request = with_context_size(facts, request)
         if self._extras:
             request = replace(request, messages=self._with_extras(request.messages))
         call = _call(lambda: wire.chat(self.endpoint, request, stream=stream))
@@ -173,7 +173,7 @@ class ModelClient:
         while True:
             if request.budget is not None:
                 request.budget.take()
-            adapted = Call(call.url, adapt(body, steps))
+            adapted = ServerRequest(call.url, adapt(body, steps))
             async with self.transport.open(adapted, wire.headers(self.endpoint)) as response:
                 if response.status < HTTPStatus.MULTIPLE_CHOICES:
                     if lasting:
@@ -193,12 +193,12 @@ class ModelClient:
             _LOGGER.debug("The model refuses %s; sent again without", refused)
 
     async def _read(
-        self, response: aiohttp.ClientResponse, answer: Answer, give_up_at: float | None
+        self, response: aiohttp.ClientResponse, answer: AnswerReader, give_up_at: float | None
     ) -> AsyncGenerator[Delta]:
         """Yield the deltas of one answer."""
         reader = JSONReader()
         transport = self.transport
-        progress = Progress(answer, transport.first_byte_timeout, transport.idle_timeout, give_up_at)
+        progress = _Progress(answer, transport.first_byte_timeout, transport.idle_timeout, give_up_at)
         begun = ended = False
         while not ended and not answer.full:
             try:
@@ -226,7 +226,7 @@ class ModelClient:
         elif not begun:
             raise _nothing_said(answer, reader)
 
-    def _understand(self, answer: Answer, found: Any) -> Delta | None:
+    def _understand(self, answer: AnswerReader, found: Any) -> Delta | None:
         """Return what one object of an answer says."""
         if isinstance(found, list):
             found = found[0] if found else {}
@@ -237,10 +237,37 @@ class ModelClient:
 
     async def _detect(self) -> Dialect:
         """Return the dialect the server answers in, and remember it if that is certain."""
-        dialect, certain = await detect(self.transport, self.endpoint)
+        try:
+            base = parse_address(self.endpoint.base_url)
+        except ValueError:
+            raise ModelServerError(ErrorKind.BAD_REQUEST, "the server's address is not valid") from None
+        dialect, certain = Dialect.OPENAI, True
+        if is_azure(base):
+            dialect = Dialect.AZURE
+        elif not is_cloud(base):
+            version, certain = await self._look_up("/api/version")
+            if isinstance(version.get("version"), str):
+                # Web interfaces for Ollama answer the first question too, but do not pass its API on.
+                tags, certain = await self._look_up("/api/tags")
+                dialect = Dialect.OLLAMA if isinstance(tags.get("models"), list) else Dialect.OPENAI
         if certain:
             self.capabilities.remember_dialect(self.endpoint.base_url, dialect)
         return dialect
+
+    async def _look_up(self, path: str) -> tuple[Mapping[str, Any], bool]:
+        """Return what an address answers and whether it would do so again; nothing if it is no JSON object.
+
+        Raises ModelServerError when the server is out of reach.
+        """
+        wire = WIRES[Dialect.OLLAMA]
+        try:
+            call = ServerRequest(OllamaWire.url(self.endpoint, path))
+            answer = await self.transport.json(call, wire.headers(self.endpoint))
+        except ModelServerError as err:
+            if err.status is None and err.kind is not ErrorKind.MALFORMED:
+                raise
+            return {}, err.kind not in (ErrorKind.RATE_LIMIT, ErrorKind.UNAVAILABLE)
+        return (answer if isinstance(answer, Mapping) else {}), True
 
     async def _ask_ollama(self, wire: OllamaWire, facts: ModelFacts) -> None:
         """Learn a model's context size and abilities, once."""
@@ -252,9 +279,9 @@ class ModelClient:
         except ModelServerError as err:
             if err.kind not in (ErrorKind.BAD_REQUEST, ErrorKind.MALFORMED):
                 raise
-        ollama_model.learn(facts, data)
+        learn_model(facts, data)
 
-    def _with_extras(self, messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _with_extras(self, messages: list[Message]) -> list[Message]:
         """Return the messages with what the server wants back with its own tool calls."""
         return [
             {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
@@ -263,9 +290,9 @@ class ModelClient:
             for message in messages
         ]
 
-    def _with_extra(self, call: dict[str, Any]) -> dict[str, Any]:
+    def _with_extra(self, call: MessageCall) -> MessageCall:
         """Return one earlier call with what came with it."""
-        extra = self._extras.get(call.get("id", ""))
+        extra = self._extras.get(call["id"])
         return {**call, "extra_content": extra} if extra else call
 
     def _keep_extras(self, extras: Mapping[str, Any]) -> None:
@@ -273,6 +300,37 @@ class ModelClient:
         self._extras.update(extras)
         while len(self._extras) > _KEPT_EXTRAS:
             self._extras.pop(next(iter(self._extras)))
+
+
+class _Progress:
+    """The limits of one answer. Only words, thoughts and parts of calls count as progress.
+
+    Servers send comments, blank lines and empty deltas to keep a connection open: these must not keep a
+    turn waiting.
+    """
+
+    def __init__(self, answer: AnswerReader, first: float, idle: float, give_up_at: float | None) -> None:
+        """Start to wait: `first` seconds for the beginning, `idle` for each later part."""
+        self._answer = answer
+        self._idle = idle
+        self._seen = answer.size
+        self._finished = False
+        self._now = asyncio.get_running_loop().time
+        self._give_up_at = give_up_at
+        self._until = self._now() + first
+
+    def left(self) -> float:
+        """Return for how many seconds the next bytes may be awaited. Raises ModelServerError if for none."""
+        if self._answer.size > self._seen:
+            self._seen = self._answer.size
+            self._until = self._now() + self._idle
+        if self._answer.finish_reason is not None and not self._finished:
+            self._finished = True
+            self._until = self._now() + GRACE
+        until = self._until if self._give_up_at is None else min(self._until, self._give_up_at)
+        if (left := until - self._now()) <= 0:
+            raise ModelServerError(ErrorKind.TIMEOUT, "the server's answer does not go on in time")
+        return left
 
 
 def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
@@ -289,7 +347,7 @@ def _named(dialect: str) -> Wire:
     return WIRES[Dialect(dialect)]
 
 
-def _nothing_said(answer: Answer, reader: JSONReader) -> ModelServerError:
+def _nothing_said(answer: AnswerReader, reader: JSONReader) -> ModelServerError:
     """Return the error for an answer that ended and said nothing."""
     if reader.empty or answer.recognised:
         return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty", answered=True)

@@ -1,6 +1,6 @@
 """Failures of a model server, told apart by their status and their words."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -11,7 +11,6 @@ from typing import Any, Final, override
 
 from ..regex import lazy
 from ..texts import cut
-from .context_limit import numbers
 
 DETAIL_CHARS: Final = 200
 _HIDDEN: Final = "***"
@@ -154,6 +153,26 @@ _CODE: Final = lazy(r"[a-z0-9]+(?:[_.-][a-z0-9]+){0,7}", re.IGNORECASE)
 _SPENT: Final = lazy(r"insufficient_quota|exceeded your current quota|billing|credit")
 
 
+SMALLEST_CONTEXT: Final = 256
+_LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
+_COUNTED_FIELDS: Final = ("n_prompt_tokens",)
+# The first that fits wins. Between the words and the number stand "is", "of only", brackets and the like.
+_LIMITS: Final = (
+    lazy(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
+    lazy(r"> (\d{1,9}) maximum"),
+    lazy(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
+    lazy(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
+    lazy(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
+)
+_COUNTED: Final = (
+    lazy(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
+    lazy(r"resulted in (\d{1,9})"),
+    lazy(r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"),
+    lazy(r"requested (\d{1,9})"),
+)
+_THOUSANDS: Final = lazy(r"(?<=\d),(?=\d{3}\b)")
+
+
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:
     """Return the text on one line without anything that looks like, or is, a secret."""
     for secret in sorted(secrets, key=len, reverse=True):
@@ -225,7 +244,7 @@ def from_answer(
     named = [code] if _CODE.fullmatch(code) and code != str(status) else []
     plain = " ".join(["the server answered with", *(numbered + named or ["an error"])])
     too_long = kind is ErrorKind.CONTEXT_TOO_LONG
-    limit, counted = numbers(message, body) if too_long else (None, None)
+    limit, counted = _limits_named(message, body) if too_long else (None, None)
     return ModelServerError(
         kind,
         shorten(detail, secrets),
@@ -271,3 +290,27 @@ def _number(value: str | None) -> float | None:
     except ValueError:
         return None
     return number if 0 <= number < float("inf") else None
+
+
+def _limits_named(words: str, body: Any) -> tuple[int | None, int | None]:
+    """Return the tokens that a server allows and those it counted, as far as it named them."""
+    error = body.get("error") if isinstance(body, Mapping) else None
+    fields = error if isinstance(error, Mapping) else {}
+    plain = _THOUSANDS.sub("", words.lower())
+    limit = _field(fields, _LIMIT_FIELDS) or _first_number(_LIMITS, plain)
+    counted = _field(fields, _COUNTED_FIELDS) or _first_number(_COUNTED, plain)
+    return limit, counted
+
+
+def _field(fields: Mapping[str, Any], names: Sequence[str]) -> int | None:
+    """Return the first of some fields that holds a number."""
+    found = (fields.get(name) for name in names)
+    return next((value for value in found if isinstance(value, int) and value >= SMALLEST_CONTEXT), None)
+
+
+def _first_number(patterns: Sequence[re.Pattern[str]], words: str) -> int | None:
+    """Return the number that the first fitting pattern finds."""
+    for pattern in patterns:
+        if (match := pattern.search(words)) and int(match[1]) >= SMALLEST_CONTEXT:
+            return int(match[1])
+    return None

@@ -3,9 +3,41 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NotRequired, Required, TypedDict
 
 from .errors import RequestBudget
+
+
+class FunctionCall(TypedDict):
+    """What a model calls; `arguments` is JSON as text."""
+
+    name: str
+    arguments: str
+
+
+class MessageCall(TypedDict):
+    """One call in a message of the assistant."""
+
+    id: str
+    type: str
+    function: FunctionCall
+    extra_content: NotRequired[Any]
+    """What some servers want back with their own calls."""
+
+
+class Message(TypedDict, total=False):
+    """A message of a request, in OpenAI's format."""
+
+    role: Required[str]
+    """system, user, assistant or tool."""
+    content: Required[Any]
+    """A text; beside pictures a list of parts."""
+    tool_calls: list[MessageCall]
+    tool_call_id: str
+    """The call whose result a message of a tool is."""
+    name: str
+    at_home: bool
+    """Only in what is kept: a model outside the house must not be told this."""
 
 
 class Dialect(StrEnum):
@@ -34,7 +66,7 @@ class Endpoint:
 class ChatRequest:
     """A chat in OpenAI's format; None leaves a parameter to the server."""
 
-    messages: list[dict[str, Any]]
+    messages: list[Message]
     tools: list[dict[str, Any]] = field(default_factory=list)
     temperature: float | None = None
     top_p: float | None = None
@@ -62,7 +94,7 @@ class ToolCall:
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
+class TokenUsage:
     """Tokens of one request; `cached` are those of the prompt that came from the server's cache."""
 
     prompt: int = 0
@@ -83,7 +115,7 @@ class Delta:
     thinking: str = ""
     tool_calls: list[ToolCall] = field(default_factory=list)
     finish_reason: str | None = None
-    usage: Usage | None = None
+    usage: TokenUsage | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,18 +3,20 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from . import ollama_model
 from .dialects import address
-from .dialects.base import Call
-from .dialects.ollama import OllamaWire
+from .dialects.base import ServerRequest
+from .dialects.ollama import OllamaWire, learn_model
 from .errors import ErrorKind, ModelServerError
-from .models import ChatRequest, Probe
+from .models import ChatRequest, Message, Probe
 
 if TYPE_CHECKING:
     from .client import ModelClient
 
 _TOKENS: Final = 512
-_QUESTION: Final = {"role": "user", "content": "What is the temperature in the kitchen? Call the tool."}
+_QUESTION: Final[Message] = {
+    "role": "user",
+    "content": "What is the temperature in the kitchen? Call the tool.",
+}
 _TOOL: Final = {
     "type": "function",
     "function": {
@@ -64,7 +66,7 @@ async def probe(client: ModelClient) -> Probe:
         if endpoint.model:
             data = await client.fetch(lambda _: wire.show(endpoint))
             facts = client.capabilities.of(endpoint)
-            ollama_model.learn(facts, data)
+            learn_model(facts, data)
             size = facts.context_length
             tool_calling = "tools" in facts.abilities if facts.abilities is not None else None
     elif endpoint.model:
@@ -103,7 +105,7 @@ async def _context_size(client: ModelClient, model: Mapping[str, Any]) -> int | 
     root = address.without(base, "/v1")
     headers = (await client.wire()).headers(client.endpoint)
     for path, field in _MORE:
-        call = Call(address.join(root, path.format(model=client.endpoint.model)))
+        call = ServerRequest(address.join(root, path.format(model=client.endpoint.model)))
         try:
             size = _lookup(await client.transport.json(call, headers), field)
         except ModelServerError:

@@ -19,7 +19,7 @@ type Heard = Callable[[str, ModelServerError | None], None]
 """Called with the model that has answered, or with its failure."""
 
 
-class Candidate:
+class RoutedModel:
     """A model that may be asked; the router learns how that went."""
 
     def __init__(self, router: Router, name: str, client: ModelClient) -> None:
@@ -92,14 +92,14 @@ class Router:
         """Return which model the next request goes to first."""
         return FALLBACK if self.fallback is not None and self.primary_rests else PRIMARY
 
-    def candidates(self) -> list[Candidate]:
+    def candidates(self) -> list[RoutedModel]:
         """Return the models in the order they are asked: the next one where one `is_down`.
 
         What each may be told and how much it takes differs, so the caller makes a request for each.
         """
-        clients = [Candidate(self, PRIMARY, self.primary)]
+        clients = [RoutedModel(self, PRIMARY, self.primary)]
         if self.fallback is not None:
-            clients.append(Candidate(self, FALLBACK, self.fallback))
+            clients.append(RoutedModel(self, FALLBACK, self.fallback))
         return clients[::-1] if self.primary_rests else clients
 
     async def complete(self, requests: Mapping[str, ChatRequest]) -> Delta:

@@ -15,7 +15,7 @@ from multidict import CIMultiDict
 import orjson
 
 from .dialects.address import parse as parse_address
-from .dialects.base import Call, malformed
+from .dialects.base import ServerRequest, malformed
 from .errors import ErrorKind, ModelServerError, from_answer, retry_seconds, shorten
 from .models import Endpoint
 from .sse import parse
@@ -53,7 +53,9 @@ class Transport:
         self.secrets = tuple(_secrets(endpoint))
 
     @asynccontextmanager
-    async def open(self, call: Call, headers: Mapping[str, str]) -> AsyncGenerator[aiohttp.ClientResponse]:
+    async def open(
+        self, call: ServerRequest, headers: Mapping[str, str]
+    ) -> AsyncGenerator[aiohttp.ClientResponse]:
         """Send a request and yield its answer; what is not read to its end is closed."""
         try:
             async with asyncio.timeout(self.first_byte_timeout):
@@ -65,7 +67,7 @@ class Transport:
         finally:
             response.release()
 
-    async def _send(self, call: Call, headers: CIMultiDict[str]) -> aiohttp.ClientResponse:
+    async def _send(self, call: ServerRequest, headers: CIMultiDict[str]) -> aiohttp.ClientResponse:
         """Send a request, once more if the connection was a kept one that the server has closed meanwhile."""
         data = None if call.body is None else encode(call.body)
 
@@ -104,7 +106,7 @@ class Transport:
                 while await response.content.readany():
                     pass
 
-    async def json(self, call: Call, headers: Mapping[str, str]) -> Any:
+    async def json(self, call: ServerRequest, headers: Mapping[str, str]) -> Any:
         """Return the decoded answer to a request. Raises ModelServerError."""
         async with self.open(call, headers) as response:
             if response.status >= HTTPStatus.MULTIPLE_CHOICES:
@@ -156,7 +158,7 @@ class Transport:
                 raise malformed("the answer is too large")
         return bytes(body[:limit])
 
-    def _headers(self, call: Call, headers: Mapping[str, str]) -> CIMultiDict[str]:
+    def _headers(self, call: ServerRequest, headers: Mapping[str, str]) -> CIMultiDict[str]:
         """Return the headers of a request; those the user added win over the key."""
         merged = CIMultiDict({"Accept-Encoding": "identity", **headers})
         if call.body is not None:

@@ -54,7 +54,7 @@ async def _async_turn(asking: Asking) -> dict[str, Any]:
     turn = asking.data.turn_log.whole(asking.fields["turn_id"])
     if turn is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="turn_unknown")
-    return turn
+    return {**turn}
 
 
 async def _async_usage(asking: Asking) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from ..const import CONF_BASE_URL, CONF_CLOUD_PROFILE, CONF_CLOUD_STATES, CONF_F
 from ..inference.router import FALLBACK, PRIMARY
 
 
-class Tells(Flag):
-    """What the result of a tool tells."""
+class DataCategory(Flag):
+    """What the result of a tool discloses."""
 
     NAMES = 0
     """Nothing but names, and whether it worked."""
@@ -31,9 +31,11 @@ class Disclosure:
     states: bool = False
     """States, and values of the past."""
 
-    def allows(self, told: Tells) -> bool:
+    def allows(self, told: DataCategory) -> bool:
         """Return whether a model may read this."""
-        return (self.people or Tells.PEOPLE not in told) and (self.states or Tells.STATES not in told)
+        return (self.people or DataCategory.PEOPLE not in told) and (
+            self.states or DataCategory.STATES not in told
+        )
 
 
 AT_HOME: Final = Disclosure(home=True, people=True, states=True)
@@ -45,19 +47,19 @@ class TurnDisclosure:
 
     model: Disclosure = AT_HOME
     """What the model that is asked now may be told."""
-    categories: dict[str, Tells] = field(default_factory=dict)
+    categories: dict[str, DataCategory] = field(default_factory=dict)
     """What the result of each call tells, by the call's id."""
     made_at_home: set[str] = field(default_factory=set)
     """Ids of calls whose results may hold what a model outside the house is not told."""
     withheld: bool = False
     """Whether a model at home was told what one outside the house must not know."""
 
-    def record(self, call_id: str, tells: Tells) -> None:
+    def record(self, call_id: str, discloses: DataCategory) -> None:
         """Note what the result of a call will tell.
 
         Once a model at home has called, later results may repeat its own.
         """
-        self.categories[call_id] = tells
+        self.categories[call_id] = discloses
         if self.model.home or self.made_at_home:
             self.made_at_home.add(call_id)
 

@@ -19,7 +19,7 @@ MAX_THINGS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Origin:
+class CallOrigin:
     """The turn that made a call, as it was at that moment; the call runs as if it were still that moment."""
 
     speaker: Speaker
@@ -34,7 +34,7 @@ class Origin:
 class Waiting:
     """What every call that waits carries."""
 
-    origin: Origin | None = field(default=None, compare=False, repr=False)
+    origin: CallOrigin | None = field(default=None, compare=False, repr=False)
     registered: Mapping[str, str | None] = field(default_factory=dict, compare=False)
     """The registry's id of each entity that the call names, None for one without. Entity ids can be given to
     other entities while a question is open."""
@@ -129,7 +129,7 @@ class Draft:
         self.action_id, self.frozen, self.things, self.left_out = ulid_now(), [], set(), set()
         return taken
 
-    def of_call(self, origin: Origin) -> CallDraft:
+    def of_call(self, origin: CallOrigin) -> CallDraft:
         """Return the part of one call."""
         return CallDraft(draft=self, origin=origin)
 
@@ -139,7 +139,7 @@ class CallDraft:
     """What one call of a turn wants to do and may not do without a confirmation."""
 
     draft: Draft
-    origin: Origin
+    origin: CallOrigin
     waits: bool = False
     """Whether anything of this call waits."""
 

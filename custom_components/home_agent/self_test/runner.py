@@ -18,13 +18,13 @@ from ..agent.streaming import as_tool_input
 from ..agent.written_calls import filter_for, written_calls
 from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, CONF_TEMPERATURE, CONF_THINKING, CONF_TOP_P
 from ..context.catalogue import build_catalogue
-from ..context.fitting import Message, RequestDraft, fit
+from ..context.fitting import RequestDraft, fit
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..domains import domains_of
 from ..errors import HomeAgentError
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Delta
+from ..inference.models import ChatRequest, Delta, FunctionCall, Message, MessageCall
 from ..knowledge.records import HouseSnapshot
 from ..knowledge.speaker import Speaker
 from ..runtime import HomeAgentData
@@ -256,9 +256,9 @@ class SelfTest:
     ) -> ModelAnswer:
         """Return the answer of the model to the results of its calls."""
         results: list[Message] = []
-        calls = []
+        calls: list[MessageCall] = []
         for call in answer.calls:
-            function = {"name": call.tool_name, "arguments": json.dumps(call.tool_args)}
+            function: FunctionCall = {"name": call.tool_name, "arguments": json.dumps(call.tool_args)}
             calls.append({"id": call.id, "type": "function", "function": function})
             results.append({"role": "tool", "tool_call_id": call.id, "content": json.dumps(result)})
         asked: Message = {"role": "assistant", "content": answer.words or None, "tool_calls": calls}

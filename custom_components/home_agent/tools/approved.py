@@ -9,7 +9,7 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
 from ..errors import PermissionDenied, ToolExecutionError
-from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool, Origin
+from ..safety.frozen import CallOrigin, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 from ..safety.pending import PendingAction
 from .asked_about import check_contents, check_unchanged
 from .base import HomeAgentTool
@@ -29,7 +29,7 @@ async def async_run_approved(handler: ToolHandler, action: PendingAction) -> Non
             for item in action.frozen:
                 check_unchanged(handler.hass, item)
             for item in action.frozen:
-                origin = item.origin or Origin(speaker=action.speaker)
+                origin = item.origin or CallOrigin(speaker=action.speaker)
                 await _async_run(handler, item, user, origin)
     except TimeoutError as err:
         raise ToolExecutionError(f"It did not finish within {handler.timeout:g} s") from err
@@ -39,7 +39,7 @@ async def async_run_approved(handler: ToolHandler, action: PendingAction) -> Non
         raise ToolExecutionError(f"It failed: {err}") from err
 
 
-async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, origin: Origin) -> None:
+async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, origin: CallOrigin) -> None:
     """Run one confirmed call, with the rights of the turn that made it."""
     guard, speaker = handler.guard, origin.speaker
     match item:
@@ -60,7 +60,7 @@ async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, orig
             if isinstance(item.tool, HomeAgentTool):
                 await handler.async_run_own(item.tool, dict(item.args), origin)
                 return
-            await handler.async_let_out(item, origin)
+            await handler.async_check_leaving(item, origin)
             call_input = llm.ToolInput(item.tool.name, dict(item.args))
             calls = guard.calls_of(item.tool, item.args, speaker)
             with guard.journal.acting_all(calls, speaker, item.args):

@@ -12,7 +12,7 @@ from homeassistant.util.json import JsonValueType
 from ..const import DOMAIN
 from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker
-from ..safety.disclosure import Disclosure, Tells
+from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenLook
 from ..safety.journal import Journal
 from ..safety.sanitizer.origins import PUBLIC
@@ -126,7 +126,7 @@ class HomeAgentTool(llm.Tool):
     """
 
     integration = DOMAIN
-    tells: Tells = Tells.STATES
+    discloses: DataCategory = DataCategory.STATES
     """What its results tell. A tool that tells of people leaves out by itself what the model that calls it
     may not read."""
     stores_memory = False

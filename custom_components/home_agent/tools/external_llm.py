@@ -24,9 +24,9 @@ from ..const import (
 from ..errors import ToolExecutionError, ValidationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Delta, Endpoint, Usage
+from ..inference.models import ChatRequest, Delta, Endpoint, TokenUsage
 from ..regex import lazy
-from ..safety.disclosure import DataPolicy, Disclosure, Tells
+from ..safety.disclosure import DataCategory, DataPolicy, Disclosure
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
@@ -91,7 +91,7 @@ class ExternalModelTool(HomeAgentTool):
     """Asks the second model. It is not told of the house, of the conversation or of anybody."""
 
     name = "query_external_llm"
-    tells = Tells.PEOPLE | Tells.STATES
+    discloses = DataCategory.PEOPLE | DataCategory.STATES
     max_text = MAX_CHARS
     title = "Ask another model"
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=False, open_world=True)
@@ -119,7 +119,7 @@ class ExternalModelTool(HomeAgentTool):
             raise ToolExecutionError(
                 f"the external model {problem} ({err.detail}). Answer without it"
             ) from None
-        run.calls.external.append(answer.usage or Usage())
+        run.calls.external.append(answer.usage or TokenUsage())
         text = _THOUGHT.sub("", answer.content).strip()
         if not text:
             raise ToolExecutionError("the external model said nothing. Answer without it")

@@ -27,7 +27,7 @@ from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
 from ..safety.firewall.rules import note_tools
 from ..safety.firewall.taint import comes_from_outside, has_text, is_news
-from ..safety.frozen import FrozenTool, Origin
+from ..safety.frozen import CallOrigin, FrozenTool
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, ToolRun
@@ -37,7 +37,7 @@ from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .custom.service import ServiceTool
 from .guard import Guard
-from .native import told_by_all
+from .native import disclosed_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
@@ -98,7 +98,7 @@ class ToolHandler:
         """Run one call and return its envelope, whatever happens."""
         try:
             parts = adapt(bounded(call), turn.tools)
-            turn.disclosure.record(call.id, told_by_all(part.call.tool_name for part in parts))
+            turn.disclosure.record(call.id, disclosed_by_all(part.call.tool_name for part in parts))
             results = [await self._async_execute_once(part, turn) for part in parts]
             result = results[0] if len(results) == 1 else together(results)
             if turn.draft and turn.unattended:
@@ -120,8 +120,8 @@ class ToolHandler:
             return await asyncio.shield(duplicate)
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
-        if turn.gave_up:
-            return failed(turn.for_model(turn.surrender()))
+        if turn.attempts_exhausted:
+            return failed(turn.for_model(turn.give_up_message()))
         if turn.failed_too_often(key):
             return failed("This call failed before with the same arguments. Change them or ask the person.")
         attempt = Attempt(call.tool_name, [adapted.rule] if adapted.rule else [])
@@ -133,7 +133,7 @@ class ToolHandler:
             self._inherit(turn)
             result = await self._async_run_safely(adapted, turn, attempt)
             if attempt.ran:
-                await self._async_let_in(call, turn, result)
+                await self._async_clean_result(call, turn, result)
             if result.error and UNPARSED not in call.tool_args:
                 result.data["error"] = without_secrets(
                     str(result.data["error"]), call.tool_args, call.tool_name
@@ -267,20 +267,20 @@ class ToolHandler:
             )
         return result
 
-    async def async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: Origin) -> None:
+    async def async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: CallOrigin) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
         run = await self._run_of(origin)
         await tool.async_check(args, run)
         await self._async_run_judged(tool, args, run)
 
-    async def async_let_out(self, item: FrozenTool, origin: Origin) -> None:
+    async def async_check_leaving(self, item: FrozenTool, origin: CallOrigin) -> None:
         """Check and note what a confirmed call takes out of the house. Raises PermissionDenied."""
         if (leaving := self._leaving(item.tool, item.args)) is not None:
             run = await self._run_of(origin)
             await self._outgoing.async_check(leaving, run)
             self._outgoing.note_sent(leaving, run)
 
-    async def _run_of(self, origin: Origin) -> ToolRun:
+    async def _run_of(self, origin: CallOrigin) -> ToolRun:
         """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
         return ToolRun(
             hass=self.hass,
@@ -298,7 +298,7 @@ class ToolHandler:
             turn.taint()
         turn.judge_by_what_was_read()
 
-    async def _async_let_in(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
+    async def _async_clean_result(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
         """Clean what comes from outside and mark the turn, before the model reads it."""
         tool = turn.tools[call.tool_name]
         texts: list[str] | None = None

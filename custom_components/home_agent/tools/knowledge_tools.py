@@ -19,7 +19,7 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.household_texts import USE, HouseholdTexts, Passage
 from ..knowledge.naming import async_prepare_names, named_in_full
 from ..knowledge.search import KnowledgeQuery, KnowledgeSearch
-from ..safety.disclosure import Tells
+from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
@@ -55,7 +55,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     """
 
     name = "retrieve_knowledge"
-    tells = Tells.PEOPLE | Tells.STATES
+    discloses = DataCategory.PEOPLE | DataCategory.STATES
     max_text = MAX_QUERY
     title = "Search what is known of the house"
     description = "Find automations, scenes, scripts, rooms, summaries of the last 24 hours."
@@ -120,7 +120,7 @@ class GetEntitiesTool(HomeAgentTool):
     """Lists entity ids by name, for those who have no catalogue."""
 
     name = "get_ha_entities"
-    tells = Tells.NAMES
+    discloses = DataCategory.NAMES
     for_large_houses = True
     title = "List entities"
     description = "List names and entity ids."

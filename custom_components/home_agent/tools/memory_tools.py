@@ -18,7 +18,7 @@ from ..memory.records import Memory, MemoryType, Origin, Provenance
 from ..memory.secrets import holds_secret
 from ..memory.sentences import asks_to_remember, is_households, is_own_words
 from ..memory.visibility import is_visible
-from ..safety.disclosure import Disclosure, Tells
+from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.firewall import firewall
 from .base import HomeAgentTool, ToolRun
 
@@ -41,7 +41,7 @@ class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
     name = "store_memory"
-    tells = Tells.PEOPLE
+    discloses = DataCategory.PEOPLE
     stores_memory = True
     max_text = MAX_CONTENT
     title = "Remember"
@@ -117,7 +117,7 @@ class RecallMemoryTool(HomeAgentTool):
     """Finds what is remembered."""
 
     name = "recall_memory"
-    tells = Tells.PEOPLE
+    discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     title = "Recall"
     description = "Search memories; '*' lists all."
@@ -161,7 +161,7 @@ class ForgetMemoryTool(HomeAgentTool):
     """Forgets what a person wants forgotten."""
 
     name = "forget_memory"
-    tells = Tells.PEOPLE
+    discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     title = "Forget"
     description = "Forget a memory: its id, or words."

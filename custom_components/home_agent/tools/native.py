@@ -9,7 +9,7 @@ from functools import reduce
 from operator import or_
 from typing import Final
 
-from ..safety.disclosure import Tells
+from ..safety.disclosure import DataCategory
 from .activity import ActivityTool
 from .base import HomeAgentTool
 from .everyday.calendar_tool import CalendarTool
@@ -39,11 +39,11 @@ NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
 """All native tools by name; no other tool may have one of these names."""
 
 
-def told_by_all(names: Iterable[str]) -> Tells:
+def disclosed_by_all(names: Iterable[str]) -> DataCategory:
     """Return what the results of these tools tell together."""
-    return reduce(or_, map(told_by, names), Tells.NAMES)
+    return reduce(or_, map(disclosed_by, names), DataCategory.NAMES)
 
 
-def told_by(name: str) -> Tells:
+def disclosed_by(name: str) -> DataCategory:
     """Return what the results of a tool of this name tell; any other tool is assumed to tell states."""
-    return NATIVE.get(name, HomeAgentTool).tells
+    return NATIVE.get(name, HomeAgentTool).discloses

@@ -15,7 +15,7 @@ from ..memory.profile_records import ProfileEntry, Sensitivity
 from ..memory.records import Origin
 from ..memory.sentences import asks_to_remember
 from ..memory.visibility import is_entry_visible
-from ..safety.disclosure import Tells
+from ..safety.disclosure import DataCategory
 from ..texts import fold_letters, words
 from .base import HomeAgentTool, ToolRun
 from .memory_tools import OUTSIDE, withheld
@@ -28,7 +28,7 @@ class GetProfileTool(HomeAgentTool):
     """Tells what is known of the speaker and the household."""
 
     name = "get_user_profile"
-    tells = Tells.PEOPLE
+    discloses = DataCategory.PEOPLE
     title = "Read the profile"
     description = "Profile of speaker and household."
     private = True
@@ -56,7 +56,7 @@ class UpdateProfileTool(HomeAgentTool):
     """Notes what is so of the speaker or of the household."""
 
     name = "update_user_profile"
-    tells = Tells.PEOPLE
+    discloses = DataCategory.PEOPLE
     title = "Note in the profile"
     description = (
         f"Note name, language, diet, habits of the speaker; category {HOUSEHOLD}: of all. '' deletes."

@@ -26,7 +26,7 @@ RAN: Final = (Fit.FIRST_TRY, Fit.REPAIRED, Fit.RETRIED)
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CallVerdict:
     """What is counted of one call."""
 
     tool: str
@@ -42,7 +42,7 @@ class Quality:
     """By model and tool."""
     rules: Counter[str] = field(default_factory=Counter)
 
-    def add(self, model: str, verdicts: Iterable[Verdict]) -> None:
+    def add(self, model: str, verdicts: Iterable[CallVerdict]) -> None:
         """Count the calls of a turn."""
         for verdict in verdicts:
             pair = (model, verdict.tool)
@@ -72,7 +72,7 @@ class Quality:
         }
 
 
-def turn_quality(verdicts: Iterable[Verdict]) -> dict[str, Any]:
+def turn_quality(verdicts: Iterable[CallVerdict]) -> dict[str, Any]:
     """Return the counters of one turn, in all and by tool."""
     own = list(verdicts)
     tools = dict.fromkeys(verdict.tool for verdict in own)

@@ -4,19 +4,19 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 import json
-from typing import Any, Self
+from typing import Any, NotRequired, Self, TypedDict
 
 from homeassistant.helpers import llm
 
 from ..const import ASSISTANT, DOMAIN
 from ..errors import HomeAgentError, ValidationError
-from ..inference.models import Usage
+from ..inference.models import TokenUsage
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import TurnDisclosure
-from ..safety.frozen import CallDraft, Draft, Origin
+from ..safety.frozen import CallDraft, CallOrigin, Draft
 from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
-from .quality import Fit, Verdict
+from .quality import CallVerdict, Fit
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -40,6 +40,16 @@ class Attempt:
     """What of it waits for a confirmation."""
 
 
+class CallSummary(TypedDict):
+    """One call, for the caller of a service."""
+
+    tool_name: str
+    parameters: dict[str, Any]
+    success: bool
+    duration_ms: float
+    waiting: NotRequired[bool]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CallRecord:
     """One executed call."""
@@ -60,6 +70,18 @@ class CallRecord:
     """Whether it stored a memory."""
     waits: bool = False
     """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
+
+    def summary(self) -> CallSummary:
+        """Return what the caller of a service is told."""
+        found: CallSummary = {
+            "tool_name": self.tool_name,
+            "parameters": self.args,
+            "success": self.success,
+            "duration_ms": round(self.duration_ms, 1),
+        }
+        if self.waits:
+            found["waiting"] = True
+        return found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,13 +108,13 @@ class TurnCalls:
     """Entities that a service was called on, in order."""
     round: int = 0
     """Which answer of the model the calls are from; 0 where nobody counts them."""
-    verdicts: list[Verdict] = field(default_factory=list)
+    verdicts: list[CallVerdict] = field(default_factory=list)
     """How well each call fitted."""
     likely: tuple[str, ...] = ()
     """What the person may have meant by what could not be resolved."""
     unattended: bool = True
     """Nobody hears what the agent says, so that questions go to the channels at once."""
-    external: list[Usage] = field(default_factory=list)
+    external: list[TokenUsage] = field(default_factory=list)
     """What each answer of the external model cost; it is no part of the agent's own figures."""
     forgotten: list[str] = field(default_factory=list)
     """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
@@ -116,7 +138,7 @@ class TurnCalls:
         self.draft = Draft(speaker=self.speaker, conversation_id=self.conversation_id)
 
     @classmethod
-    def of_origin(cls, origin: Origin, tools: Mapping[str, llm.Tool]) -> Self:
+    def of_origin(cls, origin: CallOrigin, tools: Mapping[str, llm.Tool]) -> Self:
         """Return what a confirmed call continues: the turn that made it, as it was then."""
         speaker = origin.speaker
         context = llm.LLMContext(DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id)
@@ -150,9 +172,9 @@ class TurnCalls:
         if self._tainted_in is not None and (not self.round or self.round > self._tainted_in):
             self.speaker = replace(self.speaker, tainted=True)
 
-    def origin(self) -> Origin:
+    def origin(self) -> CallOrigin:
         """Return the turn as it is now, for what a call lets wait."""
-        return Origin(
+        return CallOrigin(
             speaker=self.speaker,
             sentence=self.sentence,
             disclosure=self.disclosure.model,
@@ -165,7 +187,7 @@ class TurnCalls:
         return self.started >= self.max_calls
 
     @property
-    def gave_up(self) -> bool:
+    def attempts_exhausted(self) -> bool:
         """Return whether the attempts are used up, so that the person has to be asked."""
         return len(self._attempts) >= MAX_ATTEMPTS
 
@@ -178,9 +200,9 @@ class TurnCalls:
         self._attempts.add(self.round or -len(self._attempts) - 1)
         if isinstance(err, ValidationError) and err.names:
             self.likely = err.names
-        return self.surrender() if self.gave_up else str(err)
+        return self.give_up_message() if self.attempts_exhausted else str(err)
 
-    def surrender(self) -> str:
+    def give_up_message(self) -> str:
         """Return what is said when the attempts are used up."""
         which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
         return f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"[:MAX_ERROR]
@@ -193,12 +215,12 @@ class TurnCalls:
         """Count how well a call fitted."""
         tool = attempt.tool if attempt.tool in self.tools else "unknown"
         if attempt.refused:
-            fit = Fit.EXHAUSTED if self.gave_up else Fit.REFUSED
+            fit = Fit.EXHAUSTED if self.attempts_exhausted else Fit.REFUSED
         elif any(seen.fit is Fit.REFUSED and seen.tool in (tool, "unknown") for seen in self.verdicts):
             fit = Fit.RETRIED
         else:
             fit = Fit.REPAIRED if attempt.rules else Fit.FIRST_TRY
-        self.verdicts.append(Verdict(tool, fit, tuple(attempt.rules)))
+        self.verdicts.append(CallVerdict(tool, fit, tuple(attempt.rules)))
 
     @property
     def acted(self) -> bool:
@@ -210,18 +232,9 @@ class TurnCalls:
         """Return whether anything at all was changed as asked."""
         return any(record.done for record in self.records)
 
-    def summary(self) -> list[dict[str, Any]]:
+    def summary(self) -> list[CallSummary]:
         """Return what was called, for the caller of a service."""
-        return [
-            {
-                "tool_name": record.tool_name,
-                "parameters": record.args,
-                "success": record.success,
-                "duration_ms": round(record.duration_ms, 1),
-                **({"waiting": True} if record.waits else {}),
-            }
-            for record in self.records
-        ]
+        return [record.summary() for record in self.records]
 
     def find_duplicate(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
         """Return the same call, running or done: it is not run a second time."""

@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ..errors import HomeAgentError, ValidationError
-from ..safety.disclosure import Tells
+from ..safety.disclosure import DataCategory
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
 
@@ -27,7 +27,7 @@ class SearchTool(HomeAgentTool):
     """Asks a search service what the sanitiser lets through."""
 
     name = "search_web"
-    tells = Tells.NAMES
+    discloses = DataCategory.NAMES
     max_text = 4 * MAX_QUERY
     title = "Web search"
     description = "Search the web. General words only: no names, addresses or plans of the household."

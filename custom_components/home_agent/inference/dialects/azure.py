@@ -6,7 +6,7 @@ from yarl import URL
 
 from ..models import Dialect, Endpoint
 from . import address
-from .base import Call
+from .base import ServerRequest
 from .openai import OpenAIWire
 
 API_VERSION: Final = "2024-10-21"
@@ -27,18 +27,20 @@ class AzureWire(OpenAIWire):
         return self._address(endpoint, "/chat/completions")
 
     @override
-    def models(self, endpoint: Endpoint) -> Call:
+    def models(self, endpoint: Endpoint) -> ServerRequest:
         base = address.parse(endpoint.base_url)
         if _is_current(base):
-            return Call(address.join(base, "/models", **_version(endpoint, base, None)))
+            return ServerRequest(address.join(base, "/models", **_version(endpoint, base, None)))
         resource = base.with_path(base.path.partition(_DEPLOYMENTS)[0]).with_query(base.query)
         resource = address.without(resource, "/openai")
-        return Call(address.join(resource, "/openai/models", **_version(endpoint, base, API_VERSION)))
+        return ServerRequest(
+            address.join(resource, "/openai/models", **_version(endpoint, base, API_VERSION))
+        )
 
     @override
-    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> Call:
+    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
         body = super().embeddings(endpoint, texts, keep_alive).body
-        return Call(self._address(endpoint, "/embeddings"), body)
+        return ServerRequest(self._address(endpoint, "/embeddings"), body)
 
     @staticmethod
     def _address(endpoint: Endpoint, path: str) -> URL:

@@ -7,24 +7,40 @@ from typing import Any, ClassVar, Final
 
 from yarl import URL
 
-from ..calls import CallAssembler
-from ..characters import Characters
+from ..calls import CallAssembler, mended
 from ..errors import ErrorKind, ModelServerError
-from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall, Usage
+from ..models import ChatRequest, Delta, Dialect, Endpoint, TokenUsage, ToolCall
 
 TEXT_CHARS: Final = 1_000_000
 MAX_TOKENS: Final = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ServerRequest:
     """A request to send; without a body it is a GET."""
 
     url: URL
     body: dict[str, Any] | None = None
 
 
-class Answer(ABC):
+class _Characters:
+    """Joins characters that a server cut in two halves of a surrogate pair."""
+
+    def __init__(self) -> None:
+        """Start without a half."""
+        self._half = ""
+
+    def mend(self, text: str) -> str:
+        """Return text that can be encoded; half a character at its end waits for the other half."""
+        if text.isascii() and not self._half:
+            return text
+        text, self._half = self._half + text, ""
+        if text and "\ud800" <= text[-1] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return mended(text)
+
+
+class AnswerReader(ABC):
     """Turns the objects of one answer into deltas."""
 
     def __init__(self, secrets: Sequence[str] = ()) -> None:
@@ -32,12 +48,12 @@ class Answer(ABC):
         self.secrets = secrets
         self.calls = CallAssembler()
         self.finish_reason: str | None = None
-        self.usage: Usage | None = None
+        self.usage: TokenUsage | None = None
         self.recognised = False
         self.full = False
         self._left = TEXT_CHARS
-        self._content = Characters()
-        self._thinking = Characters()
+        self._content = _Characters()
+        self._thinking = _Characters()
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> Delta | None:
@@ -60,7 +76,10 @@ class Answer(ABC):
 
     def _delta(self, content: str, thinking: str, calls: list[ToolCall]) -> Delta | None:
         """Return a delta within the limit of the whole answer, None if it would be empty."""
-        content, thinking = self._content.mend(content), self._thinking.mend(thinking)
+        if content:
+            content = self._content.mend(content)
+        if thinking:
+            thinking = self._thinking.mend(thinking)
         size = len(content) + len(thinking)
         if size > self._left:
             self.full = True
@@ -81,19 +100,19 @@ class Wire(ABC):
         """Return the headers that carry the key."""
 
     @abstractmethod
-    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> Call:
+    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
         """Return the request for an answer."""
 
     @abstractmethod
-    def answer(self, secrets: Sequence[str] = ()) -> Answer:
+    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
         """Return a reader for one answer."""
 
     @abstractmethod
-    def models(self, endpoint: Endpoint) -> Call:
+    def models(self, endpoint: Endpoint) -> ServerRequest:
         """Return the request for the list of models."""
 
     @abstractmethod
-    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> Call:
+    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
         """Return the request for embeddings."""
 
     @abstractmethod

@@ -1,6 +1,10 @@
-"""Ollama's native API, the only one where context size, keep-alive and thinking are really set."""
+"""Ollama's native API, the only one where context size, keep-alive and thinking are really set.
+
+A model is never left to the server's default context size, which cuts prompts.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 import re
 from typing import Any, ClassVar, Final, override
 
@@ -8,10 +12,11 @@ import orjson
 from yarl import URL
 
 from ...regex import lazy
+from ..capabilities import ModelFacts
 from ..errors import in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint, Usage
+from ..models import ChatRequest, Delta, Dialect, Endpoint, TokenUsage
 from . import address
-from .base import Answer, Call, Wire, tokens
+from .base import AnswerReader, ServerRequest, Wire, tokens
 
 _OPTIONS: Final = {
     "num_ctx": "num_ctx",
@@ -19,6 +24,11 @@ _OPTIONS: Final = {
     "top_p": "top_p",
     "max_tokens": "num_predict",
 }
+USUAL_NUM_CTX: Final = 8192
+_ANSWER_TOKENS: Final = 1024
+_BYTES_PER_TOKEN: Final = 3.5
+_IMAGE_TOKENS: Final = 1500
+_SET_BY_MODEL: Final = lazy(r"^[ \t]{0,40}num_ctx[ \t]+(\d{1,9})", re.MULTILINE)
 _DATA_URL: Final = lazy(r"data:[^,;]{0,100};base64,(.*)", re.DOTALL)
 
 
@@ -37,7 +47,7 @@ class OllamaWire(Wire):
         return {"Authorization": f"Bearer {key}"} if (key := endpoint.api_key.strip()) else {}
 
     @override
-    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> Call:
+    def chat(self, endpoint: Endpoint, request: ChatRequest, *, stream: bool) -> ServerRequest:
         options = {
             name: value for field, name in _OPTIONS.items() if (value := getattr(request, field)) is not None
         }
@@ -51,26 +61,26 @@ class OllamaWire(Wire):
             body["format"] = request.response_schema
         if request.keep_alive:
             body["keep_alive"] = duration(request.keep_alive)
-        return Call(self.url(endpoint, "/api/chat"), {**body, "stream": stream, "options": options})
+        return ServerRequest(self.url(endpoint, "/api/chat"), {**body, "stream": stream, "options": options})
 
     @override
-    def answer(self, secrets: Sequence[str] = ()) -> Answer:
+    def answer(self, secrets: Sequence[str] = ()) -> AnswerReader:
         return OllamaAnswer(secrets)
 
     @override
-    def models(self, endpoint: Endpoint) -> Call:
-        return Call(self.url(endpoint, "/api/tags"))
+    def models(self, endpoint: Endpoint) -> ServerRequest:
+        return ServerRequest(self.url(endpoint, "/api/tags"))
 
-    def show(self, endpoint: Endpoint) -> Call:
+    def show(self, endpoint: Endpoint) -> ServerRequest:
         """Return the request for what is known of the model."""
-        return Call(self.url(endpoint, "/api/show"), {"model": endpoint.model})
+        return ServerRequest(self.url(endpoint, "/api/show"), {"model": endpoint.model})
 
     @override
-    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> Call:
+    def embeddings(self, endpoint: Endpoint, texts: list[str], keep_alive: str | None) -> ServerRequest:
         body: dict[str, Any] = {"model": endpoint.model, "input": texts, "truncate": True}
         if keep_alive:
             body["keep_alive"] = duration(keep_alive)
-        return Call(self.url(endpoint, "/api/embed"), body)
+        return ServerRequest(self.url(endpoint, "/api/embed"), body)
 
     @override
     def read_embeddings(self, data: Any) -> list[list[float]]:
@@ -78,7 +88,7 @@ class OllamaWire(Wire):
         return vectors
 
 
-class OllamaAnswer(Answer):
+class OllamaAnswer(AnswerReader):
     """Lines of a stream and whole answers alike."""
 
     @override
@@ -94,7 +104,7 @@ class OllamaAnswer(Answer):
             calls += self.calls.flush()
         if data.get("done"):
             self.finish_reason = data.get("done_reason") or "stop"
-            self.usage = Usage(tokens(data.get("prompt_eval_count")), tokens(data.get("eval_count")))
+            self.usage = TokenUsage(tokens(data.get("prompt_eval_count")), tokens(data.get("eval_count")))
         return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
 
 
@@ -106,7 +116,7 @@ def duration(value: str) -> str | int:
         return value
 
 
-def _messages(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _messages(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return messages as Ollama wants them."""
     names = {
         call.get("id"): call["function"]["name"]
@@ -153,3 +163,55 @@ def _decoded(call: Mapping[str, Any]) -> dict[str, Any]:
     except orjson.JSONDecodeError:
         return {}
     return arguments if isinstance(arguments, dict) else {}
+
+
+def learn_model(facts: ModelFacts, data: Any) -> None:
+    """Keep what `/api/show` says of a model."""
+    facts.asked = True
+    if not isinstance(data, Mapping):
+        return
+    info = data.get("model_info")
+    lengths = [
+        value
+        for name, value in (info.items() if isinstance(info, Mapping) else ())
+        if name.endswith(".context_length") and isinstance(value, int) and value > 0
+    ]
+    facts.context_length = lengths[0] if lengths else None
+    if match := _SET_BY_MODEL.search(str(data.get("parameters") or "")):
+        facts.num_ctx = int(match[1])
+    abilities = data.get("capabilities")
+    if isinstance(abilities, list):
+        facts.abilities = frozenset(map(str, abilities))
+
+
+def with_context_size(facts: ModelFacts, request: ChatRequest) -> ChatRequest:
+    """Return the request with a context size, and without thinking for a model that cannot.
+
+    The size stays the same from request to request, since another one makes Ollama load the model anew; it
+    doubles when a prompt would not fit, as far as the model goes.
+    """
+    if request.thinking and facts.abilities is not None and "thinking" not in facts.abilities:
+        request = replace(request, thinking=None)
+    if request.num_ctx is not None:
+        return request
+    limit = facts.context_length
+    size = facts.num_ctx or min(USUAL_NUM_CTX, limit or USUAL_NUM_CTX)
+    needed = prompt_tokens(request) + (request.max_tokens or _ANSWER_TOKENS)
+    while size < needed and limit is not None and size < limit:
+        size = min(size * 2, limit)
+    facts.num_ctx = size
+    return replace(request, num_ctx=size)
+
+
+def prompt_tokens(request: ChatRequest) -> int:
+    """Return a cautious estimate of a prompt's size in tokens."""
+    images = 0
+    messages = []
+    for message in request.messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            images += sum(part.get("type") == "image_url" for part in content)
+            content = [part for part in content if part.get("type") != "image_url"]
+        messages.append({**message, "content": content})
+    size = len(orjson.dumps([messages, request.tools], default=str))
+    return int(size / _BYTES_PER_TOKEN) + images * _IMAGE_TOKENS

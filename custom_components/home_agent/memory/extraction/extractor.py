@@ -12,6 +12,7 @@ from ...const import EVENT_MEMORY_EXTRACTED, LOGGER
 from ...errors import HomeAgentError
 from ...events import EventEmitter
 from ...idle import IdleQueue
+from ...inference.models import Message
 from ...knowledge.speaker import Speaker
 from ...safety.firewall import firewall
 from ..memories import Memories, Outcome, make_memory
@@ -28,7 +29,7 @@ MAX_REFUSED: Final = 100
 class Exchange:
     """What was said, as the model saw it."""
 
-    messages: Sequence[Mapping[str, Any]]
+    messages: Sequence[Message]
     """The last request, and the answer."""
     tools: Sequence[Mapping[str, Any]]
     speaker: Speaker
