@@ -62,7 +62,7 @@ class SentenceKind(Enum):
     STORY = auto()
 
 
-class _Found:
+class _ClauseMatches:
     """The words of a language's tables in a clause, up to its first honest word."""
 
     def __init__(self, matches: Mapping[str, Mapping[int, Match]], end: int) -> None:
@@ -188,7 +188,7 @@ class SpacedReader:
 
         `is_whole` is for a clause that has ended without an honest word.
         """
-        found = _Found({name: self._lexicon.matches(name, said) for name in self._names}, len(said))
+        found = _ClauseMatches({name: self._lexicon.matches(name, said) for name in self._names}, len(said))
         if self._is_own_action(found, kind):
             return True
         if kind is SentenceKind.QUESTION:
@@ -200,7 +200,7 @@ class SpacedReader:
         return kind is SentenceKind.ORDER and self._is_answer_to_order(found, is_whole=is_whole)
 
     @staticmethod
-    def _is_own_action(found: _Found, kind: SentenceKind) -> bool:
+    def _is_own_action(found: _ClauseMatches, kind: SentenceKind) -> bool:
         """Return whether the assistant says what it has done or is doing: a claim whatever was asked."""
         latest = found.start + (0 if kind is SentenceKind.QUESTION else MAX_BEFORE)
         return (
@@ -211,22 +211,17 @@ class SpacedReader:
         )
 
     @staticmethod
-    def _is_result(found: _Found, *, begins_sentence: bool, is_whole: bool) -> bool:
+    def _is_result(found: _ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
         """Return whether something is said to have come about just now."""
-        is_now = found.has("now") and found.follows(
-            found.starts("is", MAX_BEFORE), ("states", "did", "doing"), IS_TO_STATE
-        )
-        return (
-            is_now
-            or found.follows(found.starts("been", MAX_BEFORE), ("did", "states"), BEEN_TO_DID)
-            or (
-                begins_sentence
-                and found.follows((found.start,), ("did", "doing") if is_whole else ("did",), 0)
-            )
-        )
+        if begins_sentence and found.follows((found.start,), ("did", "doing") if is_whole else ("did",), 0):
+            return True
+        if found.follows(found.starts("been", MAX_BEFORE), ("did", "states"), BEEN_TO_DID):
+            return True
+        subjects = found.starts("is", MAX_BEFORE)
+        return found.has("now") and found.follows(subjects, ("states", "did", "doing"), IS_TO_STATE)
 
     @staticmethod
-    def _is_answer_to_order(found: _Found, *, is_whole: bool) -> bool:
+    def _is_answer_to_order(found: _ClauseMatches, *, is_whole: bool) -> bool:
         """Return whether a state or a promise is told, which is a claim only as the answer to an order."""
         states = found.starts("is", MAX_BEFORE)
         return (
@@ -242,20 +237,21 @@ class SpacedReader:
     def kind_of(self, clause: Clause, language: str) -> SentenceKind:
         """Return what a clause of a person wants."""
         said = clause.words
-        matches = {name: self._lexicon.matches(name, said) for name in ("tells", "asks", "orders")}
-        if 0 in matches["tells"]:
-            return SentenceKind.STORY
+        names = ("tells", "asks", "orders", "commands", "states")
+        tells, asks, orders, commands, states = (self._lexicon.matches(name, said) for name in names)
         kind = clause_kind(clause, language)
-        asks, orders = (matches[name].get(0, Match()) for name in ("asks", "orders"))
-        if kind in {ClauseKind.QUESTION, ClauseKind.LEAD} or asks > orders:
+        if 0 in tells or (tells and kind is ClauseKind.REQUEST and not commands and not states):
+            return SentenceKind.STORY
+        first_ask, first_order = asks.get(0, Match()), orders.get(0, Match())
+        if kind in {ClauseKind.QUESTION, ClauseKind.LEAD} or first_ask > first_order:
             return SentenceKind.QUESTION
-        if kind is ClauseKind.REQUEST or orders.words:
-            return SentenceKind.ORDER
-        if clause.is_asked:
-            return SentenceKind.QUESTION
-        states = self._lexicon.matches("states", said)
         ends_with_state = any(index + match.words == len(said) for index, match in states.items())
-        return SentenceKind.ORDER if ends_with_state else SentenceKind.REMARK
+        names_action = bool(commands or orders or ends_with_state)
+        if first_order.words or (kind is ClauseKind.REQUEST and names_action):
+            return SentenceKind.ORDER
+        if clause.is_asked and kind is not ClauseKind.REQUEST:
+            return SentenceKind.QUESTION
+        return SentenceKind.ORDER if 0 in commands or ends_with_state else SentenceKind.REMARK
 
 
 @cache
