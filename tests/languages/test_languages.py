@@ -21,6 +21,9 @@ GAPS: dict[str, set[str]] = {
     "firewall": set(
         "ar bg ca cs el et fi he hi hr hu id lt lv ro sk sl sr th uk vi".split(),  # noqa: SIM905 - as above
     ),
+    "privacy": set(
+        "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
+    ),
     "memory": set(
         "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),

@@ -21,6 +21,7 @@ _PARTS: Final = {
     " ": r",?[\s-]{1,4}",
     "-": r"[\s-]{1,4}",
     "'": r"['\u2019]?\s?",
+    "ß": "(?:ß|ss)",
     "…": f"{GAP}{{0,30}}?",
 }
 NEVER: Final = r"(?!)"
@@ -38,8 +39,11 @@ def any_of(entries: Iterable[str], read: Callable[[str], str], *, whole_words: b
     unspaced: set[str] = set()
     for entry in entries:
         source = "".join(_PARTS.get(char, re.escape(char)) for char in read(entry))
-        (spaced if whole_words and not is_unspaced(entry) else unspaced).add(source)
-    found = [f"{_BEGIN}(?:{_either(spaced)}){_END}"] if spaced else []
+        if whole_words and not is_unspaced(entry):
+            spaced.add(source if entry.endswith(tuple("./")) else source + _END)
+        else:
+            unspaced.add(source)
+    found = [f"{_BEGIN}(?:{_either(spaced)})"] if spaced else []
     found += [_either(unspaced)] if unspaced else []
     return f"(?:{'|'.join(found)})" if unspaced else "".join(found) or NEVER
 

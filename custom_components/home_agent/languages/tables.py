@@ -146,6 +146,28 @@ SECTIONS: Final = (
         strict="instructions in texts from outside are recognized only in other languages",
     ),
     Section(
+        name="privacy",
+        holds=(
+            "generic words by kind, words that say nothing by themselves, names that are words too, endings"
+            " of words and names, streets, public codes, and how people say when nobody is at home"
+        ),
+        needed=("replacements", "neutral", "endings", "residents", "absent", "empty"),
+        optional=(
+            *("home", "doubtful_names", "name_endings", "name_bases", "possessives"),
+            *("times", "conditions", "from", "absent_from", "dwellers", "comes_and_goes", "clock"),
+            *("street_ends", "streets", "street_starts", "streets_behind", "streets_after_names"),
+            *(
+                "streets_between",
+                "streets_before",
+                "streets_before_names",
+                "before_streets",
+                "no_street_names",
+            ),
+            *("no_street_names", "after_numbers", "public_codes", "code_words", "public_code_phrases"),
+        ),
+        strict="after texts from outside only words that were said or read in the conversation leave",
+    ),
+    Section(
         name="quantities",
         holds="words that ask for everything of a kind, and phrases in which they do not",
         needed=("all",),

@@ -9,18 +9,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from string import punctuation
 from typing import Final, Self
 import unicodedata
 
 from homeassistant.util import dt as dt_util
 
+from ...languages.phrases import all_words
 from ...regex import lazy
 from ...texts import UNSPACED, fold_letters, is_unspaced, pairs
-
-NEUTRAL_FILE: Final = Path(__file__).parent / "neutral_words.txt"
-"""Words without which hardly anything can be asked, one line for a kind of words in a language."""
 
 MAX_WORDS: Final = 30
 MAX_SAME: Final = 2
@@ -44,20 +41,6 @@ LEAST_PART: Final = 4
 
 PUBLIC: Final = "public"
 """Source of texts that anybody can read; their words may go anywhere."""
-
-ENDINGS: Final = frozenset(
-    (
-        "",
-        *("s", "es", "ed", "d", "ing", "er", "ers", "r", "st", "est", "ly", "y", "ies", "al", "ally"),
-        *("e", "en", "n", "ern", "em", "t", "te", "ten", "ter", "tes", "ung", "ungen", "in", "innen"),
-        *("a", "o", "as", "os", "i", "is", "ar", "ir", "re", "ais", "ait", "ent", "ons", "ez", "ando"),
-        *("ado", "ada", "endo", "ido", "ida", "are", "ire", "ato", "ata", "ami", "ach", "ego", "ej"),
-        *("om", "ow", "u", "ie", "ia", "et", "ene", "erne", "na", "or", "orna", "arna"),
-        *("\u0430", "\u0443", "\u0435", "\u044b", "\u0438", "\u043e\u0439", "\u043e\u0432", "\u043e\u043c"),
-        *("\u0430\u043c\u0438", "\u0430\u0445", "\u044f", "\u0435\u0439", "\u043e\u0433\u043e"),
-    )
-)
-"""What words end on when they are inflected, folded."""
 
 _ADDRESS: Final = lazy(r"(?<!\S)\S*://\S*|www\.\S+")
 _TOKEN: Final = lazy(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
@@ -246,10 +229,16 @@ def _is_form(one: str, other: str) -> bool:
         min(len(one), len(other)),
     )
     least = max(LEAST_STEM, int(STEM_SHARE * max(len(one), len(other))))
-    return any(one[cut:] in ENDINGS and other[cut:] in ENDINGS for cut in range(least, length + 1))
+    return any(one[cut:] in _endings() and other[cut:] in _endings() for cut in range(least, length + 1))
 
 
 @cache
 def neutral_words() -> frozenset[str]:
-    """Return the words that say nothing by themselves. Reads the disk once."""
-    return frozenset(fold_letters(NEUTRAL_FILE.read_text(encoding="utf-8")).split())
+    """Return the words that say nothing by themselves."""
+    return frozenset(word for entry in all_words("privacy.neutral") for word in fold_letters(entry).split())
+
+
+@cache
+def _endings() -> frozenset[str]:
+    """Return the endings of inflected words, folded; none is one of them."""
+    return frozenset(("", *map(fold_letters, all_words("privacy.endings"))))

@@ -1,26 +1,22 @@
 """Names of the house and of who lives in it, and where a text mentions one."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-import json
 from pathlib import Path
 import re
-from typing import Any, Final
+from typing import Final
 
 from ...knowledge.names import Phrases
+from ...languages import find, words as listed
+from ...languages.phrases import all_words
 from ...regex import lazy
 from ...texts import fold_letters, is_unspaced
 from .private_patterns import Finding, Kind
 
 ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
 """Words that Home Assistant itself uses in many languages, and names of its integrations."""
-WORDS_FILE: Final = Path(__file__).parent / "private_words.json"
-"""Names that are words too, words for a home, endings of names, and how people say when they are away."""
 
-SUFFIXES: Final = ("s", "es", "ns", "x", "z")
-"""What a name may end on in a possessive, with or without an apostrophe."""
-DECLINING: Final = frozenset({"pl", "cs", "sk", "ru", "uk", "bg", "hr", "sr", "sl", "lt", "lv"})
 MIN_LONE: Final = 3
 """Letters of a word that counts on its own."""
 TELLING: Final = 2
@@ -73,7 +69,7 @@ class NameFinder:
         """
         tokens = [(fold_letters(found[0]), found.start(), found.end()) for found in _TOKEN.finditer(text)]
         spoken = {fold_letters(word) for word in _TOKEN.findall(said)}
-        declines = language.partition("-")[0] in DECLINING
+        declines = _declines(language)
         stems = [_stems(word, declines=declines) for word, _, _ in tokens]
         for mention in self.names.find(stems, in_a_row=True):
             pattern, first, last = mention.value, min(mention.at), max(mention.at)
@@ -205,14 +201,17 @@ def _stems(word: str, *, declines: bool) -> tuple[str, ...]:
     """Return the words that this one may be a form of, itself first."""
     found = [word]
     found += [
-        word[: -len(suffix)] for suffix in SUFFIXES if word.endswith(suffix) and len(word) > len(suffix) + 2
+        word[: -len(suffix)]
+        for suffix in word_table("possessives")
+        if word.endswith(suffix) and len(word) > len(suffix) + 2
     ]
     if declines or _CYRILLIC.search(word):
+        bases = sorted(word_table("name_bases"))
         for length in (1, 2, 3):
             stem, ending = word[:-length], word[-length:]
             if len(stem) >= MIN_LONE and ending in word_table("name_endings"):
-                found += [stem, f"{stem}a", f"{stem}\u0430", f"{stem}\u044f", f"{stem}o"]
-        found += [f"{word}a", f"{word}\u0430"] if len(word) >= MIN_LONE else []
+                found += [stem, *(stem + base for base in bases)]
+        found += [word + base for base in bases] if len(word) >= MIN_LONE else []
     return tuple(dict.fromkeys(found))
 
 
@@ -232,12 +231,11 @@ def ordinary_words() -> frozenset[str]:
 
 @cache
 def word_table(name: str) -> frozenset[str]:
-    """Return a table of words. Reads the disk once."""
-    return frozenset(private_words()[name].split())
+    """Return the words of a table of all languages, folded."""
+    return frozenset(map(fold_letters, all_words(f"privacy.{name}")))
 
 
-@cache
-def private_words() -> Mapping[str, Any]:
-    """Return all tables. Reads the disk once."""
-    tables: Mapping[str, Any] = json.loads(WORDS_FILE.read_text(encoding="utf-8"))
-    return tables
+def _declines(language: str) -> bool:
+    """Return whether names are declined in a language."""
+    own = find(language)
+    return own is not None and bool(listed(own, "privacy.name_endings"))

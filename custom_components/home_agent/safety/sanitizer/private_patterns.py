@@ -1,14 +1,17 @@
-"""What is private by its form: numbers, addresses, ids. Each pattern stands in a table with its kind."""
+"""What is private by its form or its sense: numbers, addresses, ids, and when nobody is at home."""
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 import ipaddress
 import re
-from typing import Final
+from typing import Final, NamedTuple
 
+from ...languages import languages_with, words
+from ...languages.phrases import all_words, any_of
 from ...memory.secrets import holds_secret
-from ...regex import lazy
+from ...regex import composed, lazy
+from ...texts import fold_letters
 
 
 class Kind(StrEnum):
@@ -47,6 +50,32 @@ class Finding:
     kind: Kind
 
 
+ADVICE: Final[Mapping[Kind, str]] = {
+    Kind.PERSON: "write who it is for in general words, for example 'for a woman' or 'for a child'",
+    Kind.ROOM: "name the kind of room instead of its own name",
+    Kind.PLACE: "name the kind of place, or a large city or region, instead of its own name",
+    Kind.DEVICE: "name the kind of device, or its maker and model, instead of its own name",
+    Kind.HOST: "leave the name of the household's server out",
+    Kind.KEYWORD: "leave out what the household keeps to itself",
+    Kind.MEMORY: "leave out what is remembered in private, and ask about the subject in general",
+    Kind.PHONE: "leave the telephone number out",
+    Kind.EMAIL: "leave the e-mail address out",
+    Kind.IP: "leave the IP address out",
+    Kind.MAC: "leave the MAC address out",
+    Kind.ACCOUNT: "leave numbers of accounts and cards out",
+    Kind.SECRET: "leave codes, passwords and keys out",
+    Kind.NUMBER: "leave long numbers out",
+    Kind.ENTITY_ID: "name the kind of device instead of an entity id",
+    Kind.COORDINATES: "name a large city or a region instead of coordinates",
+    Kind.ADDRESS: "name a large city or a region, such as 'a big city in northern Germany', and no address",
+    Kind.UNKNOWN: (
+        "after text from outside was read, use only words that the person said in this conversation or that"
+        " stand in what was found, in few pieces, in their language, and addresses exactly as found"
+    ),
+    Kind.SCHEDULE: "leave out when somebody is away or at home; ask without dates and persons",
+}
+"""How to make a text generic."""
+
 PUBLIC_ADDRESSES: Final = frozenset(
     {"0.0.0.0", "127.0.0.1", "1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9", "::", "::1"}  # noqa: S104
 )
@@ -82,88 +111,140 @@ _LONG_NUMBER: Final = lazy(r"(?<![\w.,])\d{9,}(?![\w]|[.,]\d)")
 _SHORT_NUMBER: Final = lazy(r"(?<!\d)\d(?:[ .\-]?\d){3,}(?!\d)")
 _YEARS: Final = lazy(r"(?:19|20)\d{2}(?:[ /\-\u2010-\u2013]+(?:19|20)?\d{2})?")
 _DATE: Final = lazy(r"(?:19|20)\d{2}[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d{2}")
-_PUBLIC_CODE: Final = lazy(
-    r"(?:error|fault|status|exit|stop|trouble|zip|postal|area|country|dial\w{0,20}|promo|discount|coupon|qr|bar"
-    r"|source|morse|dress|tax|colou?r|hex|http|ean|hs|dtc|fehler|st\u00f6rungs|quell|post|rabatt|gutschein"
-    r"|strich|foutt?|storings)[ -]?(?:codes?|meldung)"
-    r"|(?:code|c\u00f3digo|codice|kod)\s(?:postale?|pocztowy|d['\u2019]erreur|de barras|a barre|de error"
-    r"|di errore|qr"
-    r"|b\u0142\u0119du)",
-    re.IGNORECASE,
-)
-"""Codes that everybody may know."""
 _COORDINATES: Final = lazy(
     r"(?<![\w.])[-+]?\d{1,3}[.]\d{3,}\s*\u00b0?\s*[NSns]?\s*[,;/ ]+"
     r"\s*[-+]?\d{1,3}[.]\d{3,}\s*\u00b0?\s*[EWOewo]?(?![\w.])"
     r"|\d{1,3}\s*\u00b0\s*\d{1,2}\s*['\u2019\u2032](?:\s*\d{1,2}(?:[.,]\d+)?\s*[\"\u201d\u2033])?\s*[NSEWOnsewo]?"
 )
 _ENTITY: Final = lazy(r"(?<![\w.@/-])([a-z][a-z_]{1,31})\.([a-z0-9_]{2,})(?![\w]|\.\w)", re.IGNORECASE)
-
-_HOUSE: Final = r"\d{1,4}\s?[a-zA-Z]?(?![\w%\u00b0\u20ac$:])(?!\s?(?:km|m2|kg|kwh|watt|jahre|years|uhr|h)\b)"
 _CAPITAL: Final = r"[A-Z\u00c0-\u00de\u0100-\u017f\u0400-\u042f]"
-_STREET_ENDS: Final = (
-    *(
-        r"stra(?:\u00dfe|sse)",
-        r"str\.?",
-        "weg",
-        "gasse",
-        "allee",
-        "platz",
-        "ring",
-        "damm",
-        "ufer",
-        "chaussee",
-    ),
-    *("stieg", "pfad", "kamp", "straat", "laan", "plein", "gracht", "kade", "dijk", "singel", "gatan"),
-    *("v\u00e4gen", "gr\u00e4nd", "vej", "gade", "veien", "gata", "katu", "utca"),
-)
-_STRONG: Final = "street|road|avenue|boulevard|crescent|ave|rd|blvd"
-_WEAK: Final = "st|lane|ln|drive|dr|court|ct|way|close|place|square|gardens|grove|terrace|hill"
-_STREETS: Final = (
-    # Musterstraße 12, Kerkstraat 5, Storgatan 3
-    lazy(rf"(?<!\w)[^\W\d_][\w\-]{{0,60}}(?:{'|'.join(_STREET_ENDS)})\s+{_HOUSE}", re.IGNORECASE),
-    # Lange Straße 12
-    lazy(rf"(?<!\w){_CAPITAL}\w+\s+(?:Stra(?:\u00dfe|sse)|Str\.|Weg|Gasse|Allee|Platz|Ring)\s+{_HOUSE}"),
-    # Am Alten Markt 3, 12345
-    lazy(
-        rf"(?<!\w)(?:Am|An der|Auf der|Im|In der|Zum|Zur|Unter den|Hinter der)\s+{_CAPITAL}\w+"
-        rf"(?:\s{_CAPITAL}\w+)?\s\d{{1,3}}\s?[a-z]?(?:\s*,|\s+\d{{4,5}}\b)"
-    ),
-    # 12 Baker Street
-    lazy(
-        rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+"
-        r"(?:(?!best|hour|top|mile|km|day|new|year|great)(?:[^\W\d_]|[.'\u2019])+\s+){1,3}?"
-        rf"(?:{_STRONG})\b(?=\.|,|$|\s+(?:in|near|at|to|from|apt|(?-i:{_CAPITAL})|\d)|\s*[;:?!])",
+
+
+def _any(table: str) -> str:
+    """Return what finds an entry of a table of any language, with its accents."""
+    return any_of(all_words(f"privacy.{table}"), str)
+
+
+def _inside(table: str) -> str:
+    """Return what finds an entry also inside of a word."""
+    return any_of(all_words(f"privacy.{table}"), str, whole_words=False)
+
+
+@composed
+def _streets() -> tuple[re.Pattern[str], ...]:
+    """Return the patterns of streets with a number, by how languages write them."""
+    house = (
+        r"\d{1,4}\s?[a-zA-Z]?(?![\w%\u00b0\u20ac$:])"
+        rf"(?!\s?(?:(?:km|m2|kg|kwh|watt|h)\b|{_any('after_numbers')}))"
+    )
+    number = r"(?<![\w.,])\d{1,5}[a-zA-Z]?,?\s+"
+    name = r"(?:[^\W\d_]|[.'\u2019])+\s+"
+    particles = r"(?:de\s|du\s|des\s|la\s|le\s|les\s|d['\u2019]|l['\u2019])*"
+    return (
+        # Musterstraße 12, Kerkstraat 5, Storgatan 3
+        lazy(
+            rf"(?<!\w)[^\W\d_][\w\-]{{0,60}}{_inside('street_ends')}\.?\s+{house}",
+            re.IGNORECASE,
+        ),
+        # Lange Straße 12
+        lazy(rf"(?<!\w){_CAPITAL}\w+\s+{_any('streets')}\.?\s+{house}"),
+        # Am Alten Markt 3, 12345
+        lazy(
+            rf"{_any('street_starts')}\s+{_CAPITAL}\w+(?:\s{_CAPITAL}\w+)?"
+            r"\s\d{1,3}\s?[a-z]?(?:\s*,|\s+\d{4,5}\b)"
+        ),
+        # 12 Baker Street
+        lazy(
+            rf"{number}(?:(?!{_inside('no_street_names')}){name}){{1,3}}?{_any('streets_behind')}"
+            rf"(?=\.|,|$|\s+(?:{_any('before_streets')}|(?-i:{_CAPITAL})|\d)|\s*[;:?!])",
+            re.IGNORECASE,
+        ),
+        lazy(
+            rf"{number}(?:{_CAPITAL}{name}){{1,3}}?(?i:{_any('streets_after_names')}|{_any('streets_behind')})"
+        ),
+        # 12 rue de la Paix
+        lazy(
+            rf"(?<![\w.,])\d{{1,4}}\s*(?:bis|ter|quater)?,?\s+{_any('streets_between')}\s+{particles}\w+",
+            re.IGNORECASE,
+        ),
+        # Calle Mayor 12, ul. Długa 7, улица Ленина 10
+        lazy(
+            rf"{_any('streets_before')}\.?\s*(?:[^\W\d]+\s+){{0,4}}?[^\W\d]+,?\s*"
+            r"(?:n[\u00ba\u00b0o]?\.?\s*|\u0434\.\s*)?\d{1,4}\s?[a-z]?(?!\w)",
+            re.IGNORECASE,
+        ),
+        # Via Roma 5
+        lazy(
+            rf"(?i:{_any('streets_before_names')})\s+(?:{_CAPITAL}\w*\.?\s+|de[il]\w*\s+|d['\u2019]){{0,3}}"
+            rf"{_CAPITAL}[\w'\u2019]+,?\s*\d{{1,3}}(?!\w)"
+        ),
+    )
+
+
+@composed
+def _public_codes() -> re.Pattern[str]:
+    """Return the pattern of codes that everybody may know."""
+    return lazy(
+        f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
         re.IGNORECASE,
-    ),
-    lazy(
-        rf"(?<![\w.,])\d{{1,5}}[a-zA-Z]?,?\s+(?:{_CAPITAL}(?:[^\W\d_]|[.'\u2019])+\s+){{1,3}}?(?i:{_WEAK}|{_STRONG})\b"
-    ),
-    # 12 rue de la Paix
-    lazy(
-        r"(?<![\w.,])\d{1,4}\s*(?:bis|ter|quater)?,?\s+(?:rue|avenue|av\.|boulevard|bd|chemin|all\u00e9e|impasse|quai|route"
-        r"|cours|place|square|ruelle|sentier)\s+(?:de\s|du\s|des\s|la\s|le\s|les\s|d['\u2019]|l['\u2019])*\w+",
-        re.IGNORECASE,
-    ),
-    # Calle Mayor 12
-    lazy(
-        r"(?<!\w)(?:calle|c/|avenida|avda\.?|paseo|plaza|camino|carretera|ronda|rua|travessa|pra\u00e7a|largo)\s+"
-        r"(?:[^\W\d]+\s+){0,4}?[^\W\d]+,?\s*(?:n[\u00ba\u00b0o]?\.?\s*)?\d{1,3}\s?[a-z]?(?!\w)",
-        re.IGNORECASE,
-    ),
-    # Via Roma 5
-    lazy(
-        rf"(?<!\w)(?:Via|via|Viale|viale|Piazza|piazza|Corso|corso|Vicolo|vicolo)\s+(?:{_CAPITAL}\w*\.?\s+|de[il]\w*\s+|d['\u2019])"
-        r"{0,3}"
-        rf"{_CAPITAL}[\w'\u2019]+,?\s*\d{{1,3}}(?!\w)"
-    ),
-    # ul. Długa 7, улица Ленина 10
-    lazy(
-        r"(?<!\w)(?:ul\.|ulica|ulicy|aleja|al\.|os\.|pl\.|\u0443\u043b\.|\u0443\u043b\u0438\u0446\w|\u043f\u0440\u043e\u0441\u043f\u0435\u043a\u0442\w?"
-        r"|\u043f\u0440-\u0442|\u043f\u0435\u0440\u0435\u0443\u043b\w+)\s*(?:[^\W\d]+\s+){0,2}?[^\W\d]+,?\s*(?:\u0434\.\s*)?\d{1,4}\s?[a-z]?(?!\w)",
-        re.IGNORECASE,
-    ),
-)
+    )
+
+
+class _Schedule(NamedTuple):
+    """Patterns of what tells when a home is empty, for folded text."""
+
+    times: re.Pattern[str]
+    conditions: re.Pattern[str]
+    """Before a condition of an automation, which is no fact."""
+    away: re.Pattern[str]
+    """A resident is away; it tells something together with a time."""
+    facts: re.Pattern[str]
+    empty: re.Pattern[str]
+    """Nobody is at home."""
+
+
+@composed
+def _schedule() -> _Schedule:
+    """Return the patterns."""
+    away, facts = [], []
+    for language in languages_with("privacy.residents"):
+
+        def find(table: str, language: str = language) -> str:
+            return any_of(words(language, f"privacy.{table}"), fold_letters)
+
+        away.append(f"{find('residents')}.{{0,40}}{find('absent')}")
+        facts.append(rf"{find('absent_from')}\s+{find('from')}")
+        facts.append(
+            f"{find('dwellers')}.{{0,30}}{find('comes_and_goes')}.{{0,30}}{find('clock')}.{{0,6}}\\d"
+        )
+    times, conditions, empty = (
+        any_of(all_words(f"privacy.{table}"), fold_letters) for table in ("times", "conditions", "empty")
+    )
+    return _Schedule(
+        times=lazy(rf"(?<!\w)\d|{times}"),
+        conditions=lazy(conditions),
+        away=lazy("|".join(away)),
+        facts=lazy("|".join(facts)),
+        empty=lazy(empty),
+    )
+
+
+def schedule_phrases(folded: str, *, strict: bool = False) -> Iterator[str]:
+    """Yield the parts of a folded text that tell when nobody is there.
+
+    In strict mode conditions count as facts.
+    """
+    patterns = _schedule()
+    when = patterns.times.search(folded)
+    for found in patterns.facts.finditer(folded):
+        if when or strict:
+            yield found[0]
+    for found in patterns.away.finditer(folded):
+        if strict or (when and not patterns.conditions.search(folded[: found.end()])):
+            yield found[0]
+    for found in patterns.empty.finditer(folded):
+        if strict or not patterns.conditions.search(folded[: found.start()]):
+            yield found[0]
 
 
 def _is_phone(text: str) -> bool:
@@ -196,7 +277,6 @@ _TABLE: Final[tuple[tuple[Kind, re.Pattern[str], Callable[[str], bool]], ...]] =
     (Kind.ACCOUNT, _IBAN, lambda text: sum(char.isdigit() for char in text) > len(text) // 2),
     (Kind.ACCOUNT, _CARD, _is_card),
     (Kind.COORDINATES, _COORDINATES, lambda _text: True),
-    *((Kind.ADDRESS, pattern, lambda _text: True) for pattern in _STREETS),
     (Kind.PHONE, _PHONES, _is_phone),
     (Kind.NUMBER, _LONG_NUMBER, lambda _text: True),
 )
@@ -212,11 +292,12 @@ def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bo
         entity_id = found[0].lower()
         if known(entity_id) or (found[1].lower() in domains and "_" in found[2]):
             yield Finding(found.start(), found.end(), Kind.ENTITY_ID)
-    for kind, pattern, counts in _TABLE:
+    streets = ((Kind.ADDRESS, pattern, lambda _text: True) for pattern in _streets())
+    for kind, pattern, counts in (*_TABLE, *streets):
         for found in pattern.finditer(text):
             if counts(found[0]):
                 yield Finding(found.start(), found.end(), kind)
-    if holds_secret(_YEARS.sub(" ", _PUBLIC_CODE.sub(" ", text))):
+    if holds_secret(_YEARS.sub(" ", _public_codes().sub(" ", text))):
         yield Finding(0, len(text), Kind.SECRET)
 
 

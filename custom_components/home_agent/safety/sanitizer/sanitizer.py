@@ -11,25 +11,39 @@ from functools import partial
 import re
 from typing import Any, Final
 
+from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 
+from ...languages import DEFAULT, find, table
 from ...regex import lazy
 from ...texts import clean, fold_letters, words
 from .disguises import readings
 from .house_names import async_names
-from .origins import PUBLIC, Origins
+from .origins import PUBLIC, Origins, neutral_words
 from .private_names import NameFinder, Names, build_finder
-from .private_patterns import Finding, Kind, find_numbers, find_patterns
-from .schedule_phrases import schedule_phrases
+from .private_patterns import (
+    ADVICE,
+    Finding,
+    Kind,
+    find_numbers,
+    find_patterns,
+    schedule_phrases,
+)
 from .shortening import PRIVATE, Shortener, Untold
-from .words import ADVICE, DOMAINS, REPLACED
 
 MAX_TEXT: Final = 20_000
 """Characters; what is longer is held back."""
 HOME_DEGREES: Final = 0.06
 """Numbers this near to the home's own latitude or longitude, with two decimals or more, tell where it is."""
+DOMAINS: Final = frozenset(Platform) | {
+    *("automation", "counter", "group", "input_boolean", "input_button", "input_datetime", "input_number"),
+    *("input_select", "input_text", "person", "script", "timer", "zone"),
+}
+"""What an entity id may begin with."""
+REPLACEMENTS: Final = "privacy.replacements"
+"""Table of generic words by kind; kinds that it lacks cannot be replaced."""
 LEAST_WORDS: Final = 2
 """Words that have to be left for a text to keep its sense."""
 
@@ -42,9 +56,6 @@ OF_WORDS: Final = frozenset(
 """Kinds that are found by their words, not by their digits."""
 
 _NUMBER: Final = lazy(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
-_NO_SENSE: Final = frozenset(
-    {"a", "an", "the", "of", "for", "in", "to", "is", "at", "on", "und", "der", "die", "das"}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +205,7 @@ class Sanitizer:
         if not findings:
             return Sanitized(text)
         kinds = {finding.kind for finding in findings}
-        replaceable = {*REPLACED, Kind.ENTITY_ID}
+        replaceable = {*table(DEFAULT, REPLACEMENTS), Kind.ENTITY_ID}
         blocking = kinds if sending.strict else kinds - replaceable
         if not blocking:
             cleaned = _replaced(text, findings, sending.language)
@@ -274,7 +285,7 @@ def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[Kind]:
 
 def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | None:
     """Return a text with generic words; None where too little of it is left to make sense."""
-    base = language.partition("-")[0].lower()
+    generic = {**table(DEFAULT, REPLACEMENTS), **(table(find(language) or DEFAULT, REPLACEMENTS) or {})}
     parts: list[str] = []
     kept: list[str] = []
     at = 0
@@ -283,8 +294,7 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
         if finding.start < at:
             continue
         before = text[at : finding.start]
-        generic = REPLACED.get(finding.kind, {})
-        word = generic.get(base) or generic.get("en", "")
+        word = generic.get(finding.kind, "")
         if finding.kind is Kind.ENTITY_ID:
             word = text[finding.start : finding.end].partition(".")[0].replace("_", " ")
         parts += [before, word]
@@ -292,7 +302,7 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
         at = finding.end
     parts.append(text[at:])
     kept.append(text[at:])
-    left = [word for word in words(" ".join(kept)) if word not in _NO_SENSE and len(word) > 1]
+    left = [word for word in words(" ".join(kept)) if word not in neutral_words() and len(word) > 1]
     return " ".join("".join(parts).split()) if len(left) >= LEAST_WORDS else None
 
 
