@@ -16,14 +16,6 @@ from ...regex import composed, lazy
 from ...texts import is_unspaced
 from .text import Readable
 
-OTHER_SCRIPTS: Final = {
-    "ru": lazy("[\u0400-\u04ff]"),
-    "zh": lazy("[\u4e00-\u9fff]"),
-    "ja": lazy("[\u3040-\u30ff\u4e00-\u9fff]"),
-    "ko": lazy("[\uac00-\ud7af]"),
-}
-"""Languages that are looked for only where their letters are."""
-
 SHORTEST: Final = 3
 """Letters of a word that counts without spaces around it."""
 
@@ -80,6 +72,15 @@ class _Words:
         """Return what finds an entry and the space behind it; nothing if the language lacks the table."""
         return f"{self(name)}{_SPACE}" if words(self._language, f"firewall.{name}") else ""
 
+    def letters(self) -> frozenset[str]:
+        """Return the letters of another script that the language needs; none if it is written in Latin."""
+        verbs = "".join(map(as_read, words(self._language, "firewall.ignore")))
+        if any(char.isascii() and char.isalpha() for char in verbs):
+            return frozenset()
+        listed = (value for value in table(self._language, "firewall").values() if isinstance(value, list))
+        entries = (entry for value in listed for entry in value)
+        return frozenset(char for entry in entries for char in as_read(entry) if not char.isascii())
+
     def without_spaces(self, name: str) -> str:
         """Return what finds an entry in letters without the spaces between words."""
         entries = {as_read(entry).replace(" ", "") for entry in words(self._language, f"firewall.{name}")}
@@ -93,6 +94,8 @@ class Rules:
     def __init__(self, language: str) -> None:
         """Compose the patterns."""
         find = _Words(language)
+        self.letters: Final = find.letters()
+        """One of these has to be in a text in this language; empty if it is written with Latin letters."""
         verb_last = bool(table(language, "firewall.verb_last"))
 
         def in_row(first: str, second: str) -> str:
@@ -174,9 +177,9 @@ def _all_rules() -> Mapping[str, Rules]:
 
 def rules_for(text: str) -> Iterator[Rules]:
     """Yield the rules of the languages that a text may be in."""
-    for language, rules in _all_rules().items():
-        script = OTHER_SCRIPTS.get(language)
-        if script is None or script.search(text):
+    letters = set(text)
+    for rules in _all_rules().values():
+        if not rules.letters or not rules.letters.isdisjoint(letters):
             yield rules
 
 
