@@ -1,6 +1,5 @@
 """Brings one collection of a vector store in step with documents."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -8,6 +7,7 @@ import json
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from ..idle import in_slices
 from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Entry, Value, VectorStore
 from .documents import KnowledgeDocument, Source
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 BATCH = 64
 WITHOUT_WORDS = frozenset({Source.MEMORY, Source.PROFILE})
 """Of these a store gets vectors and ids alone: some stores keep deleted texts in their files."""
-SLICE_SECONDS = 0.004
-"""How long hashing holds the event loop at once."""
 
 type Progress = Callable[[int, int], None]
 """Called with how many documents are done and how many there are."""
@@ -97,26 +95,18 @@ class Filling:
         Raises EmbeddingError where it is the embedder that fails.
         """
         try:
-            vectors = await async_vectors(self.embedder, [document.text for document in batch])
+            vectors = await self.embedder.async_embed([document.text for document in batch])
         except EmbeddingError:
-            await async_vectors(self.embedder, [unheard()])
+            await self.embedder.async_embed([uncached_probe_text()])
         else:
             return {document.id: vector for document, vector in zip(batch, vectors, strict=True)}
         found: dict[str, Vector] = {}
         for document in batch:
             try:
-                (found[document.id],) = await async_vectors(self.embedder, [document.text])
+                (found[document.id],) = await self.embedder.async_embed([document.text])
             except EmbeddingError:
-                await async_vectors(self.embedder, [unheard()])
+                await self.embedder.async_embed([uncached_probe_text()])
         return found
-
-
-async def async_vectors(embedder: Embedder, texts: Sequence[str]) -> list[Vector]:
-    """Return one vector for each text. Raises EmbeddingError, also where there are more or fewer."""
-    vectors = await embedder.async_embed(texts)
-    if len(vectors) != len(texts):
-        raise EmbeddingError(f"{len(vectors)} embeddings for {len(texts)} texts")
-    return vectors
 
 
 def fingerprint(embedder: Embedder, vector: Vector) -> str:
@@ -124,8 +114,8 @@ def fingerprint(embedder: Embedder, vector: Vector) -> str:
     return f"{embedder.fingerprint}|{len(vector)}"
 
 
-def unheard() -> str:
-    """Return a text that no cache holds, to find out whether an embedder works."""
+def uncached_probe_text() -> str:
+    """Return a text that is in no cache, to find out whether an embedder works."""
     return f"light {perf_counter()}"
 
 
@@ -141,12 +131,10 @@ def metadata(document: KnowledgeDocument) -> dict[str, Value]:
 
 async def _async_hashes(documents: Iterable[KnowledgeDocument]) -> dict[str, str]:
     """Return the content hash of each document by id, a slice of the loop at a time."""
-    hashes: dict[str, str] = {}
-    deadline = perf_counter() + SLICE_SECONDS
-    for document in documents:
-        content = json.dumps([document.text, metadata(document)], ensure_ascii=False)
-        hashes[document.id] = blake2b(content.encode(errors="replace"), digest_size=16).hexdigest()
-        if perf_counter() > deadline:
-            await asyncio.sleep(0)
-            deadline = perf_counter() + SLICE_SECONDS
-    return hashes
+    return {document.id: content_hash(document) async for document in in_slices(documents)}
+
+
+def content_hash(document: KnowledgeDocument) -> str:
+    """Return the hash of the text and the metadata of a document."""
+    content = json.dumps([document.text, metadata(document)], ensure_ascii=False)
+    return blake2b(content.encode(errors="replace"), digest_size=16).hexdigest()

@@ -5,7 +5,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from functools import partial
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
 from homeassistant.helpers.event import async_call_later
@@ -95,49 +94,44 @@ class Health:
         self._emitter.fire_error("index", err, fault.detail, part=part.value)
         if self._hass.loop.time() - self._well_since.get(part, 0.0) > FORGOTTEN_SECONDS:
             self._tries[part] = 0
-        if part not in self._running and part not in self._planned:
-            self._plan(part)
+        self._plan(part)
 
     async def async_close(self) -> None:
         """Stop trying and take the issues back."""
         self._closed = True
         for stop in self._planned.values():
             stop()
-        self._planned.clear()
-        tasks = list(self._running.values())
-        for task in tasks:
+        for task in self._running.values():
             task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        if self._running:
+            await asyncio.wait(self._running.values())
         for part in Part:
             withdraw(self._hass, self._issue_id(part))
 
     @callback
     def _plan(self, part: Part) -> None:
-        """Try a part now if this is the first time, else after a pause."""
-        tries = self._tries.get(part, 0)
-        if tries == 0:
+        """Try a part at once if this is the first time, else after a pause, and report it."""
+        if (tries := self._tries.get(part, 0)) == 0:
             self._try(part)
             return
+
+        @callback
+        def retry(_now: datetime) -> None:
+            self._try(part)
+
         self._report(part)
         pause = min(FIRST_PAUSE * 2 ** (tries - 1), LONGEST_PAUSE)
-        job = HassJob(partial(self._on_time, part), cancel_on_shutdown=True)
+        job = HassJob(retry, cancel_on_shutdown=True)
         self._planned[part] = async_call_later(self._hass, pause, job)
-
-    @callback
-    def _on_time(self, part: Part, _now: datetime) -> None:
-        """The pause is over."""
-        self._planned.pop(part, None)
-        self._try(part)
 
     @callback
     def _try(self, part: Part) -> None:
         """Try a part in the background."""
+        self._planned.pop(part, None)
         self._tries[part] = self._tries.get(part, 0) + 1
-        task = self._hass.async_create_background_task(
+        self._running[part] = self._hass.async_create_background_task(
             self._async_try(part), f"home_agent try the {part.value} again", eager_start=False
         )
-        self._running[part] = task
 
     async def _async_try(self, part: Part) -> None:
         """Find out whether a part works again."""
@@ -145,14 +139,10 @@ class Health:
             await self._probe(part)
         except Exception as err:  # noqa: BLE001 - whatever it is, it does not work yet
             self.faults[part] = _fault(part, err)
-        else:
-            del self.faults[part]
-            self._well_since[part] = self._hass.loop.time()
-        finally:
-            self._running.pop(part, None)
-        if part in self.faults:
             self._plan(part)
             return
+        del self.faults[part]
+        self._well_since[part] = self._hass.loop.time()
         withdraw(self._hass, self._issue_id(part))
         LOGGER.info("%s: the %s of the vector index works", self._title, part.value)
         self._recovered(part)

@@ -5,7 +5,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from time import perf_counter
 import zlib
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
@@ -15,6 +14,7 @@ from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN, EVENT_INDEX_PROGRESS
 from ..events import EventEmitter
+from ..idle import in_slices
 from .class_words import ClassWords, async_class_words, known_language
 from .documents import KnowledgeDocument, Source
 from .filling import SyncReport
@@ -28,7 +28,6 @@ CALM_SECONDS = 20
 LONGEST_SECONDS = 300
 """The index follows after this time even if changes never cease."""
 NIGHTLY_HOUR = 3
-SLICE_SECONDS = 0.004
 MAX_ENTITIES = 20_000
 STEPS = 10
 """Events of one collection in one run, besides the last one."""
@@ -225,14 +224,8 @@ class Indexer:
         """Return a document for each exposed entity, a slice of the loop at a time."""
         house = await self._house.async_snapshot()
         words = await self._async_words(house)
-        found: list[KnowledgeDocument] = []
-        deadline = perf_counter() + SLICE_SECONDS
-        for entity_id in list(house.entities)[:MAX_ENTITIES]:
-            found.append(_entity(house, entity_id, words))
-            if perf_counter() > deadline:
-                await asyncio.sleep(0)
-                deadline = perf_counter() + SLICE_SECONDS
-        return found
+        entity_ids = list(house.entities)[:MAX_ENTITIES]
+        return [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
         """Return what the domains of the house are called in the language of Home Assistant."""

@@ -13,7 +13,7 @@ from ..issues import report, withdraw
 from ..vector.embeddings import Embedder, EmbeddingError
 from ..vector.store import Hit, StoreProblem, Value, VectorStore, VectorStoreError
 from .documents import KnowledgeDocument, Source
-from .filling import Filling, Progress, SyncReport, async_vectors, fingerprint, unheard
+from .filling import Filling, Progress, SyncReport, fingerprint, uncached_probe_text
 from .health import Health, Part
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class SemanticIndex:
         part = Part.EMBEDDER
         try:
             async with asyncio.timeout(SEARCH_SECONDS):
-                (vector,) = await async_vectors(embedder, [query])
+                (vector,) = await embedder.async_embed([query])
                 part = Part.STORE
                 self._made_now = fingerprint(embedder, vector)
                 await self._async_check(store, collection, self._made_now)
@@ -255,12 +255,12 @@ class SemanticIndex:
 
     async def _async_probe(self, part: Part) -> None:
         """Open a part, or find out whether it works again. Raises what is wrong."""
-        if part is Part.WRITING:
-            await self._async_write_again()
-        elif part is Part.STORE:
-            await self._async_probe_store()
-        else:
-            await self._async_probe_embedder()
+        probes = {
+            Part.STORE: self._async_probe_store,
+            Part.WRITING: self._async_write_again,
+            Part.EMBEDDER: self._async_probe_embedder,
+        }
+        await probes[part]()
 
     async def _async_probe_store(self) -> None:
         """Open the store, or ask it what failed before."""
@@ -293,7 +293,7 @@ class SemanticIndex:
         for seconds in (TRY_SECONDS, SEARCH_SECONDS):
             started = perf_counter()
             async with asyncio.timeout(seconds):
-                (vector,) = await async_vectors(self._embedder, [unheard()])
+                (vector,) = await self._embedder.async_embed([uncached_probe_text()])
             self._made_now = fingerprint(self._embedder, vector)
             if perf_counter() - started < SEARCH_SECONDS:
                 return
