@@ -139,7 +139,7 @@ PARTS = (
     "tools.search",
     "vector.chroma",
     "vector.embedded",
-    "vector.matrix",
+    "vector.table",
 )
 """What a house with the defaults needs nothing of."""
 EVERYTHING = {

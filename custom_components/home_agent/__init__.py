@@ -35,10 +35,10 @@ from .conversation_log import ConversationLog
 from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .issues import report, withdraw, withdraw_all
+from .knowledge.backends import async_remove_files
 from .knowledge.house import House
 from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.library import async_remove_library
-from .knowledge.stores import async_remove_files
 from .languages.tables import missing
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging

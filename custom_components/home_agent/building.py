@@ -48,14 +48,13 @@ from .conversation_log import ConversationLog
 from .events import EventEmitter
 from .inference.client import ModelClient
 from .inference.router import Router
+from .knowledge.backends import async_create_embedder, async_open_store, embedder_disclosure
 from .knowledge.documents import Source
-from .knowledge.embedder import async_create_embedder, embedder_disclosure
 from .knowledge.household_texts import HouseholdTexts
 from .knowledge.indexer import Indexer, knowledge_collection
 from .knowledge.library import Library
 from .knowledge.search import KnowledgeSearch
 from .knowledge.semantic import SemanticIndex
-from .knowledge.stores import async_open_store
 from .memory.extraction.extractor import Extractor
 from .memory.memories import Memories
 from .memory.profile import Profile

@@ -8,8 +8,14 @@ from hypothesis import given, settings, strategies as st
 import pytest
 
 from custom_components.home_agent.knowledge import files
-from custom_components.home_agent.knowledge.files import FolderRefused, find_folder, read_folder
-from custom_components.home_agent.knowledge.passages import HEADING_CHARS, PASSAGE_CHARS, passages
+from custom_components.home_agent.knowledge.files import (
+    HEADING_CHARS,
+    PASSAGE_CHARS,
+    FolderRefused,
+    find_folder,
+    passages,
+    read_folder,
+)
 from tests.helpers.examples import many
 
 MANUAL = """\

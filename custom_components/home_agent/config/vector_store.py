@@ -34,9 +34,8 @@ from ..const import (
 from ..errors import AuthenticationError, InvalidInput
 from ..inference.errors import ModelServerError
 from ..inference.models import Endpoint
-from ..knowledge.embedder import async_create_embedder
+from ..knowledge.backends import async_create_embedder, chroma_address
 from ..knowledge.indexer import knowledge_collection
-from ..knowledge.stores import chroma_address
 from ..vector.chroma import ChromaStore
 from ..vector.chroma_api import ChromaAddress, ChromaAPI
 from ..vector.embeddings import EmbeddingError

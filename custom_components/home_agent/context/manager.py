@@ -23,9 +23,8 @@ from ..knowledge.speaker import Speaker
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
-from .providers.memory import memory_provider
-from .providers.profile import profile_provider
-from .providers.vector_db import entities_provider
+from .providers.entities import entities_provider
+from .providers.personal import memory_provider, profile_provider
 from .window import Budget, ContextWindow
 
 PROVIDER_SECONDS = 2.0

@@ -1,8 +1,8 @@
-"""DirectContextProvider: the states that matter for a sentence.
+"""The states that matter for a sentence, found by words, or by words and by meaning.
 
-Entities that the sentence names come first, then what is on in the speaker's room, then all entities that
-the options choose. Where the catalogue
-could not list every entity, the found ones carry their names and abilities as well.
+Entities that the sentence names come first, then what is on in the speaker's area, then all entities that
+the options choose. If the catalogue could not list every entity, the found ones carry their names and
+abilities as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,8 +12,18 @@ from typing import override
 
 from homeassistant.core import State
 
-from ...const import CONF_CONTEXT_FORMAT, CONF_DIRECT_ATTRIBUTES, CONF_DIRECT_ENTITIES
+from ...const import (
+    CONF_CONTEXT_FORMAT,
+    CONF_CONTEXT_MODE,
+    CONF_DIRECT_ATTRIBUTES,
+    CONF_DIRECT_ENTITIES,
+    CONF_VECTOR_COLLECTION,
+    CONF_VECTOR_THRESHOLD,
+    CONF_VECTOR_TOP_K,
+    MODE_VECTOR,
+)
 from ...domains import DOMAINS
+from ...knowledge.documents import Source
 from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ...safety.firewall.firewall import Found
 from ...safety.firewall.own_values import cleaned, without_outside
@@ -192,6 +202,42 @@ class DirectContextProvider(ContextProvider):
             self._writer.line(one.record, state, house, introduced=False) for state in (one.state, one.bare)
         }
         return len(lines) > 1
+
+
+class VectorDbContextProvider(DirectContextProvider):
+    """Adds the entities that are closest in meaning; what is said of them stays the same."""
+
+    name = "vector_db"
+    shows_chosen = False
+
+    def __init__(self, setup: ProviderSetup) -> None:
+        """Read the options once; an entry is set up anew when they change."""
+        super().__init__(setup)
+        self._semantic = setup.semantic
+        self._collection: str = setup.settings[CONF_VECTOR_COLLECTION]
+        self._top_k = int(setup.settings[CONF_VECTOR_TOP_K])
+        self._threshold = float(setup.settings[CONF_VECTOR_THRESHOLD])
+
+    @override
+    async def async_meant(self, request: ContextRequest) -> Meant:
+        """Return the entities closest to the sentence; retrieval checks whether they are exposed."""
+        hits = await self._semantic.async_search(
+            self._collection,
+            request.sentence,
+            self._top_k,
+            self._threshold,
+            where={"source": Source.ENTITY.value},
+        )
+        answered = self._semantic.available  # a search that fails finds that out
+        return Meant(
+            tuple((hit.id, hit.similarity) for hit in hits), query=request.sentence if answered else None
+        )
+
+
+def entities_provider(setup: ProviderSetup) -> ContextProvider:
+    """Return what finds entities in the chosen mode."""
+    vector = setup.settings[CONF_CONTEXT_MODE] == MODE_VECTOR
+    return VectorDbContextProvider(setup) if vector else DirectContextProvider(setup)
 
 
 def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[str]) -> bool:
