@@ -52,6 +52,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(re, "compile", note)
     monkeypatch.setattr(regex, "_written", [])
+    monkeypatch.setattr(regex, "_composers", [])
     return found
 
 
