@@ -9,6 +9,7 @@ from ..knowledge.class_words import ClassWords
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.name_index import place_id, place_names
 from ..knowledge.names import Phrases, longest
+from ..knowledge.records import differing
 from ..texts import words
 from ..vector.lexical import Document, LexicalIndex
 from .concepts import class_concepts, place_synonyms, thing_synonyms, vocabulary, wished
@@ -96,11 +97,7 @@ class HouseIndex:
             return False
         entities = house.entities
         gone = [key for key in old.entities if key not in entities]
-        changed = [
-            record
-            for key, record in entities.items()
-            if record is not (before := old.entities.get(key)) and record != before
-        ]
+        changed = [entities[key] for key in differing(entities, old.entities)]
         if len(gone) + len(changed) > FEW or any(record.domain not in self._domains for record in changed):
             return False
         for key in (*gone, *(record.entity_id for record in changed)):

@@ -1,7 +1,7 @@
 """Updates the word index of a house, and searches changed entities directly during a long update."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nlargest
 from typing import Final
 
@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 
 from ..knowledge.class_words import async_class_words
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.records import differing
 from ..texts import words
 from .house_index import HouseIndex
 
@@ -90,27 +91,17 @@ def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> 
         where = places.get(record.area_id or "", frozenset()) | places.get(record.floor_id or "", frozenset())
         return len(said & (own | where))
 
-    counted = ((shared(record), record) for record in _changed(house, earlier))
+    counted = ((shared(record), record) for record in _changed(house, earlier or HouseSnapshot()))
     best = nlargest(MAX_RECENT, (pair for pair in counted if pair[0]), key=lambda pair: pair[0])
     return HouseSnapshot(
         entities={record.entity_id: record for _, record in best}, areas=house.areas, floors=house.floors
     )
 
 
-def _changed(house: HouseSnapshot, earlier: HouseSnapshot | None) -> Iterator[EntityRecord]:
+def _changed(house: HouseSnapshot, earlier: HouseSnapshot) -> Iterator[EntityRecord]:
     """Yield the entities that are new or different, and those whose room or floor is."""
-    if earlier is None:
-        yield from house.entities.values()
-        return
-    moved = {*_differing(house.areas, earlier.areas), *_differing(house.floors, earlier.floors)}
+    changed = {*differing(house.entities, earlier.entities)}
+    moved = {*differing(house.areas, earlier.areas), *differing(house.floors, earlier.floors)}
     for entity_id, record in house.entities.items():
-        before = earlier.entities.get(entity_id)
-        if (record is not before and record != before) or not moved.isdisjoint(
-            (record.area_id, record.floor_id)
-        ):
+        if entity_id in changed or not moved.isdisjoint((record.area_id, record.floor_id)):
             yield record
-
-
-def _differing[T](new: Mapping[str, T], old: Mapping[str, T]) -> Iterable[str]:
-    """Return the keys whose value is new or different."""
-    return (key for key, value in new.items() if old.get(key) != value)

@@ -1,11 +1,12 @@
 """Finds sentences by their words, one added or removed at a time."""
 
 from collections.abc import Callable
-from heapq import nlargest
-from math import ceil, log
+from heapq import nsmallest
+from math import ceil
 from typing import Final
 
 from ..texts import words
+from ..vector.lexical import rarity
 
 STEM: Final = 5
 """Letters by which inflections of a word are taken for it."""
@@ -53,17 +54,17 @@ class WordIndex:
         for word in dict.fromkeys(words(query)):
             exact = self._by_word.get(word, set())
             alike = self._by_stem.get(word[:STEM], set()) if len(word) > STEM else exact
-            weight = self._weight(len(alike))
+            weight = rarity(len(self._texts), len(alike))
             whole += weight
             inflected = weight * STEM_SHARE
             for key in alike:
                 scores[key] = scores.get(key, 0.0) + (weight if key in exact else inflected)
         wanted = limit
         while True:
-            best = nlargest(wanted, scores.items(), key=lambda item: item[1])
+            best = nsmallest(wanted, scores.items(), key=lambda item: (-item[1], item[0]))
             found = [(key, score / whole) for key, score in best if allows(key)]
             if len(found) >= limit or len(best) == len(scores):
-                return sorted(found[:limit], key=lambda item: (-item[1], item[0]))
+                return found[:limit]
             wanted *= 8
 
     def alike(self, text: str, least: float) -> list[tuple[str, float]]:
@@ -84,7 +85,3 @@ class WordIndex:
             if share >= least:
                 found.append((key, share))
         return sorted(found, key=lambda item: (-item[1], item[0]))
-
-    def _weight(self, frequency: int) -> float:
-        """Return what a word is worth that so many sentences have."""
-        return log(1 + (len(self._texts) - frequency + 0.5) / (frequency + 0.5))

@@ -209,7 +209,7 @@ class LexicalIndex:
     def _weigh(self) -> None:
         """Weigh words by how few documents have them."""
         total = len(self._numbers)
-        self._idf = [log(1 + (total - count + 0.5) / (count + 0.5)) for count in self._counts]
+        self._idf = [rarity(total, count) for count in self._counts]
 
     def _score(self, meanings: Iterable[Sequence[tuple[int, float]]]) -> list[float]:
         """Return the score of each document; each word counts as the best it may mean in a text."""
@@ -269,6 +269,11 @@ class LexicalIndex:
                     part += idf[word_id] * covered[word_id]
             best = max(best, part / (whole or 1.0))
         return best
+
+
+def rarity(total: int, having: int) -> float:
+    """Return what a word is worth by how many of all documents have it, as BM25 weighs it."""
+    return log(1 + (total - having + 0.5) / (having + 0.5))
 
 
 def _query_words(query: str) -> list[str]:
