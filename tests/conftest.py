@@ -1,7 +1,7 @@
 """What all tests share: a real `hass` that finds the integration."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 import logging
 from typing import Any
@@ -13,6 +13,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import IDLE_SECONDS
+from tests.helpers.examples import FAST
 
 NEED_HOME = {"hass", "hass_storage", "hass_config_dir", "chroma", "chroma_servers", "influxdb"}
 """Fixtures that `scripts/test --pure` lacks: Home Assistant's plugin and real servers."""
@@ -38,18 +39,24 @@ def hass(hass: HomeAssistant) -> HomeAssistant:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Without the plugin of Home Assistant, keep the tests that do not need it."""
-    if config.pluginmanager.has_plugin("homeassistant"):
-        return
-    needing = [item for item in items if not isinstance(item, pytest.Function) or _needs_home(item)]
-    config.hook.pytest_deselected(items=needing)
-    kept = set(items).difference(needing)
-    items[:] = [item for item in items if item in kept]
+    """Keep the tests that this run can do and has time for."""
+    kept = list(items)
+    if not config.pluginmanager.has_plugin("homeassistant"):
+        kept = [item for item in kept if not NEED_HOME.intersection(getattr(item, "fixturenames", NEED_HOME))]
+    if FAST:
+        kept = list(_few(kept))
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+    items[:] = kept
 
 
-def _needs_home(item: pytest.Function) -> bool:
-    """Return whether a test needs a fixture of Home Assistant's plugin or a real server."""
-    return bool(NEED_HOME.intersection(item.fixturenames))
+def _few(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Yield the first and the last case of each test that is not slow."""
+    cases: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow") is None:
+            cases.setdefault(item.nodeid.partition("[")[0], []).append(item)
+    for found in cases.values():
+        yield from dict.fromkeys((found[0], found[-1]))
 
 
 @pytest.fixture

@@ -1,12 +1,16 @@
-"""How long tests with made examples are: short, or as long as the stage `scripts/test --long` wants them."""
+"""How many examples the tests try: as many as usual, few for `scripts/test --fast`, or many for `--long`."""
 
 import os
 from typing import Final
 
-THOROUGH: Final = bool(os.environ.get("HOME_AGENT_THOROUGH"))
-TIMES: Final = 20
+LENGTH: Final = os.environ.get("HOME_AGENT_TESTS", "usual")
+"""`fast`, `usual` or `long`."""
+FAST: Final = LENGTH == "fast"
+THOROUGH: Final = LENGTH == "long"
+FACTORS: Final = {"fast": 0.1, "long": 20.0}
+FEWEST: Final = 5
 
 
 def many(examples: int) -> int:
-    """Return how many examples to try where a short test tries so many."""
-    return TIMES * examples if THOROUGH else examples
+    """Return how many examples to try where the usual test tries so many."""
+    return max(FEWEST, int(FACTORS.get(LENGTH, 1.0) * examples))
