@@ -224,7 +224,7 @@ def test_summaries_carry_the_mark(tainted: bool) -> None:
     _, moved = conversation.window(4, 1_000_000)
     assert (moved.start, moved.summary) == (3, "They spoke.")
     assert moved.reads_outside is tainted
-    stored = moved.content
+    stored = moved.content()
     assert stored is not None
     assert parse_conversation(stored).reads_outside is tainted
 
