@@ -1,8 +1,8 @@
 """How texts are compared, and how texts that somebody else wrote are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 import unicodedata
 
 from .regex import lazy
@@ -102,6 +102,20 @@ def words(text: str) -> list[str]:
 def pairs(run: str) -> Sequence[str]:
     """Return the overlapping pairs of characters of a run, or the run if it is one character."""
     return [run[index : index + 2] for index in range(len(run) - 1)] or [run]
+
+
+def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
+    """Yield what mappings and lists in a value hold, at any depth and in order; with `keys` keys as well."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Mapping):
+            for key, inner in reversed(list(item.items())):
+                waiting += (inner, key) if keys else (inner,)
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting += reversed(list(item))
+        else:
+            yield item
 
 
 def cut(text: str, limit: int) -> str:

@@ -13,7 +13,7 @@ from homeassistant.helpers.redact import REDACTED
 from ..languages import languages, words
 from ..literals import opened
 from ..regex import lazy
-from ..texts import fold
+from ..texts import fold, leaves
 
 UNPARSED: Final = "_unparsed"
 """Where arguments stand that were not JSON, so that the guard can answer them."""
@@ -120,7 +120,7 @@ def wants_code(args: Any, tool_name: str = "") -> bool:
     """Return whether a call is about a lock or an alarm, so that a number in it may be the code."""
     return any(
         word in GUARDED_WORDS or word.startswith(GUARDED_STARTS)
-        for text in (tool_name, *_texts(args, MAX_DEPTH))
+        for text in (tool_name, *_texts(args))
         for word in map(str.casefold, _WORDS.findall(text))
     )
 
@@ -131,20 +131,13 @@ def _is_number(value: Any) -> bool:
     return is_whole and bool(_NUMBER.fullmatch(str(value)))
 
 
-def _texts(value: Any, depth: int) -> Iterator[str]:
+def _texts(value: Any) -> Iterator[str]:
     """Yield all texts of a value, its keys and numbers too."""
-    match value:
-        case str():
-            yield value
-        case int() if not isinstance(value, bool) and abs(value) < LARGEST_CODE:
-            yield str(value)
-        case Mapping() if depth:
-            for name, item in value.items():
-                yield str(name)
-                yield from _texts(item, depth - 1)
-        case list() | tuple() | set() | frozenset() if depth:
-            for item in value:
-                yield from _texts(item, depth - 1)
+    for leaf in leaves(value, keys=True):
+        if isinstance(leaf, str) or (
+            isinstance(leaf, int) and not isinstance(leaf, bool) and abs(leaf) < LARGEST_CODE
+        ):
+            yield str(leaf)
 
 
 def without_secrets(text: str, args: Mapping[str, Any], tool_name: str = "") -> str:
@@ -161,7 +154,7 @@ def secrets_of(args: Mapping[str, Any], tool_name: str = "") -> set[str]:
     """Return the codes and keys among arguments."""
     found = set(_secrets(args, "", MAX_DEPTH))
     guarded = wants_code(args, tool_name)
-    for text in _texts(args, MAX_DEPTH):
+    for text in _texts(args):
         if guarded or is_secret(text):
             found.update(_NUMBER.findall(text))
     return found

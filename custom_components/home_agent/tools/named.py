@@ -8,6 +8,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
 from ..regex import lazy
+from ..texts import leaves
 
 PLACES: Final = ("area_id", "device_id", "floor_id", "label_id")
 _ENTITY_ID = lazy(r"(?<![a-z0-9_])[a-z0-9_]+\.[a-z0-9_]+(?![a-z0-9_])")
@@ -19,8 +20,8 @@ MAX_DEPTH: Final = 20
 def entities_in(hass: HomeAssistant, value: Any) -> Iterator[str]:
     """Yield the entities that any text in a value names: alone, in a list of several, or in an address."""
     registry = er.async_get(hass)
-    for text in _texts(value, MAX_DEPTH):
-        folded = text.lower()
+    for text in leaves(value, keys=True):
+        folded = text.lower() if isinstance(text, str) else ""
         for found in _ENTITY_ID.finditer(folded):
             if hass.states.get(found[0]) is not None or registry.async_get(found[0]) is not None:
                 yield found[0]
@@ -36,19 +37,6 @@ def places_in(hass: HomeAssistant, value: Any) -> Iterator[frozenset[str]]:
         for one in named if isinstance(named, list | tuple | set) else (named,):
             found = async_extract_referenced_entity_ids(hass, TargetSelection({key: [str(one)]}))
             yield frozenset(found.referenced | found.indirectly_referenced)
-
-
-def _texts(value: Any, depth: int) -> Iterator[str]:
-    """Yield all texts in a value, also those that are keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping) and depth:
-        for key, item in value.items():
-            yield from _texts(key, depth - 1)
-            yield from _texts(item, depth - 1)
-    elif isinstance(value, list | tuple | set) and depth:
-        for item in value:
-            yield from _texts(item, depth - 1)
 
 
 def _targets(value: Any, depth: int) -> Iterator[tuple[str, Any]]:

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 
 from ...memory.sentences import negations
 from ...regex import lazy
+from ...texts import leaves
 from .rules import CALLS, TOKENS, named_calls, rules_for, says_backwards
 from .text import Readable, spaced_out
 
@@ -130,29 +131,30 @@ class _Cleaner:
 
     def across(self, value: Any) -> Any:
         """Return a value without instructions that were spread over several strings."""
-        leaves = [leaf for leaf in _leaves(value) if self._only is None or leaf in self._only]
-        leaves = [leaf for leaf in leaves if leaf.strip() and not _ADDRESS.fullmatch(leaf)]
-        if not leaves[1:]:
+        strings = [leaf for leaf in leaves(value) if isinstance(leaf, str)]
+        strings = [leaf for leaf in strings if self._only is None or leaf in self._only]
+        strings = [leaf for leaf in strings if leaf.strip() and not _ADDRESS.fullmatch(leaf)]
+        if not strings[1:]:
             return value
         cuts: dict[int, list[Span]] = {}
         for glue in (" ", ""):
             starts, at = [], 0
-            for leaf in leaves:
+            for leaf in strings:
                 starts.append(at)
                 at += len(leaf) + len(glue)
-            for start, end, rule in _strong_spans(glue.join(leaves)):
+            for start, end, rule in _strong_spans(glue.join(strings)):
                 touched = [
                     index
                     for index, begin in enumerate(starts)
-                    if begin < end and begin + len(leaves[index]) > start
+                    if begin < end and begin + len(strings[index]) > start
                 ]
                 for index in touched if len(touched) > 1 else ():
                     begin = starts[index]
-                    part = (max(0, start - begin), min(len(leaves[index]), end - begin), rule)
+                    part = (max(0, start - begin), min(len(strings[index]), end - begin), rule)
                     cuts.setdefault(index, []).append(part)
         if not cuts:
             return value
-        replaced = {leaves[index]: self._without(leaves[index], found) for index, found in cuts.items()}
+        replaced = {strings[index]: self._without(strings[index], found) for index, found in cuts.items()}
         return _replaced(value, replaced)
 
 
@@ -310,18 +312,6 @@ def _merged(found: Iterable[Span]) -> Iterator[Span]:
         last = (start, end, rule)
     if last is not None:
         yield last
-
-
-def _leaves(value: Any) -> Iterator[str]:
-    """Yield the strings of a value in order, without keys."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _leaves(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _leaves(item)
 
 
 def _replaced(value: Any, texts: Mapping[str, str]) -> Any:

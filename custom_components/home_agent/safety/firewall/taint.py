@@ -4,13 +4,13 @@ A turn that has read such a text, or goes on from one that has, asks a person be
 (`policy.py`), remembers and forgets nothing that the person did not say, and lets no private word out.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from homeassistant.helpers import llm
 
 from ...regex import lazy
-from ...texts import words
+from ...texts import leaves, words
 
 _WORD: Final = lazy(r"\w+")
 
@@ -23,16 +23,9 @@ def is_news(texts: Iterable[str], said: str) -> bool:
 
 def _texts(value: object) -> Iterator[str]:
     """Yield the texts in a value that are more than a number or a date."""
-    if isinstance(value, str):
-        if not _NO_TEXT.fullmatch(value):
-            yield value
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _texts(key)
-            yield from _texts(item)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for item in value:
-            yield from _texts(item)
+    return (
+        text for text in leaves(value, keys=True) if isinstance(text, str) and not _NO_TEXT.fullmatch(text)
+    )
 
 
 _NO_TEXT: Final = lazy(r"[\d\s:.,+%°TZ/-]*")

@@ -1,7 +1,7 @@
 """What every custom tool is made of."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, override
 
@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util.json import JsonValueType
 
 from ...errors import PermissionDenied
+from ...texts import leaves
 from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.validation import JsonSchema
@@ -84,8 +85,8 @@ class CustomTool(HomeAgentTool):
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse entities that are not exposed, and words that may not leave."""
-        for text in texts_among(args):
-            if run.hass.states.get(text) is not None and not run.is_exposed(text):
+        for text in leaves(args):
+            if isinstance(text, str) and run.hass.states.get(text) is not None and not run.is_exposed(text):
                 raise PermissionDenied("An entity does not exist or is not exposed to the assistant")
         if self.leaves:
             await self._outgoing.async_check(self._leaving(args), run)
@@ -132,15 +133,3 @@ class Recipe:
     def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:
         """Return the tool for an agent with these options."""
         return self.kind(self.definition, self.handler, settings, outgoing)
-
-
-def texts_among(value: Any) -> Iterator[str]:
-    """Yield the texts among arguments."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from texts_among(item)
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from texts_among(item)
