@@ -1,14 +1,16 @@
 """The vetted table, held against the services and features that Home Assistant has."""
 
 from importlib import import_module
+import sys
 
 import pytest
 
-from custom_components.home_agent.domains import DOMAINS, gated_domains, verbs
-from custom_components.home_agent.domains.base import ANY, feature_bits, feature_enum
+from custom_components.home_agent.domains import DOMAINS, async_load, gated_domains, verbs
+from custom_components.home_agent.domains.base import ANY, feature_bits, feature_enum, feature_module
 from custom_components.home_agent.tools.vetted import is_vetted
 from homeassistant.components.cover import CoverEntityFeature
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import entity_registry as er
 from homeassistant.setup import async_setup_component
 from tests.helpers.checks import every
 
@@ -35,6 +37,19 @@ def features_stated() -> list[tuple[str, str]]:
 def test_features_are_those_of_home_assistant(domain: str, name: str) -> None:
     enum = getattr(import_module(f"homeassistant.components.{domain}"), feature_enum(domain))
     assert feature_bits(domain, name) == int(enum[name]) > 0
+
+
+async def test_features_are_imported_before_they_are_needed(
+    hass: HomeAssistant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What registered entities can do is known without an import on the event loop."""
+    module = feature_module("lawn_mower")
+    monkeypatch.delitem(sys.modules, module, raising=False)
+    await async_load(hass)
+    assert module not in sys.modules
+    er.async_get(hass).async_get_or_create("lawn_mower", "test", "mower")
+    await async_load(hass)
+    assert module in sys.modules
 
 
 def test_several_features_are_joined() -> None:

@@ -20,7 +20,7 @@ from ..safety.ledger import Deed, Ledger, Shown
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
-from .ha_control import Outcome, async_carry_out, entity_locks
+from .ha_control import ControlOutcome, async_carry_out, entity_locks
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
@@ -155,7 +155,7 @@ async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
     changes = _changes([deed for deed in deeds if deed.turn_id == turn_id and _counts(deed)])
     run = replace(run, speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
-        outcome = Outcome()
+        outcome = ControlOutcome()
         plans, now = _plans(changes, run, outcome)
         if plans:
             await async_carry_out(plans, now, "restore", run, outcome)
@@ -203,7 +203,7 @@ def _changes(deeds: Sequence[Deed]) -> dict[str, Change]:
 
 
 def _plans(
-    changes: Mapping[str, Change], run: ToolRun, outcome: Outcome
+    changes: Mapping[str, Change], run: ToolRun, outcome: ControlOutcome
 ) -> tuple[dict[str, Plan], dict[str, State]]:
     """Return what to do per entity and its state now; what stays as it is goes to the outcome."""
     plans: dict[str, Plan] = {}

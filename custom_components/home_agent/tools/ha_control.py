@@ -22,15 +22,13 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
 from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
 from .control.arguments import ControlSchema, read_args
-from .control.direction import contradicts, direction_of, toggled
-from .control.one_by_one import resolve_gated
+from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
 from .control.planning import Plan, plan
 from .control.readback import Settling
-from .control.script_fields import SCRIPT, plan_script
+from .control.scripts import SCRIPT, plan_script, resolve_gated
 from .control.values import Units
 from .resolving.candidates import protected
 from .resolving.resolver import resolve
-from .wording import OPPOSITE, check_asked
 
 MAX_TARGETS = 200
 MAX_ERROR = 500
@@ -41,7 +39,7 @@ LOCKS: HassKey[WeakValueDictionary[str, asyncio.Lock]] = HassKey(f"{DOMAIN}_enti
 
 
 @dataclass(slots=True)
-class Outcome:
+class ControlOutcome:
     """What became of one call."""
 
     done: dict[str, JsonValueType] = field(default_factory=dict)
@@ -113,7 +111,7 @@ class ControlTool(HomeAgentTool):
         self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord], run: ToolRun
     ) -> JsonValueType:
         """Act on entities and return what they show afterwards."""
-        outcome = Outcome()
+        outcome = ControlOutcome()
         plans, before = self._plans(verb, given, records, run, outcome)
         if not plans:
             detail = "; ".join(f"{key} {text}" for key, text in outcome.failed.items())
@@ -127,7 +125,7 @@ class ControlTool(HomeAgentTool):
         given: Mapping[str, Any],
         records: Sequence[EntityRecord],
         run: ToolRun,
-        outcome: Outcome,
+        outcome: ControlOutcome,
     ) -> tuple[dict[str, Plan], dict[str, State]]:
         """Return what to do per entity and its state now; what cannot be done goes to the outcome."""
         units = Units(run.hass.config.units.temperature_unit)
@@ -166,7 +164,7 @@ class ControlTool(HomeAgentTool):
 
 
 async def async_carry_out(
-    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: Outcome
+    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: ControlOutcome
 ) -> None:
     """Make the calls of plans, wait for what they should show, and report it in the outcome."""
     settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
@@ -281,7 +279,7 @@ async def _async_call(call: ServiceCall, run: ToolRun) -> dict[str, str]:
 
 
 def _report(
-    run: ToolRun, made: Plan, before: State, *, verb: str, error: str | None, outcome: Outcome
+    run: ToolRun, made: Plan, before: State, *, verb: str, error: str | None, outcome: ControlOutcome
 ) -> None:
     """Put into the outcome what an entity shows now."""
     entity_id = before.entity_id

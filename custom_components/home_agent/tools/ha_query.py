@@ -25,7 +25,7 @@ from ..texts import one_line
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun, as_list
 from .query.entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
-from .query.history_summary import Kind, as_number, summarize
+from .query.history_summary import HistoryKind, as_number, summarize
 from .query.periods import parse_period
 from .query.recorder_history import Wanted, async_read
 from .query.targets import find_all
@@ -207,7 +207,7 @@ def _attribute_unit(run: ToolRun, name: str) -> str | None:
     return run.hass.config.units.temperature_unit if "temp" in name and "kelvin" not in name else None
 
 
-def _wanted(state: State, asked: Sequence[str], aggregate: str | None, kind: Kind) -> Wanted:
+def _wanted(state: State, asked: Sequence[str], aggregate: str | None, kind: HistoryKind) -> Wanted:
     """Return what to read: an asked attribute that is a number, where the state itself is none.
 
     Statistics hold no single readings, so these are counted and added up from states.
@@ -237,13 +237,13 @@ def _attribute_text(name: str, value: Any) -> str:
     return str(value if percent is None else percent)
 
 
-def _kind(run: ToolRun, state: State) -> Kind:
+def _kind(run: ToolRun, state: State) -> HistoryKind:
     """Return what sort of number an entity has; the registry knows while it is unavailable."""
     state_class = state.attributes.get(ATTR_STATE_CLASS)
     if state_class is None and (entry := er.async_get(run.hass).async_get(state.entity_id)):
         state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)
     is_angle = state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE
-    return Kind(state_class=None if state_class is None else str(state_class), is_angle=is_angle)
+    return HistoryKind(state_class=None if state_class is None else str(state_class), is_angle=is_angle)
 
 
 def _bounded(answer: Report, reports: list[Report], total: int) -> Report:

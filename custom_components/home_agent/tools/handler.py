@@ -35,6 +35,7 @@ from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
+from .control.direction import check_calls
 from .custom.service import ServiceTool
 from .guard import Guard
 from .native import disclosed_by_all
@@ -42,7 +43,6 @@ from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, failed, succeeded, together
 from .turn_calls import Attempt, TurnCalls, call_key
-from .wording import check_calls
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
 MAX_CONTEXTS = 256

@@ -8,7 +8,7 @@ import pytest
 
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.timespans import format_span
-from custom_components.home_agent.tools.query.history_summary import Kind, summarize
+from custom_components.home_agent.tools.query.history_summary import HistoryKind, summarize
 from custom_components.home_agent.tools.query.periods import Period, parse_period
 from custom_components.home_agent.tools.query.recorder_history import Hour, Sample, Series
 from homeassistant.core import HomeAssistant
@@ -93,7 +93,7 @@ def test_directions_are_averaged_on_the_circle() -> None:
     series = Series(
         samples=[Sample(before(hours=2).timestamp(), "350"), Sample(before(hours=1).timestamp(), "10")]
     )
-    answer = summarize(series, WEEK, "avg", Kind(is_angle=True), max_changes=20)
+    answer = summarize(series, WEEK, "avg", HistoryKind(is_angle=True), max_changes=20)
     average = answer["avg"]
     assert isinstance(average, int | float)
     assert min(average, 360 - average) < 0.01
@@ -108,7 +108,7 @@ def test_an_average_lies_between_the_extremes(steps: list[tuple[float, float]]) 
         at += seconds
     series = Series(samples=samples)
     figures = {
-        key: summarize(series, WEEK, key, Kind(), max_changes=20)[key] for key in ("min", "avg", "max")
+        key: summarize(series, WEEK, key, HistoryKind(), max_changes=20)[key] for key in ("min", "avg", "max")
     }
     low, average, high = (float(str(figures[key])) for key in ("min", "avg", "max"))
     assert low - 0.01 <= average <= high + 0.01
@@ -120,6 +120,6 @@ def test_hours_before_samples_weigh_an_hour_each() -> None:
         hours=[Hour(start + 3600 * index, 10, 9, 11, None) for index in range(167)],
         samples=[Sample(start + 3600 * 167, "178")],
     )
-    average = summarize(series, WEEK, "avg", Kind(), max_changes=20)["avg"]
+    average = summarize(series, WEEK, "avg", HistoryKind(), max_changes=20)["avg"]
     assert isinstance(average, int | float)
     assert isclose(average, 11)

@@ -7,8 +7,7 @@ import pytest
 
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.tools.control.arguments import read_verb
-from custom_components.home_agent.tools.control.parameters import clean, normalise
+from custom_components.home_agent.tools.control.arguments import clean, normalise, read_verb
 from custom_components.home_agent.tools.control.values import Units
 from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.const import UnitOfTemperature

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...languages import DEFAULT, find, table, words
 from ...languages.lexicon import Clause, Lexicon, Match, Word, clauses
-from ...tools.control.questions import Kind as ClauseKind, clause_kind
+from ...tools.control.questions import ClauseKind, clause_kind
 
 OWN_TABLES: Final = (
     "i_have",

@@ -1,14 +1,17 @@
-"""What a sentence that commands a direction cannot mean, for what lets people, water or alarms through."""
+"""Calls that a sentence cannot mean, whatever the model makes of it: a question, or the opposite command."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Final
 
 from ...domains import DOMAINS
+from ...errors import ValidationError
 from ...languages import find, languages_with, table, words
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
+from ..base import ServiceCall, ToolRun
+from .questions import asks_about_state
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
 MAX_CHARS: Final = 300
@@ -24,6 +27,9 @@ class Direction(Enum):
 POSITIONS: Final[Mapping[int, Direction]] = {0: Direction.CLOSE, 100: Direction.OPEN}
 """Which way a position moves a cover or a valve; those between may be either."""
 
+
+ONLY_ASKS: Final = "The person only asks how things are. Read it with ha_query and change nothing"
+OPPOSITE: Final = "is not moved: the person asked for the opposite"
 
 OPEN_STATES: Final = frozenset(("open", "opening", "unlocked", "unlocking", "disarmed"))
 
@@ -144,3 +150,17 @@ def _inside(text: str, language: str) -> Direction | None:
             if (index := text.find(word)) >= 0 and (first is None or (index, -len(word)) < first[:2]):
                 first = index, -len(word), way
     return first[2] if first else None
+
+
+def check_asked(run: ToolRun) -> None:
+    """Raise ValidationError if the sentence only asks how things are."""
+    if asks_about_state(run.sentence, run.speaker.language):
+        raise ValidationError(ONLY_ASKS)
+
+
+def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
+    """Raise ValidationError if the sentence only asks, or commands the opposite of one of the calls."""
+    for call in calls:
+        check_asked(run)
+        if contradicts(direction_of(call.service, call.data), run.sentence, run.speaker.language):
+            raise ValidationError(f"{', '.join(call.entity_ids)} {OPPOSITE}")

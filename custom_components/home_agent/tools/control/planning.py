@@ -13,7 +13,7 @@ from ...errors import ValidationError
 from ...knowledge.names import word_similarity
 from ...texts import fold
 from ..vetted import GATED_OFF
-from .parameters import STEP, normalise
+from .arguments import STEP, normalise
 from .readback import Expectation
 from .values import Units
 
@@ -22,7 +22,7 @@ CHANGED = Expectation(change=True)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """One service call on one entity."""
 
     service: str
@@ -34,7 +34,7 @@ class Plan:
     """What to call for one entity, in order, and what to expect."""
 
     domain: str
-    calls: Sequence[Call]
+    calls: Sequence[PlannedCall]
     expectation: Expectation
 
 
@@ -105,7 +105,7 @@ def _as_end(facts: DomainFacts, state: State, parameters: Mapping[str, Any]) -> 
 
 def _calls(
     facts: DomainFacts, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
-) -> list[Call]:
+) -> list[PlannedCall]:
     """Return the calls: the action's own, then those of parameters that it does not take itself."""
     calls: dict[str, dict[str, Any]] = {}
     if not skips_main and action.service:
@@ -118,7 +118,7 @@ def _calls(
     for name, parameter in facts.parameters.items():
         if name in parameters and (skips_main or (action.native != ANY and name not in action.native)):
             calls.setdefault(parameter.service, {})[parameter.key or name] = parameters[name]
-    return [Call(service, data) for service, data in calls.items()]
+    return [PlannedCall(service, data) for service, data in calls.items()]
 
 
 def _expect(
@@ -144,7 +144,7 @@ def _plan_step(
     size = parameters.get(STEP)
     if size is None and action.service:
         _check_features(state, action.features, verb)
-        return Plan(facts.name, [Call(action.service, {})], CHANGED)
+        return Plan(facts.name, [PlannedCall(action.service, {})], CHANGED)
     if facts.step is None:
         raise ValidationError(f"does not support {verb}")
     step, parameter = facts.step, facts.parameters[facts.step.parameter]
@@ -158,10 +158,12 @@ def _plan_step(
     expectation = Expectation(
         attributes={parameter.attribute or "": fitted[step.parameter]}, passing=parameter.passing
     )
-    return Plan(facts.name, [Call(parameter.service, fitted)], expectation)
+    return Plan(facts.name, [PlannedCall(parameter.service, fitted)], expectation)
 
 
-def _step_call(facts: DomainFacts, step: ValueStep, state: State, direction: int, size: float | None) -> Call:
+def _step_call(
+    facts: DomainFacts, step: ValueStep, state: State, direction: int, size: float | None
+) -> PlannedCall:
     """Return the call of the domain's own service for a step."""
     up, down = step.services or ("", "")
     data: dict[str, Any] = {}
@@ -171,7 +173,7 @@ def _step_call(facts: DomainFacts, step: ValueStep, state: State, direction: int
         data = {step.key: round(size)}
     if facts.fit is not None:
         facts.fit(state, dict(data))
-    return Call(up if direction > 0 else down, data)
+    return PlannedCall(up if direction > 0 else down, data)
 
 
 def _own_step(state: State, attribute: str | None) -> float | None:

@@ -33,7 +33,7 @@ MIN_WORDS: Final = 2
 """A question of one word is about nothing."""
 
 
-class Kind(Enum):
+class ClauseKind(Enum):
     """What a clause is."""
 
     QUESTION = auto()
@@ -47,7 +47,7 @@ class Kind(Enum):
 class _Reading:
     """What a clause is in one language."""
 
-    kind: Kind
+    kind: ClauseKind
     is_sure: bool = False
     """Whether both its form and what it is about say so, so that it is certainly of this language."""
 
@@ -65,39 +65,41 @@ def asks_about_state(sentence: str, language: str) -> bool:
         return False
     own = find(language) or ""
     known = languages_with("questions")
-    kind = _kind_of(parts, own) if own in known else Kind.OTHER
-    if kind is Kind.REQUEST or (kind is Kind.QUESTION and all(_read(part, own).is_sure for part in parts)):
-        return kind is Kind.QUESTION
+    kind = _kind_of(parts, own) if own in known else ClauseKind.OTHER
+    if kind is ClauseKind.REQUEST or (
+        kind is ClauseKind.QUESTION and all(_read(part, own).is_sure for part in parts)
+    ):
+        return kind is ClauseKind.QUESTION
     sure = {_sure_kind(parts, other) for other in known if other != own}
-    if Kind.REQUEST in sure:
+    if ClauseKind.REQUEST in sure:
         return False
     has_mark = any(mark in sentence for mark in QUESTION_MARKS)
-    return kind is Kind.QUESTION or Kind.QUESTION in sure or (own not in known and has_mark)
+    return kind is ClauseKind.QUESTION or ClauseKind.QUESTION in sure or (own not in known and has_mark)
 
 
-def clause_kind(clause: Clause, language: str) -> Kind:
+def clause_kind(clause: Clause, language: str) -> ClauseKind:
     """Return what a clause is in a language."""
     return _read(clause, language).kind
 
 
-def _kind_of(parts: list[Clause], language: str) -> Kind:
+def _kind_of(parts: list[Clause], language: str) -> ClauseKind:
     """Return what the clauses of a sentence are together."""
     kinds = [_read(part, language).kind for part in parts]
-    if Kind.REQUEST in kinds or Kind.QUESTION not in kinds:
-        return Kind.REQUEST if Kind.REQUEST in kinds else Kind.OTHER
-    first = kinds.index(Kind.QUESTION)
+    if ClauseKind.REQUEST in kinds or ClauseKind.QUESTION not in kinds:
+        return ClauseKind.REQUEST if ClauseKind.REQUEST in kinds else ClauseKind.OTHER
+    first = kinds.index(ClauseKind.QUESTION)
     for index, (kind, part) in enumerate(zip(kinds, parts, strict=True)):
-        if kind is Kind.OTHER and (index > first or len(part.words) > MAX_ADDRESS):
-            return Kind.REQUEST
-    return Kind.QUESTION
+        if kind is ClauseKind.OTHER and (index > first or len(part.words) > MAX_ADDRESS):
+            return ClauseKind.REQUEST
+    return ClauseKind.QUESTION
 
 
-def _sure_kind(parts: list[Clause], language: str) -> Kind:
+def _sure_kind(parts: list[Clause], language: str) -> ClauseKind:
     """Return what the clauses of a sentence are, if they are certainly of a language."""
     if not all(_names_state(part, language) for part in parts):
-        return Kind.OTHER
+        return ClauseKind.OTHER
     is_sure = all(_read(part, language).is_sure for part in parts)
-    return _kind_of(parts, language) if is_sure else Kind.OTHER
+    return _kind_of(parts, language) if is_sure else ClauseKind.OTHER
 
 
 def _names_state(clause: Clause, language: str) -> bool:
@@ -135,15 +137,15 @@ def _read(clause: Clause, language: str) -> _Reading:
     if has_form and about and found["copulas"]:
         wishes = _without_politeness(wishes, lexicon.matches("polite", said))
     rules = (
-        (min(starts - found["lead"].keys(), default=len(said)) >= len(said), Kind.LEAD),
-        (is_past and bool(starts & (orders | may_order)), Kind.REQUEST),
-        (is_past, Kind.QUESTION),
-        (bool(orders or may_order), Kind.REQUEST),
-        (asks_to_tell, Kind.QUESTION),
-        (bool(wishes), Kind.REQUEST),
-        (has_form or has_mark or is_statement, Kind.QUESTION),
+        (min(starts - found["lead"].keys(), default=len(said)) >= len(said), ClauseKind.LEAD),
+        (is_past and bool(starts & (orders | may_order)), ClauseKind.REQUEST),
+        (is_past, ClauseKind.QUESTION),
+        (bool(orders or may_order), ClauseKind.REQUEST),
+        (asks_to_tell, ClauseKind.QUESTION),
+        (bool(wishes), ClauseKind.REQUEST),
+        (has_form or has_mark or is_statement, ClauseKind.QUESTION),
     )
-    kind = next((kind for holds, kind in rules if holds), Kind.OTHER)
+    kind = next((kind for holds, kind in rules if holds), ClauseKind.OTHER)
     return _Reading(kind, about and (is_past or asks_to_tell or has_form))
 
 
@@ -208,16 +210,16 @@ def _read_inside(clause: Clause, language: str) -> _Reading:
     rest, asks = _take_out(rest, language, "asking")
     asks = asks and _take_out(clause.joined, language, "whether")[1]
     if not asks and _take_out(rest, language, "requests")[1]:
-        return _Reading(Kind.REQUEST)
+        return _Reading(ClauseKind.REQUEST)
     rest, is_about = _take_out(rest, language, "states")
     if _take_out(rest, language, "commands")[1]:
-        return _Reading(Kind.REQUEST)
+        return _Reading(ClauseKind.REQUEST)
     has_particle = _take_out(clause.joined, language, "particles")[1]
     if asks or has_particle:
-        return _Reading(Kind.QUESTION, is_about)
+        return _Reading(ClauseKind.QUESTION, is_about)
     same_order = bool(table(language, "questions.same_order"))
     asked = is_about and (clause.is_asked or same_order)
-    return _Reading(Kind.QUESTION, asked) if asked else _Reading(Kind.OTHER)
+    return _Reading(ClauseKind.QUESTION, asked) if asked else _Reading(ClauseKind.OTHER)
 
 
 def _take_out(text: str, language: str, name: str) -> tuple[str, bool]:

@@ -8,7 +8,7 @@ from homeassistant.core import State
 from ...domains import DOMAINS
 from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
 from ...safety.ledger import Deed, Shown
-from .planning import Call, Plan
+from .planning import Plan, PlannedCall
 from .readback import TOLERANCES, Expectation
 
 GONE: Final = frozenset(("unavailable", "unknown"))
@@ -39,7 +39,7 @@ def restoring(before: Shown, after: Shown, now: State, *, late: bool) -> Plan | 
         raise CannotRestoreError(f"has changed since: it is {shown.state} now")
     if before.state in GONE and STATE in changed:
         raise CannotRestoreError(f"was {before.state} before")
-    calls = [Call(service, data) for service, data in _calls(facts, before, changed, now)]
+    calls = [PlannedCall(service, data) for service, data in _calls(facts, before, changed, now)]
     if not calls:
         raise CannotRestoreError("cannot be put back")
     return Plan(now.domain, calls, _expected(facts, before, changed, now))
@@ -62,7 +62,7 @@ def taking_back(domain: str, deeds: Sequence[Deed]) -> Plan | None:
         made = facts.take_back(deed.service, deed.data)
         if isinstance(made, str):
             raise CannotRestoreError(made)
-        calls.append(Call(*made))
+        calls.append(PlannedCall(*made))
     return Plan(domain, calls, Expectation())
 
 

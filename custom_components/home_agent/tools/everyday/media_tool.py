@@ -14,8 +14,8 @@ from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...texts import one_line
 from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..control.direction import check_asked
 from ..control.readback import Expectation, Settling
-from ..wording import check_asked
 from .choosing import choose_one, records_of
 from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, MediaMatch, async_find
 

@@ -35,7 +35,7 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class HistoryKind:
     """What sort of number an entity has: its state class, and whether it is an angle."""
 
     state_class: str | None = None
@@ -63,7 +63,7 @@ def as_number(text: str) -> float | None:
 
 
 def summarize(
-    series: Series, period: Period, aggregate: str | None, kind: Kind, *, max_changes: int
+    series: Series, period: Period, aggregate: str | None, kind: HistoryKind, *, max_changes: int
 ) -> dict[str, JsonValueType]:
     """Return the answer to one question about one entity.
 
@@ -115,7 +115,7 @@ def _held(samples: Sequence[Sample], end: float) -> Iterable[tuple[Sample, float
         yield samples[-1], max(0.0, end - samples[-1].at)
 
 
-def _average(spans: Sequence[Span], kind: Kind) -> float:
+def _average(spans: Sequence[Span], kind: HistoryKind) -> float:
     """Return the average weighted by time; of angles the direction of their sum."""
     weights = [span.seconds for span in spans]
     if not any(weights):
@@ -128,7 +128,7 @@ def _average(spans: Sequence[Span], kind: Kind) -> float:
     return sum(weight * value for weight, value in weighted) / sum(weights)
 
 
-def _counted(series: Series, kind: Kind) -> float:
+def _counted(series: Series, kind: HistoryKind) -> float:
     """Return what a meter counted; where it may only rise, a fall is a reset and it counts on from zero."""
     readings = [number for sample in series.samples if (number := as_number(sample.value)) is not None]
     if series.hours and readings:
@@ -140,36 +140,38 @@ def _counted(series: Series, kind: Kind) -> float:
     return sum(hour.change or 0.0 for hour in series.hours) + sum(steps)
 
 
-def _avg(series: Series, period: Period, kind: Kind) -> dict[str, JsonValueType]:
+def _avg(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
     """Return the average weighted by time."""
     return {"avg": tidy(_average(_spans(series, period), kind))}
 
 
-def _min(series: Series, period: Period, _kind: Kind) -> dict[str, JsonValueType]:
+def _min(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
     """Return the lowest value and when it was reached."""
     span = min(_spans(series, period), key=lambda span: span.low)
     return {"min": tidy(span.low), "min_at": format_local(span.start)}
 
 
-def _max(series: Series, period: Period, _kind: Kind) -> dict[str, JsonValueType]:
+def _max(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
     """Return the highest value and when it was reached."""
     span = max(_spans(series, period), key=lambda span: span.high)
     return {"max": tidy(span.high), "max_at": format_local(span.start)}
 
 
-def _sum(series: Series, period: Period, kind: Kind) -> dict[str, JsonValueType]:
+def _sum(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
     """Return what a meter counted, of other sensors the sum of their readings."""
     if kind.is_meter:
         return {"sum": tidy(_counted(series, kind)), "of": "what the meter counted in the period"}
     return {"sum": tidy(sum(span.value for span in _spans(series, period))), "of": "all readings"}
 
 
-def _count(series: Series, _period: Period, _kind: Kind) -> dict[str, JsonValueType]:
+def _count(series: Series, _period: Period, _kind: HistoryKind) -> dict[str, JsonValueType]:
     """Return how often the value changed."""
     return {"count": max(0, len([sample for sample in series.samples if sample.value not in _GAPS]) - 1)}
 
 
-def _overview(series: Series, period: Period, kind: Kind, max_changes: int) -> dict[str, JsonValueType]:
+def _overview(
+    series: Series, period: Period, kind: HistoryKind, max_changes: int
+) -> dict[str, JsonValueType]:
     """Return the changes where they are few, else the figures that describe them."""
     if not series.hours and len(series.samples) <= max_changes and not series.is_cut:
         changes: list[JsonValueType] = [
@@ -185,7 +187,7 @@ def _overview(series: Series, period: Period, kind: Kind, max_changes: int) -> d
     return answer
 
 
-_NUMERIC: dict[str, Callable[[Series, Period, Kind], dict[str, JsonValueType]]] = {
+_NUMERIC: dict[str, Callable[[Series, Period, HistoryKind], dict[str, JsonValueType]]] = {
     "avg": _avg,
     "min": _min,
     "max": _max,

@@ -1,6 +1,6 @@
-"""Values for a script: checked against the fields and selectors that it declares."""
+"""Scenes and scripts: used by name where the household allows it, scripts with values for their fields."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, cast
 
 import probatio
@@ -8,8 +8,11 @@ import probatio
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import config_validation as cv, selector
 
+from ...domains import DOMAINS, gated_domains
 from ...errors import ValidationError
-from .planning import Call, Plan, action_of
+from ...knowledge.house import EntityRecord
+from ..resolving.targets import Target
+from .planning import Plan, PlannedCall, action_of
 from .readback import Expectation
 
 SCRIPT: Final = "script"
@@ -17,6 +20,8 @@ VARIABLES: Final = "variables"
 MAX_ERROR: Final = 400
 MAX_FIELD: Final = 60
 MAX_VALUES: Final = 50
+MAX_LISTED: Final = 10
+_SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
 
 
 @callback
@@ -33,7 +38,7 @@ def plan_script(
     else:
         values = _values(given, fields)
     data = {VARIABLES: values} if values else {}
-    return Plan(SCRIPT, [Call(str(action.service), data)], Expectation())
+    return Plan(SCRIPT, [PlannedCall(str(action.service), data)], Expectation())
 
 
 def _fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, Any]]:
@@ -86,3 +91,46 @@ def _told(fields: Mapping[str, Mapping[str, Any]]) -> str:
         about = str(field.get("description") or field.get("name") or "")[:MAX_FIELD]
         named.append(f"{key} ({about})" if about else key)
     return f"Its fields, given as parameters: {', '.join(named[:MAX_VALUES])}"
+
+
+def resolve_gated(
+    target: Target,
+    domains: Collection[str],
+    resolve: Callable[[Collection[str]], list[EntityRecord]],
+    *,
+    gated: bool,
+) -> list[EntityRecord]:
+    """Return what a target means; a room or a kind of thing alone never means scenes and scripts in it.
+
+    `resolve` takes the domains that count. Raises ValidationError.
+    """
+    gates = gated_domains()
+    others = frozenset(domains) - gates
+    if not (target.is_empty or target.name or any("*" not in key for key in target.entity_id)):
+        asked = gates.intersection(target.domain)
+        return _one_by_one(target, resolve(others | asked if gated else others))
+    try:
+        return _one_by_one(target, resolve(domains))
+    except ValidationError:
+        if gated:
+            raise
+    return resolve(others)
+
+
+def _one_by_one(target: Target, found: list[EntityRecord]) -> list[EntityRecord]:
+    """Return what was found. Raises ValidationError for more scenes and scripts than were named."""
+    several = [record for record in found if DOMAINS[record.domain].is_gated]
+    if len(several) > max(1, _named(target)):
+        raise ValidationError(f"Which one? Name one scene or script: {_listed(several)}")
+    return found
+
+
+def _named(target: Target) -> int:
+    """Return how many things a target names."""
+    ids = sum("*" not in key for key in target.entity_id)
+    return ids or len((target.name or "").translate(_SEPARATORS).split(","))
+
+
+def _listed(records: Sequence[EntityRecord]) -> str:
+    """Return names to choose from."""
+    return ", ".join(f"{record.name[:40]} ({record.entity_id})" for record in records[:MAX_LISTED])
