@@ -1,7 +1,7 @@
 """What Home Agent knows about each kind of device: one file per kind, and all that reads these facts.
 
-A file defines `DOMAINS`, the facts about one domain or about several that are nearly the same. A new domain
-needs a new file and nothing else: tools, prompt, policy, undo and habits read what the file states.
+A file defines `DomainFacts` about one domain, or about several that are nearly the same. A new domain needs a
+new file and nothing else: tools, prompt, policy, undo and habits read what the file states.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,8 +19,8 @@ from .base import DomainFacts, feature_module
 def read_files() -> Iterator[DomainFacts]:
     """Yield the facts that the files of this folder state."""
     for file in iter_modules(__path__):
-        module = import_module(f"{__name__}.{file.name}")
-        yield from getattr(module, "DOMAINS", ())
+        stated = vars(import_module(f"{__name__}.{file.name}")).values()
+        yield from (facts for facts in stated if isinstance(facts, DomainFacts) and facts.name)
 
 
 class _DomainTable(dict[str, DomainFacts]):

@@ -7,46 +7,44 @@ from .common import CODE
 
 MODES: Final = ("home", "away", "night", "vacation")
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="alarm_control_panel",
-        actions={
-            **{
-                f"arm_{mode}": Action(
-                    f"alarm_arm_{mode}",
-                    expected=words(f"armed_{mode}"),
-                    passing=words("arming pending"),
-                    takes=("code",),
-                    native=ANY,
-                    features=f"ARM_{mode.upper()}",
-                    ability=f"arm_{mode}",
-                    opens=False,
-                )
-                for mode in MODES
-            },
-            "disarm": Action(
-                "alarm_disarm",
-                expected=words("disarmed"),
-                passing=words("disarming"),
+ALARM_CONTROL_PANEL = DomainFacts(
+    name="alarm_control_panel",
+    actions={
+        **{
+            f"arm_{mode}": Action(
+                f"alarm_arm_{mode}",
+                expected=words(f"armed_{mode}"),
+                passing=words("arming pending"),
                 takes=("code",),
                 native=ANY,
-                opens=True,
-            ),
+                features=f"ARM_{mode.upper()}",
+                ability=f"arm_{mode}",
+                opens=False,
+            )
+            for mode in MODES
         },
-        parameters={"code": CODE},
-        is_protected=True,
-        says_age=True,
-        reported=("changed_by",),
-        abilities={"trigger": "TRIGGER", "arm_custom_bypass": "ARM_CUSTOM_BYPASS"},
-        restricted=("alarm_control_panel.alarm_disarm", "alarm_control_panel.alarm_trigger"),
-        contained=ANY,
-        reproduced=Reproduced(
-            states={
-                **{f"armed_{mode}": (f"alarm_arm_{mode}",) for mode in (*MODES, "custom_bypass")},
-                "disarmed": ("alarm_disarm",),
-                "triggered": ("alarm_trigger",),
-            },
-            other=(UNKNOWN_SERVICE,),
+        "disarm": Action(
+            "alarm_disarm",
+            expected=words("disarmed"),
+            passing=words("disarming"),
+            takes=("code",),
+            native=ANY,
+            opens=True,
         ),
+    },
+    parameters={"code": CODE},
+    is_protected=True,
+    says_age=True,
+    reported=("changed_by",),
+    abilities={"trigger": "TRIGGER", "arm_custom_bypass": "ARM_CUSTOM_BYPASS"},
+    restricted=("alarm_control_panel.alarm_disarm", "alarm_control_panel.alarm_trigger"),
+    contained=ANY,
+    reproduced=Reproduced(
+        states={
+            **{f"armed_{mode}": (f"alarm_arm_{mode}",) for mode in (*MODES, "custom_bypass")},
+            "disarmed": ("alarm_disarm",),
+            "triggered": ("alarm_trigger",),
+        },
+        other=(UNKNOWN_SERVICE,),
     ),
 )

@@ -24,41 +24,41 @@ def _last_run(state: State) -> Iterator[str]:
         yield f"last run {ago(moment)}"
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="automation",
-        actions=on_off_actions(),
-        restore=restore_on_off,
-        details=_last_run,
-        reported=("last_triggered",),
-        contained=ANY,
-        runs=("turn_on", "toggle", "trigger"),
-        reproduced=REPRODUCED_ON_OFF,
-    ),
-    DomainFacts(name="group", actions=on_off_actions(), calls_members=True, contained=("turn_*", "toggle")),
-    DomainFacts(
-        name="scene",
-        actions={"activate": _APPLY, "turn_on": _APPLY},
-        parameters={"transition": TRANSITION},
-        is_gated=True,
-        is_moment=True,
-        reported=(),
-        contained=ANY,
-        runs=("turn_on",),
-        reproduced=Reproduced(other=("turn_on",)),
-    ),
-    DomainFacts(
-        name="script",
-        actions={
-            **dict.fromkeys(("activate", "turn_on", "start"), _RUN),
-            **dict.fromkeys(("turn_off", "stop"), _STOP),
-        },
-        is_gated=True,
-        details=_last_run,
-        reported=("last_triggered",),
-        contained=ANY,
-        runs=("turn_on", "toggle"),
-        reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
-    ),
-    DomainFacts(name="alert", contained=ANY, reproduced=REPRODUCED_ON_OFF),
+AUTOMATION = DomainFacts(
+    name="automation",
+    actions=on_off_actions(),
+    restore=restore_on_off,
+    details=_last_run,
+    reported=("last_triggered",),
+    contained=ANY,
+    runs=("turn_on", "toggle", "trigger"),
+    reproduced=REPRODUCED_ON_OFF,
 )
+GROUP = DomainFacts(
+    name="group", actions=on_off_actions(), calls_members=True, contained=("turn_*", "toggle")
+)
+SCENE = DomainFacts(
+    name="scene",
+    actions={"activate": _APPLY, "turn_on": _APPLY},
+    parameters={"transition": TRANSITION},
+    is_gated=True,
+    is_moment=True,
+    reported=(),
+    contained=ANY,
+    runs=("turn_on",),
+    reproduced=Reproduced(other=("turn_on",)),
+)
+SCRIPT = DomainFacts(
+    name="script",
+    actions={
+        **dict.fromkeys(("activate", "turn_on", "start"), _RUN),
+        **dict.fromkeys(("turn_off", "stop"), _STOP),
+    },
+    is_gated=True,
+    details=_last_run,
+    reported=("last_triggered",),
+    contained=ANY,
+    runs=("turn_on", "toggle"),
+    reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
+)
+ALERT = DomainFacts(name="alert", contained=ANY, reproduced=REPRODUCED_ON_OFF)

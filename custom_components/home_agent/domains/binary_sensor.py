@@ -37,7 +37,5 @@ BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Per device class of binary sensors: the words for on and off."""
 
-DOMAINS: Final = (
-    DomainFacts(name="binary_sensor", says_age=True, reported=(), active="on"),
-    DomainFacts(name="sensor", reported=()),
-)
+BINARY_SENSOR = DomainFacts(name="binary_sensor", says_age=True, reported=(), active="on")
+SENSOR = DomainFacts(name="sensor", reported=())

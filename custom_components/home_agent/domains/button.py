@@ -6,7 +6,7 @@ from .base import ANY, Action, DomainFacts
 
 _PRESS: Final = Action("press")
 
-DOMAINS: Final = tuple(
+BUTTON, INPUT_BUTTON = (
     DomainFacts(
         name=name,
         actions={"press": _PRESS, "activate": _PRESS},
@@ -14,5 +14,5 @@ DOMAINS: Final = tuple(
         is_moment=True,
         contained=ANY,
     )
-    for name in ("input_button", "button")
+    for name in ("button", "input_button")
 )

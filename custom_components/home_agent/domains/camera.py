@@ -1,17 +1,13 @@
 """Cameras."""
 
-from typing import Final
-
 from .base import Action, DomainFacts, Reproduced, words
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="camera",
-        actions={
-            "turn_on": Action("turn_on", unexpected=words("off"), features="ON_OFF"),
-            "turn_off": Action("turn_off", expected=words("off idle"), features="ON_OFF"),
-        },
-        restricted=("camera",),
-        reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
-    ),
+CAMERA = DomainFacts(
+    name="camera",
+    actions={
+        "turn_on": Action("turn_on", unexpected=words("off"), features="ON_OFF"),
+        "turn_off": Action("turn_off", expected=words("off idle"), features="ON_OFF"),
+    },
+    restricted=("camera",),
+    reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
 )

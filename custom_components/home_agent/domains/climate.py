@@ -1,7 +1,7 @@
 """Thermostats and air conditioners."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any
 
 from homeassistant.core import State
 
@@ -24,7 +24,7 @@ from .common import (
     STEPS,
     TARGET_TEMPERATURE,
     TEMPERATURE_BOUNDS,
-    listed_mode,
+    choice,
     restore_settings,
     setting,
 )
@@ -83,70 +83,68 @@ def _range_end(name: str, aliases: str) -> ControlParameter:
     )
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="climate",
-        actions={
-            "turn_on": Action(
-                "turn_on", unexpected=words("off"), takes=ANY, instead=("hvac_mode",), features="TURN_ON"
-            ),
-            "turn_off": Action("turn_off", expected=words("off"), features="TURN_OFF"),
-            "toggle": Action("toggle", features="TURN_OFF TURN_ON"),
-            "set_temperature": setting("temperature", *ANY),
-            "set_value": setting("temperature", *ANY),
-            "set_hvac_mode": setting("hvac_mode", *ANY),
-            "set_fan_mode": setting("fan_mode", *ANY),
-            "set_preset": setting("preset_mode", *ANY),
-            "set_humidity": setting("humidity", *ANY),
-            **STEPS,
-        },
-        parameters={
-            "hvac_mode": ControlParameter(
-                "hvac_mode", "set_hvac_mode", STATE, choices="hvac_modes", aliases="mode operation_mode hvac"
-            ),
-            "preset_mode": listed_mode("preset_mode", PRESET_ALIASES),
-            "temperature": TARGET_TEMPERATURE,
-            "target_temp_low": _range_end(
-                "target_temp_low", "target_temperature_low temperature_low min_temperature low"
-            ),
-            "target_temp_high": _range_end(
-                "target_temp_high", "target_temperature_high temperature_high max_temperature high"
-            ),
-            "humidity": ControlParameter(
-                "percent",
-                "set_humidity",
-                "humidity",
-                "TARGET_HUMIDITY",
-                aliases=HUMIDITY_ALIASES,
-                bounds=HUMIDITY_BOUNDS,
-            ),
-            "fan_mode": listed_mode("fan_mode", "fan fan_speed speed"),
-            "swing_mode": listed_mode("swing_mode", "swing"),
-            "swing_horizontal_mode": listed_mode("swing_horizontal_mode"),
-        },
-        step=ValueStep("temperature", 1, "target_temp_step"),
-        restore=_restore,
-        say=say_heating,
-        details=_details,
-        reported=(
-            "current_temperature",
-            "current_humidity",
-            "temperature",
-            "target_temp_low",
-            "target_temp_high",
-            "humidity",
-            "hvac_action",
-            "preset_mode",
-            "fan_mode",
+CLIMATE = DomainFacts(
+    name="climate",
+    actions={
+        "turn_on": Action(
+            "turn_on", unexpected=words("off"), takes=ANY, instead=("hvac_mode",), features="TURN_ON"
         ),
-        find_abilities=_abilities,
-        describing=("hvac_modes",),
-        contained=ANY,
-        reproduced=Reproduced(other=("set_hvac_mode",)),
-        acts={"off": "off"},
-        other_act="mode:{state}",
-        suggested={"mode": "set_hvac_mode", "off": "set_hvac_mode", "temperature": "set_temperature"},
-        in_everything=True,
-        is_lively=True,
+        "turn_off": Action("turn_off", expected=words("off"), features="TURN_OFF"),
+        "toggle": Action("toggle", features="TURN_OFF TURN_ON"),
+        "set_temperature": setting("temperature", *ANY),
+        "set_value": setting("temperature", *ANY),
+        "set_hvac_mode": setting("hvac_mode", *ANY),
+        "set_fan_mode": setting("fan_mode", *ANY),
+        "set_preset": setting("preset_mode", *ANY),
+        "set_humidity": setting("humidity", *ANY),
+        **STEPS,
+    },
+    parameters={
+        "hvac_mode": ControlParameter(
+            "hvac_mode", "set_hvac_mode", STATE, choices="hvac_modes", aliases="mode operation_mode hvac"
+        ),
+        "preset_mode": choice("preset_mode", "preset_modes", PRESET_ALIASES),
+        "temperature": TARGET_TEMPERATURE,
+        "target_temp_low": _range_end(
+            "target_temp_low", "target_temperature_low temperature_low min_temperature low"
+        ),
+        "target_temp_high": _range_end(
+            "target_temp_high", "target_temperature_high temperature_high max_temperature high"
+        ),
+        "humidity": ControlParameter(
+            "percent",
+            "set_humidity",
+            "humidity",
+            "TARGET_HUMIDITY",
+            aliases=HUMIDITY_ALIASES,
+            bounds=HUMIDITY_BOUNDS,
+        ),
+        "fan_mode": choice("fan_mode", "fan_modes", "fan fan_speed speed"),
+        "swing_mode": choice("swing_mode", "swing_modes", "swing"),
+        "swing_horizontal_mode": choice("swing_horizontal_mode", "swing_horizontal_modes"),
+    },
+    step=ValueStep("temperature", 1, "target_temp_step"),
+    restore=_restore,
+    say=say_heating,
+    details=_details,
+    reported=(
+        "current_temperature",
+        "current_humidity",
+        "temperature",
+        "target_temp_low",
+        "target_temp_high",
+        "humidity",
+        "hvac_action",
+        "preset_mode",
+        "fan_mode",
     ),
+    find_abilities=_abilities,
+    describing=("hvac_modes",),
+    contained=ANY,
+    reproduced=Reproduced(other=("set_hvac_mode",)),
+    acts={"off": "off"},
+    other_act="mode:{state}",
+    suggested={"mode": "set_hvac_mode", "off": "set_hvac_mode", "temperature": "set_temperature"},
+    in_everything=True,
+    is_lively=True,
 )

@@ -65,10 +65,10 @@ def setting(value: str, *takes: str) -> Action:
     return Action(None, value=value, takes=takes or (value,))
 
 
-def listed_mode(name: str, aliases: str = "") -> ControlParameter:
-    """Return a mode that is chosen from a list of the entity."""
+def choice(name: str, choices: str, aliases: str = "") -> ControlParameter:
+    """Return a parameter with a list of choices, whose service and feature have its name."""
     return ControlParameter(
-        "text", f"set_{name}", name, name.upper(), ability=name, choices=f"{name}s", aliases=aliases
+        "text", f"set_{name}", name, name.upper(), ability=name, choices=choices, aliases=aliases
     )
 
 

@@ -87,82 +87,80 @@ def _details(state: State) -> Iterator[str]:
         yield f"tilt {tilt}%"
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="cover",
-        actions={
-            **_open_close_stop("cover"),
-            "toggle": Action("toggle", features="OPEN CLOSE"),
-            "set_position": setting("position", *ANY),
-            "set_value": setting("position", *ANY),
-            "set_tilt": setting("tilt_position", *ANY),
-            **STEPS,
-        },
-        parameters={
-            "position": _position("cover"),
-            "tilt_position": ControlParameter(
-                "percent",
-                "set_cover_tilt_position",
-                "current_tilt_position",
-                "SET_TILT_POSITION",
-                aliases="tilt tilt_angle",
-                passing=MOVING,
-            ),
-        },
-        step=ValueStep("position", 20),
-        turn_on="open",
-        turn_off="close",
-        is_protected=True,
-        guarded_classes=frozenset(ENTRANCES),
-        directions={"open_cover_tilt": True, "close_cover_tilt": False},
-        restore=_restore,
-        safe_action="close",
-        details=_details,
-        says_age=True,
-        reported=("current_position", "current_tilt_position"),
-        abilities={"tilt": "OPEN_TILT CLOSE_TILT SET_TILT_POSITION"},
-        restricted=tuple(f"cover:{kind}" for kind in ENTRANCES),
-        unrestricted=tuple(
-            f"cover:{kind}.{service}" for kind in ENTRANCES for service in ("close_cover*", "stop_cover*")
+COVER = DomainFacts(
+    name="cover",
+    actions={
+        **_open_close_stop("cover"),
+        "toggle": Action("toggle", features="OPEN CLOSE"),
+        "set_position": setting("position", *ANY),
+        "set_value": setting("position", *ANY),
+        "set_tilt": setting("tilt_position", *ANY),
+        **STEPS,
+    },
+    parameters={
+        "position": _position("cover"),
+        "tilt_position": ControlParameter(
+            "percent",
+            "set_cover_tilt_position",
+            "current_tilt_position",
+            "SET_TILT_POSITION",
+            aliases="tilt tilt_angle",
+            passing=MOVING,
         ),
-        contained=ANY,
-        reproduced=Reproduced(
-            states={
-                **dict.fromkeys(("open", "opening"), ("open_cover", "open_cover_tilt")),
-                **dict.fromkeys(("closed", "closing"), ("close_cover", "close_cover_tilt")),
-            },
-            other=(UNKNOWN_SERVICE,),
-        ),
-        active="open",
-        acts=ACTS,
-        suggested={"open": "open_cover", "closed": "close_cover"},
-        in_everything=True,
-        is_lively=True,
+    },
+    step=ValueStep("position", 20),
+    turn_on="open",
+    turn_off="close",
+    is_protected=True,
+    guarded_classes=frozenset(ENTRANCES),
+    directions={"open_cover_tilt": True, "close_cover_tilt": False},
+    restore=_restore,
+    safe_action="close",
+    details=_details,
+    says_age=True,
+    reported=("current_position", "current_tilt_position"),
+    abilities={"tilt": "OPEN_TILT CLOSE_TILT SET_TILT_POSITION"},
+    restricted=tuple(f"cover:{kind}" for kind in ENTRANCES),
+    unrestricted=tuple(
+        f"cover:{kind}.{service}" for kind in ENTRANCES for service in ("close_cover*", "stop_cover*")
     ),
-    DomainFacts(
-        name="valve",
-        actions={
-            **_open_close_stop("valve"),
-            "set_position": setting("position"),
-            "set_value": setting("position"),
+    contained=ANY,
+    reproduced=Reproduced(
+        states={
+            **dict.fromkeys(("open", "opening"), ("open_cover", "open_cover_tilt")),
+            **dict.fromkeys(("closed", "closing"), ("close_cover", "close_cover_tilt")),
         },
-        parameters={"position": _position("valve")},
-        turn_on="open",
-        turn_off="close",
-        is_protected=True,
-        safe_action="close",
-        details=_details,
-        says_age=True,
-        reported=("current_position",),
-        restricted=("valve.open_valve", "valve.set_valve_position", "valve.toggle"),
-        contained=ANY,
-        reproduced=Reproduced(
-            states=dict.fromkeys(("closed", "closing"), ("close_valve",)), other=("open_valve",)
-        ),
-        active="open",
-        acts=ACTS,
-        suggested={"closed": "close_valve"},
-        in_everything=True,
-        is_lively=True,
+        other=(UNKNOWN_SERVICE,),
     ),
+    active="open",
+    acts=ACTS,
+    suggested={"open": "open_cover", "closed": "close_cover"},
+    in_everything=True,
+    is_lively=True,
+)
+VALVE = DomainFacts(
+    name="valve",
+    actions={
+        **_open_close_stop("valve"),
+        "set_position": setting("position"),
+        "set_value": setting("position"),
+    },
+    parameters={"position": _position("valve")},
+    turn_on="open",
+    turn_off="close",
+    is_protected=True,
+    safe_action="close",
+    details=_details,
+    says_age=True,
+    reported=("current_position",),
+    restricted=("valve.open_valve", "valve.set_valve_position", "valve.toggle"),
+    contained=ANY,
+    reproduced=Reproduced(
+        states=dict.fromkeys(("closed", "closing"), ("close_valve",)), other=("open_valve",)
+    ),
+    active="open",
+    acts=ACTS,
+    suggested={"closed": "close_valve"},
+    in_everything=True,
+    is_lively=True,
 )

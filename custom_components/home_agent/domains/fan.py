@@ -2,12 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from homeassistant.core import State
 
 from .base import ANY, ControlParameter, ValueStep
-from .common import PRESET_ALIASES, STEPS, SWITCHED, listed_mode, on_off_actions, setting
+from .common import PRESET_ALIASES, STEPS, SWITCHED, choice, on_off_actions, setting
 from .showing import number_of, text_of
 
 
@@ -21,47 +20,45 @@ def _details(state: State) -> Iterator[str]:
             yield "oscillating"
 
 
-DOMAINS: Final = (
-    replace(
-        SWITCHED,
-        name="fan",
-        actions={
-            **on_off_actions(*ANY, native=("percentage", "preset_mode")),
-            "set_value": setting("percentage", *ANY),
-            "set_speed": setting("percentage", *ANY),
-            "set_preset": setting("preset_mode", *ANY),
-            **STEPS,
-        },
-        parameters={
-            "percentage": ControlParameter(
-                "percent",
-                "set_percentage",
-                "percentage",
-                "SET_SPEED",
-                ability="speed",
-                aliases="speed percent fan_speed level speed_percentage",
-            ),
-            "preset_mode": listed_mode("preset_mode", PRESET_ALIASES),
-            "oscillating": ControlParameter(
-                "boolean",
-                "oscillate",
-                "oscillating",
-                "OSCILLATE",
-                ability="oscillation",
-                aliases="oscillate oscillation swing",
-            ),
-            "direction": ControlParameter("direction", "set_direction", "direction", "DIRECTION"),
-        },
-        step=ValueStep(
+FAN = replace(
+    SWITCHED,
+    name="fan",
+    actions={
+        **on_off_actions(*ANY, native=("percentage", "preset_mode")),
+        "set_value": setting("percentage", *ANY),
+        "set_speed": setting("percentage", *ANY),
+        "set_preset": setting("preset_mode", *ANY),
+        **STEPS,
+    },
+    parameters={
+        "percentage": ControlParameter(
+            "percent",
+            "set_percentage",
             "percentage",
-            20,
-            "percentage_step",
-            services=("increase_speed", "decrease_speed"),
-            key="percentage_step",
+            "SET_SPEED",
+            ability="speed",
+            aliases="speed percent fan_speed level speed_percentage",
         ),
-        details=_details,
-        reported=("percentage", "preset_mode", "oscillating", "direction"),
-        is_switched_with_everything=True,
-        is_lively=True,
+        "preset_mode": choice("preset_mode", "preset_modes", PRESET_ALIASES),
+        "oscillating": ControlParameter(
+            "boolean",
+            "oscillate",
+            "oscillating",
+            "OSCILLATE",
+            ability="oscillation",
+            aliases="oscillate oscillation swing",
+        ),
+        "direction": ControlParameter("direction", "set_direction", "direction", "DIRECTION"),
+    },
+    step=ValueStep(
+        "percentage",
+        20,
+        "percentage_step",
+        services=("increase_speed", "decrease_speed"),
+        key="percentage_step",
     ),
+    details=_details,
+    reported=("percentage", "preset_mode", "oscillating", "direction"),
+    is_switched_with_everything=True,
+    is_lively=True,
 )

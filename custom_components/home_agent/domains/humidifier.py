@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
 
 from homeassistant.core import State
 
@@ -19,34 +18,32 @@ def _details(state: State) -> Iterator[str]:
         yield f"target {target}%"
 
 
-DOMAINS: Final = (
-    replace(
-        SWITCHED,
-        name="humidifier",
-        actions={
-            **on_off_actions(*ANY),
-            "set_humidity": setting("humidity", *ANY),
-            "set_value": setting("humidity", *ANY),
-            "set_preset": setting("mode", *ANY),
-            **STEPS,
-        },
-        # The mode comes first, as it may bring a humidity of its own.
-        parameters={
-            "mode": ControlParameter(
-                "text", "set_mode", "mode", "MODES", choices="available_modes", aliases="preset_mode preset"
-            ),
-            "humidity": ControlParameter(
-                "percent",
-                "set_humidity",
-                "humidity",
-                ability="humidity",
-                aliases=HUMIDITY_ALIASES,
-                bounds=HUMIDITY_BOUNDS,
-            ),
-        },
-        step=ValueStep("humidity", 5, "target_humidity_step"),
-        details=_details,
-        reported=("current_humidity", "humidity", "mode", "action"),
-        is_lively=True,
-    ),
+HUMIDIFIER = replace(
+    SWITCHED,
+    name="humidifier",
+    actions={
+        **on_off_actions(*ANY),
+        "set_humidity": setting("humidity", *ANY),
+        "set_value": setting("humidity", *ANY),
+        "set_preset": setting("mode", *ANY),
+        **STEPS,
+    },
+    # The mode comes first, as it may bring a humidity of its own.
+    parameters={
+        "mode": ControlParameter(
+            "text", "set_mode", "mode", "MODES", choices="available_modes", aliases="preset_mode preset"
+        ),
+        "humidity": ControlParameter(
+            "percent",
+            "set_humidity",
+            "humidity",
+            ability="humidity",
+            aliases=HUMIDITY_ALIASES,
+            bounds=HUMIDITY_BOUNDS,
+        ),
+    },
+    step=ValueStep("humidity", 5, "target_humidity_step"),
+    details=_details,
+    reported=("current_humidity", "humidity", "mode", "action"),
+    is_lively=True,
 )

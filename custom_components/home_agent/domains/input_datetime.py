@@ -17,39 +17,35 @@ def _restore(
     yield "set_datetime", {key: state}
 
 
-DOMAINS: Final = (
+INPUT_DATETIME = DomainFacts(
+    name="input_datetime",
+    actions={"set_value": setting("datetime", "datetime", "date", "time")},
+    parameters={
+        "datetime": ControlParameter("datetime", "set_datetime", ability="value", aliases=DATETIME_ALIASES),
+        "date": ControlParameter("date", "set_datetime"),
+        "time": ControlParameter("time", "set_datetime"),
+    },
+    restore=_restore,
+    contained=ANY,
+    reproduced=Reproduced(other=("set_datetime",)),
+)
+DATE, TIME = (
     DomainFacts(
-        name="input_datetime",
-        actions={"set_value": setting("datetime", "datetime", "date", "time")},
-        parameters={
-            "datetime": ControlParameter(
-                "datetime", "set_datetime", ability="value", aliases=DATETIME_ALIASES
-            ),
-            "date": ControlParameter("date", "set_datetime"),
-            "time": ControlParameter("time", "set_datetime"),
-        },
-        restore=_restore,
+        name=name,
+        actions={"set_value": setting(name)},
+        parameters={name: ControlParameter(name, "set_value", STATE, ability="value")},
+        restore=restore_value("set_value", name),
         contained=ANY,
-        reproduced=Reproduced(other=("set_datetime",)),
-    ),
-    *(
-        DomainFacts(
-            name=name,
-            actions={"set_value": setting(name)},
-            parameters={name: ControlParameter(name, "set_value", STATE, ability="value")},
-            restore=restore_value("set_value", name),
-            contained=ANY,
-        )
-        for name in ("date", "time")
-    ),
-    DomainFacts(
-        name="datetime",
-        actions={"set_value": setting("datetime")},
-        # The state is written in another way than the value is given.
-        parameters={
-            "datetime": ControlParameter("datetime", "set_value", ability="value", aliases=DATETIME_ALIASES)
-        },
-        restore=restore_value("set_value", "datetime"),
-        contained=ANY,
-    ),
+    )
+    for name in ("date", "time")
+)
+DATETIME = DomainFacts(
+    name="datetime",
+    actions={"set_value": setting("datetime")},
+    # The state is written in another way than the value is given.
+    parameters={
+        "datetime": ControlParameter("datetime", "set_value", ability="value", aliases=DATETIME_ALIASES)
+    },
+    restore=restore_value("set_value", "datetime"),
+    contained=ANY,
 )

@@ -22,21 +22,19 @@ _PARAMETERS: Final = {
     )
 }
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="input_select",
-        actions=_ACTIONS,
-        parameters=_PARAMETERS,
-        restore=restore_value("select_option", "option"),
-        contained=ANY,
-        reproduced=Reproduced(other=("select_option",), attributes={"options": "set_options"}),
-    ),
-    DomainFacts(
-        name="select",
-        actions=_ACTIONS,
-        parameters=_PARAMETERS,
-        restore=restore_value("select_option", "option"),
-        contained=ANY,
-        reproduced=Reproduced(other=("select_option",)),
-    ),
+INPUT_SELECT = DomainFacts(
+    name="input_select",
+    actions=_ACTIONS,
+    parameters=_PARAMETERS,
+    restore=restore_value("select_option", "option"),
+    contained=ANY,
+    reproduced=Reproduced(other=("select_option",), attributes={"options": "set_options"}),
+)
+SELECT = DomainFacts(
+    name="select",
+    actions=_ACTIONS,
+    parameters=_PARAMETERS,
+    restore=restore_value("select_option", "option"),
+    contained=ANY,
+    reproduced=Reproduced(other=("select_option",)),
 )

@@ -1,7 +1,5 @@
 """Texts."""
 
-from typing import Final
-
 from homeassistant.core import State
 
 from .base import ANY, STATE, ControlParameter, DomainFacts, Reproduced
@@ -14,7 +12,7 @@ def _say(state: State) -> str:
     return quoted_text(state.state)
 
 
-DOMAINS: Final = tuple(
+INPUT_TEXT, TEXT = (
     DomainFacts(
         name=name,
         actions={"set_value": setting("value")},

@@ -10,22 +10,20 @@ MOWING: Final = words("mowing")
 _START: Final = Action("start_mowing", expected=MOWING, features="START_MOWING")
 _DOCK: Final = Action("dock", expected=words("returning docked"), features="DOCK", ability="dock")
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="lawn_mower",
-        actions={
-            "start": _START,
-            "turn_on": _START,
-            "pause": Action("pause", unexpected=MOWING, features="PAUSE", ability="pause"),
-            "stop": Action("stop", unexpected=MOWING, features="STOP"),
-            "return_to_base": _DOCK,
-            "turn_off": _DOCK,
-        },
-        restore=restore_rest(("docked", "returning"), "dock"),
-        contained=ANY,
-        active="mowing",
-        acts={"mowing": "mowing"},
-        suggested={"mowing": "start_mowing"},
-        in_everything=True,
-    ),
+LAWN_MOWER = DomainFacts(
+    name="lawn_mower",
+    actions={
+        "start": _START,
+        "turn_on": _START,
+        "pause": Action("pause", unexpected=MOWING, features="PAUSE", ability="pause"),
+        "stop": Action("stop", unexpected=MOWING, features="STOP"),
+        "return_to_base": _DOCK,
+        "turn_off": _DOCK,
+    },
+    restore=restore_rest(("docked", "returning"), "dock"),
+    contained=ANY,
+    active="mowing",
+    acts={"mowing": "mowing"},
+    suggested={"mowing": "start_mowing"},
+    in_everything=True,
 )

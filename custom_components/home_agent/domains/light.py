@@ -98,59 +98,55 @@ def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
         yield "white"
 
 
-DOMAINS: Final = (
-    replace(
-        SWITCHED,
-        name="light",
-        actions={
-            "turn_on": Action("turn_on", expected=words("on"), takes=ANY, native=ANY),
-            "turn_off": Action("turn_off", expected=words("off"), takes=("transition", "flash"), native=ANY),
-            "toggle": Action("toggle", takes=ANY, native=ANY),
-            "set_value": Action(
-                "turn_on", expected=words("on"), takes=ANY, native=ANY, value="brightness_pct"
-            ),
-            **STEPS,
-        },
-        parameters={
-            "brightness_pct": ControlParameter(
-                "percent",
-                "turn_on",
-                "brightness",
-                aliases="brightness_percent brightness_percentage brightness_level dim dimming level percent "
-                "percentage intensity",
-            ),
-            "brightness": ControlParameter("brightness", "turn_on", "brightness"),
-            "brightness_step_pct": ControlParameter("signed", "turn_on", aliases="brightness_step"),
-            "color": ControlParameter("color", "turn_on", aliases="colour color_name colour_name rgb hex"),
-            "color_temp_kelvin": ControlParameter(
-                "kelvin",
-                "turn_on",
-                "color_temp_kelvin",
-                aliases="color_temp color_temperature colour_temperature colour_temp kelvin temperature temp "
-                "ct color_temp_mired",
-            ),
-            "rgb_color": ControlParameter("color", "turn_on"),
-            "hs_color": ControlParameter("numbers", "turn_on", aliases="hs"),
-            "xy_color": ControlParameter("numbers", "turn_on", aliases="xy"),
-            "rgbw_color": ControlParameter("numbers", "turn_on"),
-            "rgbww_color": ControlParameter("numbers", "turn_on"),
-            "effect": ControlParameter("text", "turn_on", "effect", "EFFECT", choices="effect_list"),
-            "transition": TRANSITION,
-            "flash": ControlParameter("flash", "turn_on"),
-        },
-        step=ValueStep("brightness_pct", 20, services=("turn_on", "turn_on"), key="brightness_step_pct"),
-        exclusive=("color", *COLORS, "color_temp_kelvin"),
-        off_at_zero=("brightness_pct", "brightness"),
-        fit=_fit,
-        restore=_restore,
-        kept=("color_mode", *MODE_ATTRIBUTES.values()),
-        details=_details,
-        reported=("brightness", "color_temp_kelvin", "rgb_color", "effect"),
-        # Every light accepts a transition and a flash; these features say that it really has them.
-        abilities={"flash": "FLASH", "transition": "TRANSITION"},
-        find_abilities=_abilities,
-        describing=("supported_color_modes",),
-        is_switched_with_everything=True,
-        is_lively=True,
-    ),
+LIGHT = replace(
+    SWITCHED,
+    name="light",
+    actions={
+        "turn_on": Action("turn_on", expected=words("on"), takes=ANY, native=ANY),
+        "turn_off": Action("turn_off", expected=words("off"), takes=("transition", "flash"), native=ANY),
+        "toggle": Action("toggle", takes=ANY, native=ANY),
+        "set_value": Action("turn_on", expected=words("on"), takes=ANY, native=ANY, value="brightness_pct"),
+        **STEPS,
+    },
+    parameters={
+        "brightness_pct": ControlParameter(
+            "percent",
+            "turn_on",
+            "brightness",
+            aliases="brightness_percent brightness_percentage brightness_level dim dimming level percent "
+            "percentage intensity",
+        ),
+        "brightness": ControlParameter("brightness", "turn_on", "brightness"),
+        "brightness_step_pct": ControlParameter("signed", "turn_on", aliases="brightness_step"),
+        "color": ControlParameter("color", "turn_on", aliases="colour color_name colour_name rgb hex"),
+        "color_temp_kelvin": ControlParameter(
+            "kelvin",
+            "turn_on",
+            "color_temp_kelvin",
+            aliases="color_temp color_temperature colour_temperature colour_temp kelvin temperature temp "
+            "ct color_temp_mired",
+        ),
+        "rgb_color": ControlParameter("color", "turn_on"),
+        "hs_color": ControlParameter("numbers", "turn_on", aliases="hs"),
+        "xy_color": ControlParameter("numbers", "turn_on", aliases="xy"),
+        "rgbw_color": ControlParameter("numbers", "turn_on"),
+        "rgbww_color": ControlParameter("numbers", "turn_on"),
+        "effect": ControlParameter("text", "turn_on", "effect", "EFFECT", choices="effect_list"),
+        "transition": TRANSITION,
+        "flash": ControlParameter("flash", "turn_on"),
+    },
+    step=ValueStep("brightness_pct", 20, services=("turn_on", "turn_on"), key="brightness_step_pct"),
+    exclusive=("color", *COLORS, "color_temp_kelvin"),
+    off_at_zero=("brightness_pct", "brightness"),
+    fit=_fit,
+    restore=_restore,
+    kept=("color_mode", *MODE_ATTRIBUTES.values()),
+    details=_details,
+    reported=("brightness", "color_temp_kelvin", "rgb_color", "effect"),
+    # Every light accepts a transition and a flash; these features say that it really has them.
+    abilities={"flash": "FLASH", "transition": "TRANSITION"},
+    find_abilities=_abilities,
+    describing=("supported_color_modes",),
+    is_switched_with_everything=True,
+    is_lively=True,
 )

@@ -15,36 +15,34 @@ _NUMBER: Final = {
 }
 _REPRODUCED: Final = Reproduced(other=("set_value",))
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="input_number",
-        actions=_ACTIONS,
-        parameters=_NUMBER,
-        step=ValueStep("value", 1, "step", services=INCREMENT),
-        restore=restore_value("set_value", "value", float),
-        contained=ANY,
-        reproduced=_REPRODUCED,
-    ),
-    DomainFacts(
-        name="number",
-        actions=_ACTIONS,
-        parameters=_NUMBER,
-        step=ValueStep("value", 1, "step"),
-        restore=restore_value("set_value", "value", float),
-        contained=ANY,
-        reproduced=_REPRODUCED,
-    ),
-    DomainFacts(
-        name="counter",
-        actions={"set_value": setting("value"), "reset": Action("reset"), **STEPS},
-        parameters={
-            "value": ControlParameter(
-                "integer", "set_value", STATE, bounds=("minimum", "maximum"), aliases=VALUE_ALIASES
-            )
-        },
-        step=ValueStep("value", 1, "step", services=INCREMENT),
-        restore=restore_value("set_value", "value", lambda state: int(float(state))),
-        contained=ANY,
-        reproduced=_REPRODUCED,
-    ),
+INPUT_NUMBER = DomainFacts(
+    name="input_number",
+    actions=_ACTIONS,
+    parameters=_NUMBER,
+    step=ValueStep("value", 1, "step", services=INCREMENT),
+    restore=restore_value("set_value", "value", float),
+    contained=ANY,
+    reproduced=_REPRODUCED,
+)
+NUMBER = DomainFacts(
+    name="number",
+    actions=_ACTIONS,
+    parameters=_NUMBER,
+    step=ValueStep("value", 1, "step"),
+    restore=restore_value("set_value", "value", float),
+    contained=ANY,
+    reproduced=_REPRODUCED,
+)
+COUNTER = DomainFacts(
+    name="counter",
+    actions={"set_value": setting("value"), "reset": Action("reset"), **STEPS},
+    parameters={
+        "value": ControlParameter(
+            "integer", "set_value", STATE, bounds=("minimum", "maximum"), aliases=VALUE_ALIASES
+        )
+    },
+    step=ValueStep("value", 1, "step", services=INCREMENT),
+    restore=restore_value("set_value", "value", lambda state: int(float(state))),
+    contained=ANY,
+    reproduced=_REPRODUCED,
 )

@@ -23,22 +23,20 @@ def _details(state: State) -> Iterator[str]:
         yield f"{word_or_quote(str(remaining))} left"
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="timer",
-        actions={
-            "start": Action("start", expected=words("active"), takes=("duration",), native=ANY),
-            "set_value": Action(
-                "start", expected=words("active"), takes=("duration",), native=ANY, value="duration"
-            ),
-            "pause": Action("pause", expected=words("paused")),
-            "stop": _CANCEL,
-            "cancel": _CANCEL,
-        },
-        parameters={"duration": ControlParameter("seconds", "start", aliases=DURATION_ALIASES)},
-        details=_details,
-        reported=("duration", "remaining", "finishes_at"),
-        contained=ANY,
-        reproduced=Reproduced(states={"active": ("start",), "paused": ("pause",), "idle": ("cancel",)}),
-    ),
+TIMER = DomainFacts(
+    name="timer",
+    actions={
+        "start": Action("start", expected=words("active"), takes=("duration",), native=ANY),
+        "set_value": Action(
+            "start", expected=words("active"), takes=("duration",), native=ANY, value="duration"
+        ),
+        "pause": Action("pause", expected=words("paused")),
+        "stop": _CANCEL,
+        "cancel": _CANCEL,
+    },
+    parameters={"duration": ControlParameter("seconds", "start", aliases=DURATION_ALIASES)},
+    details=_details,
+    reported=("duration", "remaining", "finishes_at"),
+    contained=ANY,
+    reproduced=Reproduced(states={"active": ("start",), "paused": ("pause",), "idle": ("cancel",)}),
 )

@@ -39,22 +39,20 @@ def _event(state: State) -> Iterator[str]:
         yield word_or_quote(str(start))
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="todo",
-        writes=frozenset(("add_item", "update_item", "remove_item")),
-        reads=frozenset(("get_items",)),
-        take_back=_take_back_item,
-        contained=ANY,
-    ),
-    DomainFacts(
-        name="calendar",
-        writes=frozenset(("create_event",)),
-        reads=frozenset(("get_events",)),
-        take_back=_take_back_event,
-        say=_say_event,
-        details=_event,
-        reported=("message", "start_time", "end_time", "location"),
-        contained=ANY,
-    ),
+TODO = DomainFacts(
+    name="todo",
+    writes=frozenset(("add_item", "update_item", "remove_item")),
+    reads=frozenset(("get_items",)),
+    take_back=_take_back_item,
+    contained=ANY,
+)
+CALENDAR = DomainFacts(
+    name="calendar",
+    writes=frozenset(("create_event",)),
+    reads=frozenset(("get_events",)),
+    take_back=_take_back_event,
+    say=_say_event,
+    details=_event,
+    reported=("message", "start_time", "end_time", "location"),
+    contained=ANY,
 )

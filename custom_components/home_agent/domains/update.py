@@ -1,7 +1,6 @@
 """Updates of software."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from homeassistant.core import State
 
@@ -22,12 +21,10 @@ def _details(state: State) -> Iterator[str]:
         yield from text_of("latest_version", state, prefix="latest ")
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="update",
-        say=_say,
-        details=_details,
-        reported=("installed_version", "latest_version", "in_progress"),
-        abilities={"install": "INSTALL", "version": "SPECIFIC_VERSION"},
-    ),
+UPDATE = DomainFacts(
+    name="update",
+    say=_say,
+    details=_details,
+    reported=("installed_version", "latest_version", "in_progress"),
+    abilities={"install": "INSTALL", "version": "SPECIFIC_VERSION"},
 )

@@ -5,8 +5,8 @@ from typing import Final
 
 from homeassistant.core import State
 
-from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, words
-from .common import ON_OFF_STATES, restore_rest, setting
+from .base import ANY, Action, DomainFacts, Reproduced, words
+from .common import ON_OFF_STATES, choice, restore_rest, setting
 from .showing import number_of
 
 CLEANING: Final = words("cleaning")
@@ -23,52 +23,39 @@ def _details(state: State) -> Iterator[str]:
         yield f"battery {level}%"
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="vacuum",
-        actions={
-            "start": _START,
-            "turn_on": _START,
-            "stop": Action("stop", unexpected=CLEANING, features="STOP", ability="stop"),
-            "pause": Action("pause", unexpected=CLEANING, features="PAUSE", ability="pause"),
-            "return_to_base": _RETURN,
-            "turn_off": _RETURN,
-            "locate": Action("locate", features="LOCATE", ability="locate"),
-            "clean_spot": Action(
-                "clean_spot", expected=CLEANING, features="CLEAN_SPOT", ability="clean_spot"
-            ),
-            "set_speed": setting("fan_speed"),
-            "set_value": setting("fan_speed"),
-        },
-        parameters={
-            "fan_speed": ControlParameter(
-                "text",
-                "set_fan_speed",
-                "fan_speed",
-                "FAN_SPEED",
-                choices="fan_speed_list",
-                aliases="speed fan_mode mode power suction",
-            )
-        },
-        restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
-        details=_details,
-        reported=("battery_level", "fan_speed"),
-        abilities={"clean_area": "CLEAN_AREA"},
-        contained=ANY,
-        not_contained=("send_command",),
-        reproduced=Reproduced(
-            states={
-                **ON_OFF_STATES,
-                "cleaning": ("start",),
-                **dict.fromkeys(("docked", "returning"), ("return_to_base",)),
-                "idle": ("stop",),
-                "paused": ("pause",),
-            }
-        ),
-        active="cleaning",
-        acts={"cleaning": "cleaning"},
-        suggested={"cleaning": "start"},
-        in_everything=True,
-        is_lively=True,
+VACUUM = DomainFacts(
+    name="vacuum",
+    actions={
+        "start": _START,
+        "turn_on": _START,
+        "stop": Action("stop", unexpected=CLEANING, features="STOP", ability="stop"),
+        "pause": Action("pause", unexpected=CLEANING, features="PAUSE", ability="pause"),
+        "return_to_base": _RETURN,
+        "turn_off": _RETURN,
+        "locate": Action("locate", features="LOCATE", ability="locate"),
+        "clean_spot": Action("clean_spot", expected=CLEANING, features="CLEAN_SPOT", ability="clean_spot"),
+        "set_speed": setting("fan_speed"),
+        "set_value": setting("fan_speed"),
+    },
+    parameters={"fan_speed": choice("fan_speed", "fan_speed_list", "speed fan_mode mode power suction")},
+    restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
+    details=_details,
+    reported=("battery_level", "fan_speed"),
+    abilities={"clean_area": "CLEAN_AREA"},
+    contained=ANY,
+    not_contained=("send_command",),
+    reproduced=Reproduced(
+        states={
+            **ON_OFF_STATES,
+            "cleaning": ("start",),
+            **dict.fromkeys(("docked", "returning"), ("return_to_base",)),
+            "idle": ("stop",),
+            "paused": ("pause",),
+        }
     ),
+    active="cleaning",
+    acts={"cleaning": "cleaning"},
+    suggested={"cleaning": "start"},
+    in_everything=True,
+    is_lively=True,
 )

@@ -1,7 +1,7 @@
 """Water heaters."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from .base import (
     ANY,
@@ -26,38 +26,36 @@ def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], chan
     yield from restore_settings(facts, state, attributes, changed)
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="water_heater",
-        actions={
-            "turn_on": Action("turn_on", unexpected=words("off"), takes=ANY, features="ON_OFF"),
-            "turn_off": Action("turn_off", expected=words("off"), features="ON_OFF"),
-            "set_temperature": setting("temperature", *ANY),
-            "set_value": setting("temperature", *ANY),
-            "set_preset": setting("operation_mode", *ANY),
-            **STEPS,
-        },
-        # The modes come first, as each may bring a temperature of its own.
-        parameters={
-            "operation_mode": ControlParameter(
-                "text",
-                "set_operation_mode",
-                STATE,
-                "OPERATION_MODE",
-                choices="operation_list",
-                aliases="mode preset_mode preset hvac_mode operation",
-            ),
-            "away_mode": ControlParameter(
-                "boolean", "set_away_mode", "away_mode", "AWAY_MODE", aliases="away", is_verified=False
-            ),
-            "temperature": TARGET_TEMPERATURE,
-        },
-        step=ValueStep("temperature", 1, "target_temp_step"),
-        restore=_restore,
-        say=say_heating,
-        reported=("current_temperature", "temperature", "operation_mode", "away_mode"),
-        contained=ANY,
-        reproduced=Reproduced(states=ON_OFF_STATES, other=("set_operation_mode",)),
-        in_everything=True,
-    ),
+WATER_HEATER = DomainFacts(
+    name="water_heater",
+    actions={
+        "turn_on": Action("turn_on", unexpected=words("off"), takes=ANY, features="ON_OFF"),
+        "turn_off": Action("turn_off", expected=words("off"), features="ON_OFF"),
+        "set_temperature": setting("temperature", *ANY),
+        "set_value": setting("temperature", *ANY),
+        "set_preset": setting("operation_mode", *ANY),
+        **STEPS,
+    },
+    # The modes come first, as each may bring a temperature of its own.
+    parameters={
+        "operation_mode": ControlParameter(
+            "text",
+            "set_operation_mode",
+            STATE,
+            "OPERATION_MODE",
+            choices="operation_list",
+            aliases="mode preset_mode preset hvac_mode operation",
+        ),
+        "away_mode": ControlParameter(
+            "boolean", "set_away_mode", "away_mode", "AWAY_MODE", aliases="away", is_verified=False
+        ),
+        "temperature": TARGET_TEMPERATURE,
+    },
+    step=ValueStep("temperature", 1, "target_temp_step"),
+    restore=_restore,
+    say=say_heating,
+    reported=("current_temperature", "temperature", "operation_mode", "away_mode"),
+    contained=ANY,
+    reproduced=Reproduced(states=ON_OFF_STATES, other=("set_operation_mode",)),
+    in_everything=True,
 )

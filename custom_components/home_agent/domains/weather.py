@@ -1,7 +1,6 @@
 """Weather and the sun."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from homeassistant.core import State
 
@@ -18,13 +17,11 @@ def _details(state: State) -> Iterator[str]:
             yield said + with_unit(value, unit)
 
 
-DOMAINS: Final = (
-    DomainFacts(
-        name="weather",
-        reads=frozenset(("get_forecasts",)),
-        details=_details,
-        reported=("temperature", "humidity", "wind_speed", "wind_speed_unit", "pressure", "pressure_unit"),
-        contained=ANY,
-    ),
-    DomainFacts(name="sun", reported=("next_rising", "next_setting", "elevation")),
+WEATHER = DomainFacts(
+    name="weather",
+    reads=frozenset(("get_forecasts",)),
+    details=_details,
+    reported=("temperature", "humidity", "wind_speed", "wind_speed_unit", "pressure", "pressure_unit"),
+    contained=ANY,
 )
+SUN = DomainFacts(name="sun", reported=("next_rising", "next_setting", "elevation"))
