@@ -31,6 +31,8 @@ JOINED = 0.9
 """Similarity of two query words to the index word that they make together."""
 TITLE_BONUS = 0.6
 """Share by which a completely named title raises a score."""
+RERANKED = 4
+"""Documents weighed for each one asked for, where the answer is a share of the query."""
 CANDIDATES = 2
 """Documents ranked by title for each one asked for."""
 DAMPING = 20
@@ -138,14 +140,27 @@ class LexicalIndex:
         ]
         return [(key, -score) for score, key in sorted(scored)[:limit]]
 
-    def covered(self, query: str) -> dict[str, float]:
-        """Return the words of the index that a query means, with their similarity."""
-        found: dict[str, float] = {}
-        for word in _query_words(query):
-            for word_id, similarity in self._expand(word):
-                name = self._words[word_id]
-                found[name] = max(similarity, found.get(name, 0.0))
-        return found
+    def shares(self, query: str, limit: int = 20) -> list[tuple[str, float]]:
+        """Return keys with the share of a query that documents answer, from 0 to 1, the largest first.
+
+        A word counts by its length and by how few documents have it, so that a share of 1 holds every word,
+        and a sentence about something else stays low although small words are everywhere.
+        """
+        meant = [(self._weight(word), self._expand(word)) for word in _query_words(query)]
+        total = sum(weight for weight, _ in meant)
+        found = []
+        for key, _ in self.search(query, limit * RERANKED) if total else ():
+            own = {word_id for text in self._texts[self._numbers[key]] for word_id in self._text_words[text]}
+            best = (max((like for each, like in matches if each in own), default=0.0) for _, matches in meant)
+            share = sum(weight * like**2 for (weight, _), like in zip(meant, best, strict=True)) / total
+            found.append((key, round(share, 4)))
+        return sorted(found, key=lambda item: (-item[1], item[0]))[:limit]
+
+    def _weight(self, word: str) -> float:
+        """Return what a word of a query counts; one that no document has, as much as the rarest."""
+        word_id = self._word_ids.get(word)
+        having = self._counts[word_id] if word_id is not None else 0
+        return len(word) * rarity(len(self), max(1, having))
 
     def understand(self, query: str) -> dict[str, WordMeanings]:
         """Return what each word of a query may mean."""
