@@ -82,6 +82,15 @@ def test_claims_are_whole(language: str) -> None:
     assert words(language, "claims.i_have") or words(language, "claims.i_did")
 
 
+@pytest.mark.parametrize("language", sorted(WHOLE))
+def test_everyday_words_are_whole(language: str) -> None:
+    """All whole languages name the same kinds of things, places and wishes."""
+    for name in ("domains", "classes", "wishes", "places", "things"):
+        section = "names" if name == "domains" else "concepts"
+        assert set(table(language, f"{section}.{name}")) == set(table("en", f"{section}.{name}")), name
+    assert language == "en" or set(table(language, "names.colors")) == set(table("de", "names.colors"))
+
+
 def test_a_language_without_a_file() -> None:
     assert find("tlh") is None
     assert missing("tlh") == SECTIONS
