@@ -2,12 +2,17 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Final
 
 from ...embeds import EmbedFilter
-from .blocks import REMOVED, BlockFilter
-from .calls import CallText
+from ...regex import lazy
+from .calls import MAX_CALLS, CallText, call_names, stands_alone
+from .dialects import THINK_CLOSE
 from .flow import Flow
 from .markdown import MarkdownReader
+from .openers import MAX_BLOCK, Block, Openers, Surroundings, thought
+
+_WORD: Final = lazy(r"\w+")
 
 
 @dataclass(slots=True)
@@ -31,20 +36,22 @@ class SpeechFilter:
         self, *, voice: bool, tool_names: Collection[str] = (), starts_thinking: bool = False
     ) -> None:
         """Start a reply; `starts_thinking` for models whose prompt has opened a thought already."""
-        self._blocks = BlockFilter(voice=voice, tool_names=tool_names, thinking=starts_thinking)
+        self._names = call_names(frozenset(tool_names))
+        self._openers = Openers(self._names, voice=voice)
+        self._around = Surroundings()
+        self._block: Block | None = thought(THINK_CLOSE) if starts_thinking else None
+        self._held = ""
+        self._eat_tick = False
+        self._on_line: list[CallText] = []
+        """Calls that ended on this line."""
+        self._thinking: list[str] = []
         self._flow = Flow(collapse=voice)
         self._markdown = MarkdownReader(self._flow) if voice else None
         self._shown = EmbedFilter()
-
-    @property
-    def unopened_thought(self) -> bool:
-        """Return whether a thought ended that never began; such models need `starts_thinking`."""
-        return self._blocks.unopened
-
-    @property
-    def calls(self) -> list[CallText]:
-        """Return what was taken for calls."""
-        return self._blocks.calls
+        self.calls: list[CallText] = []
+        """What was taken for calls."""
+        self.unopened_thought = False
+        """A thought ended that never began; such models need `starts_thinking`."""
 
     def feed(self, text: str) -> Spoken:
         """Take the next piece and return what is certain by now."""
@@ -54,21 +61,111 @@ class SpeechFilter:
         """Return what was held back; the reply has ended."""
         return self._read("", final=True)
 
-    def _read(self, text: str, *, final: bool) -> Spoken:
-        """Read on, and take what is text by now through the rest."""
-        blocks = self._blocks
-        blocks.feed(text, final=final)
-        for piece in blocks.text:
-            if piece != REMOVED:
-                (self._markdown or self._flow).write(piece)
-                continue
-            if self._markdown:
-                self._markdown.write("", final=True)
-            self._flow.removed()
-        if final and self._markdown:
-            self._markdown.write("", final=True)
-        said = self._flow.take() if blocks.text or final else ""
+    def _read(self, piece: str, *, final: bool) -> Spoken:
+        """Read on as far as the text tells."""
+        text = self._held + piece
+        self._around.final = final
+        at = 0
+        while at < len(text):
+            after = (
+                self._read_text(text, at) if self._block is None else self._read_block(self._block, text, at)
+            )
+            if after is None:
+                break
+            at = after
+        self._held = text[at:]
+        if final:
+            self._end()
+        said = self._flow.take()
         shown = self._shown.feed(said, final=final) if said or final else ""
-        spoken = Spoken(shown, "".join(blocks.thinking))
-        blocks.text, blocks.thinking = [], []
-        return spoken
+        thinking, self._thinking = "".join(self._thinking), []
+        return Spoken(shown, thinking)
+
+    def _end(self) -> None:
+        """Decide what was held back; the reply has ended."""
+        if self._block is not None:
+            self._block.add(self._held)
+            self._held = ""
+            self._end_block(self._block)
+        if self._markdown:
+            self._markdown.write("", final=True)
+
+    def _read_text(self, text: str, at: int) -> int | None:
+        """Take text up to the next opening, and the opening; return where to go on, None for later."""
+        if self._eat_tick:
+            self._eat_tick = False
+            if text[at] == "`":
+                return at + 1
+        if at == 0 and _WORD.match(self._around.previous) and (word := _WORD.match(text)):
+            self._say(word[0])
+            return word.end()
+        found = self._names.trigger.search(text, at)
+        end = len(text) if self._around.final else self._names.pending(text, at)
+        start = found.start() if found else end
+        if start > at:
+            self._say(text[at:start])
+        opening = self._openers.open(text, start, self._around) if found else None
+        if opening is None:
+            return start if start > at else None
+        self.unopened_thought = self.unopened_thought or opening.unopened
+        if opening.text:
+            self._say(text[start : opening.next])
+        elif opening.block is None:
+            self._remove(">")
+        else:
+            self._block = opening.block
+            self._block.add(text[start : opening.next])
+        return opening.next
+
+    def _read_block(self, block: Block, text: str, at: int) -> int | None:
+        """Take what belongs to the block; return where to go on, None for later."""
+        step = block.scanner.scan(text, at, final=self._around.final)
+        room = MAX_BLOCK - block.size
+        if not block.certain and step.body - at > room:
+            block.add(text[at : step.body])
+            self._release(block)
+            return at + room
+        if block.thought:
+            self._thinking.append(text[at : step.body])
+        else:
+            block.add(text[at : step.next])
+        if step.done:
+            self._end_block(block)
+            return step.next
+        return step.next if step.next > at else None
+
+    def _end_block(self, block: Block) -> None:
+        """Decide what a block was."""
+        raw = "".join(block.raw)
+        is_call = not block.thought and block.is_call(raw)
+        if not (is_call or block.certain or block.is_noise(raw)):
+            self._release(block)
+            return
+        self._block = None
+        self._eat_tick = block.ticked
+        self._remove(" ")
+        if is_call and len(self.calls) < MAX_CALLS:
+            self.calls.append(CallText(raw[block.ticked :].strip(), self._around.alone))
+            self._on_line.append(self.calls[-1])
+
+    def _release(self, block: Block) -> None:
+        """Give back as text what turned out to be no call."""
+        self._block = None
+        self._say("".join(block.raw))
+
+    def _say(self, text: str) -> None:
+        """Let text out."""
+        (self._markdown or self._flow).write(text)
+        self._around.add(text)
+        line, newline, _ = text.partition("\n")
+        for call in self._on_line:
+            call.alone = call.alone and stands_alone(line)
+        if newline:
+            self._on_line.clear()
+
+    def _remove(self, previous: str) -> None:
+        """Take something out of the text; `previous` stands for it before what follows."""
+        if self._markdown:
+            self._markdown.write("", final=True)
+        self._flow.removed()
+        self._around.previous = previous

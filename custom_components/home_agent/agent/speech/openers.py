@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-import json
 import re
 from typing import ClassVar, Final, NamedTuple
 
+from ...literals import parsed
 from ...regex import lazy
 from . import dialects
-from .calls import CallNames
+from .calls import CallNames, stands_alone
 from .dialects import Mark
 from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
 
@@ -39,28 +39,9 @@ _MAX_NAME: Final = 64
 _MAX_LINE: Final = 200
 
 
-def never(_: str) -> bool:
-    """Return False."""
-    return False
-
-
-def always(_: str) -> bool:
-    """Return True."""
-    return True
-
-
-def _is_json(raw: str) -> bool:
+def _is_data(raw: str) -> bool:
     """Return whether text is whole JSON."""
-    try:
-        json.loads(raw)
-    except ValueError, RecursionError:
-        return False
-    return True
-
-
-def _unless_huge(_: str) -> bool:
-    """Return True: a call, unless it grew too long to be one."""
-    return True
+    return not isinstance(parsed(raw), str)
 
 
 def _has_arguments(raw: str) -> bool:
@@ -74,8 +55,10 @@ class Block:
 
     scanner: Scanner
     thought: bool = False
-    is_call: Callable[[str], bool] = never
-    is_noise: Callable[[str], bool] = never
+    certain: bool = False
+    """Is taken out whatever it contains, and however long it grows."""
+    is_call: Callable[[str], bool] = lambda _: True
+    is_noise: Callable[[str], bool] = lambda _: False
     """Neither a call nor to be spoken."""
     ticked: bool = False
     """Stands in back-ticks, the closing one goes with it."""
@@ -88,21 +71,28 @@ class Block:
             self.raw.append(text[: MAX_BLOCK - self.size])
             self.size += len(self.raw[-1])
 
-    @property
-    def certain(self) -> bool:
-        """Return whether the block is taken out whatever it contains."""
-        return self.thought or self.is_call is always or self.is_noise is always
 
+@dataclass(slots=True)
+class Surroundings:
+    """What of a reply decides what may begin at its end."""
 
-class Position(NamedTuple):
-    """Where in a reply something begins."""
-
-    previous: str
-    line_start: bool
-    fresh: bool
+    previous: str = "\n"
+    line_start: bool = True
+    fresh: bool = True
     """Nothing was said before."""
-    final: bool
+    alone: bool = True
+    """Nothing was said on this line that would make a sentence of a call."""
+    final: bool = False
     """Nothing more will come."""
+
+    def add(self, text: str) -> None:
+        """Note what was said."""
+        head, newline, tail = text.rpartition("\n")
+        blank = not tail.strip()
+        self.previous = text[-1]
+        self.line_start = blank and (bool(newline) or self.line_start)
+        self.fresh = self.fresh and blank and not head.strip()
+        self.alone = stands_alone(tail) and (bool(newline) or self.alone)
 
 
 class Opening(NamedTuple):
@@ -116,7 +106,7 @@ class Opening(NamedTuple):
 
 def thought(close: re.Pattern[str]) -> Block:
     """Return a block whose content is a thought."""
-    return Block(scanner=UntilClose(close), thought=True)
+    return Block(scanner=UntilClose(close), thought=True, certain=True)
 
 
 class Openers:
@@ -127,15 +117,15 @@ class Openers:
         self._names = names
         self._voice = voice
 
-    def open(self, text: str, at: int, position: Position) -> Opening | None:
+    def open(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Return what begins at `at`, or None while the text does not tell yet."""
-        return self._BY_CHARACTER.get(text[at], Openers._name)(self, text, at, position)
+        return self._BY_CHARACTER.get(text[at], Openers._name)(self, text, at, around)
 
-    def _tag(self, text: str, at: int, position: Position) -> Opening | None:
+    def _tag(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take `<tag>` and `<|tag|>`."""
         if not (tag := dialects.TAG.match(text, at)):
             part = dialects.TAG_PART.match(text, at)
-            if part and not position.final and _may_be_tag(part):
+            if part and not around.final and _may_be_tag(part):
                 return None
             return Opening(at + 1, text=True)
         name = tag["name"].lower().replace("\u2581", "_")
@@ -144,52 +134,52 @@ class Openers:
         mark = dialects.BARRED_TAGS.get(name, Mark.NOISE) if tag["bar"] else known.get(name)
         if mark is None:
             return Opening(at + 1, text=True)
-        return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, position)
+        return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, around)
 
-    def _moon(self, text: str, at: int, position: Position) -> Opening | None:
+    def _moon(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take the tags in triangles."""
         if not (tag := dialects.MOON_TAG.match(text, at)):
             return (
                 None
-                if dialects.MOON_PART.match(text, at) and not position.final
+                if dialects.MOON_PART.match(text, at) and not around.final
                 else Opening(at + 1, text=True)
             )
         mark = dialects.PLAIN_TAGS.get(tag["name"], Mark.NOISE)
-        return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, position)
+        return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, around)
 
     def _marked(
-        self, text: str, tag: re.Match[str], name: str, mark: Mark, position: Position
+        self, text: str, tag: re.Match[str], name: str, mark: Mark, around: Surroundings
     ) -> Opening | None:
         """Take a known tag by its meaning."""
         end = tag.end()
-        if position.previous == "`" and mark in (Mark.THINK, Mark.CALL, Mark.RESULT, Mark.THINK_END):
-            if end == len(text) and not position.final:
+        if around.previous == "`" and mark in (Mark.THINK, Mark.CALL, Mark.RESULT, Mark.THINK_END):
+            if end == len(text) and not around.final:
                 return None
             if text[end : end + 1] == "`":
                 return Opening(end, text=not self._voice)
         if mark is Mark.HEADER:
-            return _header(text, end, position)
+            return _header(text, end, around)
         if mark is Mark.CHANNEL:
-            return _channel(text, end, position)
+            return _channel(text, end, around)
         return Opening(end, _block(mark, name), unopened=mark is Mark.THINK_END)
 
-    def _square(self, text: str, at: int, position: Position) -> Opening | None:
+    def _square(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take `[TAG]`, a list of JSON objects, a list of calls."""
         if (tag := dialects.SQUARE_TAG.match(text, at)) and (mark := dialects.SQUARE_TAGS.get(tag["name"])):
-            return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, position)
+            return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, around)
         if block := self._list(text, at):
             return Opening(at, block)
-        return None if not position.final and self._may_be_list(text, at) else Opening(at + 1, text=True)
+        return None if not around.final and self._may_be_list(text, at) else Opening(at + 1, text=True)
 
     def _list(self, text: str, at: int) -> Block | None:
         """Return the list of JSON or of calls that begins here."""
         if _LIST_OF_OBJECTS.match(text, at):
-            return self._json("[", always if self._voice else never)
+            return Block(scanner=Balanced("["), is_call=self._names.in_json, certain=self._voice)
         if self._voice and _LIST_OF_STRINGS.match(text, at):
-            return self._json("[", _is_json)
+            return Block(scanner=Balanced("["), is_call=self._names.in_json, is_noise=_is_data)
         name = self._names.pattern.match(text, end_of(_LIST_START, text, at))
         if name and text.startswith("(", name.end()):
-            return Block(scanner=Balanced("["), is_call=_unless_huge)
+            return Block(scanner=Balanced("["))
         return None
 
     def _may_be_list(self, text: str, at: int) -> bool:
@@ -202,51 +192,48 @@ class Openers:
             or self._names.cut(text, inner)
         )
 
-    def _brace(self, text: str, at: int, position: Position) -> Opening | None:
+    def _brace(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take a JSON object."""
         if _OBJECT.match(text, at):
-            return Opening(at, self._json("{", always if self._voice else never))
-        if _OBJECT_PART.match(text, at) and not position.final:
+            block = Block(scanner=Balanced("{"), is_call=self._names.in_json, certain=self._voice)
+            return Opening(at, block)
+        if _OBJECT_PART.match(text, at) and not around.final:
             return None
         return Opening(at + 1, text=True)
 
-    def _json(self, bracket: str, is_noise: Callable[[str], bool]) -> Block:
-        """Return a block of JSON that may be a call."""
-        return Block(scanner=Balanced(bracket), is_call=self._names.in_json, is_noise=is_noise)
-
-    def _tick(self, text: str, at: int, position: Position) -> Opening | None:
+    def _tick(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take a call in back-ticks or in a code fence."""
         ticks = end_of(_TICKS, text, at)
-        if ticks == len(text) and not position.final:
+        if ticks == len(text) and not around.final:
             return None
         if ticks - at >= _FENCE_TICKS:
-            return self._fence(text, at, ticks, position)
-        if self._names.cut(text, ticks) and not position.final:
+            return self._fence(text, at, ticks, around)
+        if self._names.cut(text, ticks) and not around.final:
             return None
         name = self._names.pattern.match(text, ticks)
         if name and ticks - at == 1:
             if called := self._called(text, at, name, ticked=True):
                 return called
-            if _AFTER_PART.match(text, name.end()) and not position.final:
+            if _AFTER_PART.match(text, name.end()) and not around.final:
                 return None
         return Opening(ticks, text=True)
 
-    def _fence(self, text: str, at: int, ticks: int, position: Position) -> Opening | None:
+    def _fence(self, text: str, at: int, ticks: int, around: Surroundings) -> Opening | None:
         """Take a code fence, if a call stands in it."""
         fence = _FENCE.match(text, at)
         body = fence.end() if fence else ticks
         info = fence[1] if fence else ""
         names = [self._names.pattern.match(text, start) for start in (body, ticks)]
         cut = any(self._names.cut(text, start) for start in (body, ticks))
-        if (cut or body == len(text)) and not position.final:
+        if (cut or body == len(text)) and not around.final:
             return None
         until = UntilClose(dialects.FENCE_CLOSE)
         inline = names[1] and text.startswith("(", names[1].end())
         if info.lower() in dialects.CALL_FENCES or names[0] or inline:
-            return Opening(body, Block(scanner=until, is_call=always))
+            return Opening(body, Block(scanner=until, certain=True))
         if text.startswith(("{", "["), body):
-            silent = always if self._voice and text[body] == "{" else never
-            return Opening(body, Block(scanner=until, is_call=self._names.in_json, is_noise=silent))
+            certain = self._voice and text[body] == "{"
+            return Opening(body, Block(scanner=until, is_call=self._names.in_json, certain=certain))
         return Opening(ticks, text=True)
 
     def _called(self, text: str, at: int, name: re.Match[str], *, ticked: bool = False) -> Opening | None:
@@ -256,40 +243,42 @@ class Openers:
             return None
         if after[3]:
             scanner = TaggedCall(dialects.closing("tool_call"))
-            return Opening(after.start(3), Block(scanner=scanner, is_call=always, ticked=ticked))
-        is_call = _unless_huge if after[1] and _is_spelled(name[0]) else _has_arguments
-        return Opening(at, Block(scanner=Balanced("("), is_call=is_call, ticked=ticked))
+            return Opening(after.start(3), Block(scanner=scanner, certain=True, ticked=ticked))
+        block = Block(scanner=Balanced("("), ticked=ticked)
+        if not (after[1] and _is_spelled(name[0])):
+            block.is_call = _has_arguments
+        return Opening(at, block)
 
-    def _name(self, text: str, at: int, position: Position) -> Opening | None:
+    def _name(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take a call that begins with the name of a tool."""
-        if self._names.cut(text, at) and not position.final:
+        if self._names.cut(text, at) and not around.final:
             return None
         name = self._names.pattern.match(text, at)
         if name is None:
             end = max(end_of(_WORD, text, at), at + 1)
             cut = end == len(text) and end - at < _MAX_NAME
-            return None if cut and not position.final else Opening(end, text=True)
+            return None if cut and not around.final else Opening(end, text=True)
         if call := self._called(text, at, name):
             return call
-        return self._listed(text, name.end(), position, name[0])
+        return self._listed(text, name.end(), around, name[0])
 
-    def _listed(self, text: str, end: int, position: Position, name: str) -> Opening | None:
+    def _listed(self, text: str, end: int, around: Surroundings, name: str) -> Opening | None:
         """Take a name at the start of a line that is followed by its arguments without brackets."""
-        if position.line_start and _KEY.match(text, end):
-            return Opening(end, Block(scanner=KeyLines(), is_call=always))
-        cut = _AFTER_PART.match(text, end) or (position.line_start and _KEY_PART.match(text, end))
-        if cut and not position.final:
+        if around.line_start and _KEY.match(text, end):
+            return Opening(end, Block(scanner=KeyLines(), certain=True))
+        cut = _AFTER_PART.match(text, end) or (around.line_start and _KEY_PART.match(text, end))
+        if cut and not around.final:
             return None
-        if not (position.fresh and _is_spelled(name)):
+        if not (around.fresh and _is_spelled(name)):
             return Opening(end, text=True)
         line = end_of(_LINE, text, end)
-        if line == len(text) and line - end < _MAX_LINE and not position.final:
+        if line == len(text) and line - end < _MAX_LINE and not around.final:
             return None
         if _BARE_ARGUMENTS.fullmatch(text, end, line):
-            return Opening(line, Block(scanner=KeyLines(), is_call=always))
+            return Opening(line, Block(scanner=KeyLines(), certain=True))
         return Opening(end, text=True)
 
-    _BY_CHARACTER: ClassVar[dict[str, Callable[[Openers, str, int, Position], Opening | None]]] = {
+    _BY_CHARACTER: ClassVar[dict[str, Callable[[Openers, str, int, Surroundings], Opening | None]]] = {
         "<": _tag,
         "\u25c1": _moon,
         "[": _square,
@@ -326,19 +315,19 @@ def _block(mark: Mark, name: str) -> Block | None:
         case Mark.ROLE:
             return thought(dialects.TURN_CLOSE)
         case Mark.CALL:
-            return Block(scanner=TaggedCall(dialects.closing(name)), is_call=always)
+            return Block(scanner=TaggedCall(dialects.closing(name)), certain=True)
     return None
 
 
-def _header(text: str, end: int, position: Position) -> Opening | None:
+def _header(text: str, end: int, around: Surroundings) -> Opening | None:
     """Take the role behind a header token."""
     role = dialects.ROLE.match(text, end)
-    if role is None or (role.end() == len(text) and not position.final):
+    if role is None or (role.end() == len(text) and not around.final):
         return Opening(end) if role is None else None
     name = role[1].lower()
     at_token = text.startswith("<", role.end())
     if "to=" in role[2] and at_token:
-        return Opening(role.end(), Block(scanner=UntilClose(dialects.CALL_CLOSE), is_call=always))
+        return Opening(role.end(), Block(scanner=UntilClose(dialects.CALL_CLOSE), certain=True))
     if name in dialects.OWN_ROLES:
         return Opening(role.end() if at_token else role.end(1))
     if name in dialects.OTHER_ROLES:
@@ -346,7 +335,7 @@ def _header(text: str, end: int, position: Position) -> Opening | None:
     return Opening(role.end(1), thought(dialects.THINK_CLOSE)) if name == "think" else Opening(end)
 
 
-def _channel(text: str, end: int, position: Position) -> Opening | None:
+def _channel(text: str, end: int, around: Surroundings) -> Opening | None:
     """Take the name of a channel and what it says about its message."""
     channel = dialects.CHANNEL.match(text, end)
     if channel is None:
@@ -354,7 +343,7 @@ def _channel(text: str, end: int, position: Position) -> Opening | None:
     ahead = text[channel.end() : channel.end() + 13]
     if (
         not channel[3]
-        and not position.final
+        and not around.final
         and any(token.startswith(ahead) for token in dialects.CHANNEL_NEXT)
     ):
         return None
@@ -362,5 +351,5 @@ def _channel(text: str, end: int, position: Position) -> Opening | None:
     if name in dialects.THINK_CHANNELS:
         return Opening(channel.end() if channel[3] else channel.end(1), thought(dialects.THINK_CLOSE))
     if "to=" in channel[2]:
-        return Opening(channel.end(), Block(scanner=TaggedCall(dialects.HARMONY_CLOSE), is_call=always))
+        return Opening(channel.end(), Block(scanner=TaggedCall(dialects.HARMONY_CLOSE), certain=True))
     return Opening(channel.end() if channel[3] else channel.end(1))
