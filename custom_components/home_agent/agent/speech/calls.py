@@ -27,7 +27,7 @@ _NAMESPACES: Final = ("functions.", "default_api.")
 _LIST_KEYS: Final = ("tool_calls", "tool_uses", "function_calls", "calls")
 _NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
 _QUOTE_MARK: Final = '<|"|>'
-_EDGES: Final = " \t`*->.;"
+EDGES: Final = " \t`*->.;"
 """May stand beside a call on its line."""
 
 _HAS_NAME: Final = lazy(rf"""["']?(?:{"|".join((*NAME_KEYS, "action"))})["']?\s{{0,9}}:""")
@@ -137,11 +137,6 @@ class CallText:
                 return found
         name = _name_in(plain)
         return [WrittenCall(name, None)] if is_tool(name) else []
-
-
-def stands_alone(line: str) -> bool:
-    """Return whether a part of a line does not make a sentence of a call beside it."""
-    return not line.strip(_EDGES)
 
 
 def _from_xml(text: str) -> Iterator[WrittenCall]:

@@ -6,7 +6,7 @@ from typing import Final
 
 from ...embeds import EmbedFilter
 from ...regex import lazy
-from .calls import MAX_CALLS, CallText, call_names, stands_alone
+from .calls import EDGES, MAX_CALLS, CallText, call_names
 from .dialects import THINK_CLOSE
 from .flow import Flow
 from .markdown import MarkdownReader
@@ -55,7 +55,7 @@ class SpeechFilter:
 
     def feed(self, text: str) -> Spoken:
         """Take the next piece and return what is certain by now."""
-        return self._read(text, final=False)
+        return self._read(text, final=False) if text else Spoken()
 
     def flush(self) -> Spoken:
         """Return what was held back; the reply has ended."""
@@ -159,7 +159,7 @@ class SpeechFilter:
         self._around.add(text)
         line, newline, _ = text.partition("\n")
         for call in self._on_line:
-            call.alone = call.alone and stands_alone(line)
+            call.alone = call.alone and not line.strip(EDGES)
         if newline:
             self._on_line.clear()
 

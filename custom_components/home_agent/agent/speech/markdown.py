@@ -83,7 +83,7 @@ _TOKEN: Final = lazy(
     r"|(?P<label>\](?:(?P<target>\()|\[[^\]\n]{0,100}\])?)"
     r"|(?P<image>!(?=\[))"
     r"|(?P<comment><!--)"
-    rf"|(?P<tag></?(?P<name>{_TAG}){_ATTRIBUTES}\s{{0,9}}/?>)"
+    rf"|(?P<tag></?(?=[a-z][a-z0-9]{{0,12}}[\s/>])(?P<name>{_TAG}){_ATTRIBUTES}\s{{0,9}}/?>)"
     r"|(?P<entity>&(?:#\d{1,7}|#x[0-9a-f]{1,6}|[a-z][a-z0-9]{1,30});)"
     r"|(?P<escaped>\\(?:[!-/:-@\[-`{-~]|(?=\n)))"
     r"|(?P<address>\(?(?:https?://|www\.))"
@@ -100,8 +100,8 @@ _TOKEN_PART: Final = lazy(
     rf"|&(?:#?|#\d{{1,7}}|#x[0-9a-f]{{0,6}}|[a-z][a-z0-9]{{0,30}})|\({_ADDRESS_PART}?"
     r"|<(?:!-{0,2}|(?:https?://|mailto:)[^\s<>]{0,380}"
     r"|h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|m(?:a(?:i(?:l(?:to?)?)?)?)?)"
-    rf"|</?(?:(?:{_TAG_PART})?"
-    rf"|(?:{_TAG}){_ATTRIBUTES}(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?))\Z",
+    rf"|</?(?:(?=[a-z][a-z0-9]{{0,12}}\Z)(?:{_TAG_PART})|(?=[a-z][a-z0-9]{{0,12}}[\s/])(?:{_TAG}){_ATTRIBUTES}"
+    rf"(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?)?)\Z",
     re.IGNORECASE,
 )
 """What may become another token with what comes next."""

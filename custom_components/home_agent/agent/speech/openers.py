@@ -8,7 +8,7 @@ from typing import ClassVar, Final, NamedTuple
 from ...literals import parsed
 from ...regex import lazy
 from . import dialects
-from .calls import CallNames, stands_alone
+from .calls import EDGES, CallNames
 from .dialects import Mark
 from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
 
@@ -92,7 +92,7 @@ class Surroundings:
         self.previous = text[-1]
         self.line_start = blank and (bool(newline) or self.line_start)
         self.fresh = self.fresh and blank and not head.strip()
-        self.alone = stands_alone(tail) and (bool(newline) or self.alone)
+        self.alone = not tail.strip(EDGES) and (bool(newline) or self.alone)
 
 
 class Opening(NamedTuple):

@@ -55,10 +55,10 @@ def bounded(call: llm.ToolInput) -> llm.ToolInput:
     """Return a call that can be read, stored and sent; a note replaces arguments beyond the limits."""
     args: Any = call.tool_args
     if list(args) != [UNPARSED]:
-        args = plain_json(args) if _Size().fits(args) else {UNPARSED: TOO_LARGE}
+        args = args if _Size().fits(args) else {UNPARSED: TOO_LARGE}
     elif len(str(args[UNPARSED])) > MAX_CHARS:
         args = {UNPARSED: TOO_LARGE}
-    name, call_id = (plain_json(text[:MAX_TOOL_NAME]) for text in (call.tool_name, call.id))
+    name, call_id, args = plain_json((call.tool_name[:MAX_TOOL_NAME], call.id[:MAX_TOOL_NAME], args))
     return replace(call, tool_name=name, id=call_id, tool_args=args)
 
 
