@@ -196,10 +196,10 @@ def _from_named_json(text: str, is_tool: Callable[[str], bool]) -> Iterator[Writ
     """Yield calls as the name of a tool and the JSON of its arguments."""
     named = ((found, _name_in(found[1])) for found in _NAMED_JSON.finditer(text))
     for found, name in islice((pair for pair in named if is_tool(pair[1])), MAX_CALLS):
-        args = _object_at(text, found.end())
-        if args is None:
-            args = _object_at(_BARE_KEY.sub(r'\1"\2"\3', text[found.end() :]), 0)
-        yield WrittenCall(name, args)
+        end = _closing(text, found.end())
+        yield WrittenCall(name, _object(text[found.end() : end]) if end else None)
+        if end is None:
+            return
 
 
 def _name_in(text: str) -> str:
@@ -212,8 +212,10 @@ def _from_python(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenC
     """Yield calls as Python writes them."""
     starts = (start for start in _CALL_START.finditer(text) if is_tool(start[1]))
     for start in islice(starts, MAX_CALLS):
-        if end := _closing(text, start.end() - 1):
-            yield WrittenCall(start[1], _arguments(f"f{text[start.end() - 1 : end]}"))
+        end = _closing(text, start.end() - 1)
+        if end is None:
+            return
+        yield WrittenCall(start[1], _arguments(f"f{text[start.end() - 1 : end]}"))
 
 
 def _arguments(source: str) -> dict[str, Any] | None:
@@ -256,8 +258,15 @@ def _values(text: str) -> Iterator[Any]:
 def _object_at(text: str, at: int) -> dict[str, Any] | None:
     """Return the object that begins at a bracket, None where it cannot be read."""
     end = _closing(text, at)
-    value = parsed(text[at:end]) if end else None
-    return value if isinstance(value, dict) else None
+    return _object(text[at:end]) if end else None
+
+
+def _object(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is, also with keys that are not quoted; None for anything else."""
+    for written in (text, _BARE_KEY.sub(r'\1"\2"\3', text)):
+        if isinstance(value := parsed(written), dict):
+            return value
+    return None
 
 
 def _closing(text: str, at: int) -> int | None:
