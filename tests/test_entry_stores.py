@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.memory.learner.observations import ObservationStore
-from custom_components.home_agent.memory.manager import MemoryManager
+from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
 from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore

@@ -21,7 +21,7 @@ OURS = "custom_components.home_agent"
 BOUNDS = {
     "history.MAX_CONVERSATIONS": 4,
     "history_turns.MAX_MESSAGES": 20,
-    "memory.extraction.extractor.MAX_REFUSED": 4,
+    "memory.extractor.MAX_REFUSED": 4,
     "memory.memories.MAX_PROVENANCE": 1,
     "safety.audit.MAX_ENTRIES": 4,
     "safety.ledger.MAX_DEEDS": 4,

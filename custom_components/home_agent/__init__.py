@@ -43,7 +43,7 @@ from .languages.tables import missing
 from .llm_api import async_register_own_api
 from .logs import set_debug_logging
 from .memory.learner.observations import ObservationStore, async_forget_learned
-from .memory.manager import MemoryManager
+from .memory.memories import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .parts import NAMING, async_load_parts, async_part, is_panel_enabled, is_proactive_enabled, names_things

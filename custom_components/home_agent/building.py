@@ -55,7 +55,7 @@ from .knowledge.indexer import Indexer, knowledge_collection
 from .knowledge.library import Library
 from .knowledge.search import KnowledgeSearch
 from .knowledge.semantic import SemanticIndex
-from .memory.extraction.extractor import Extractor
+from .memory.extractor import Extractor
 from .memory.memories import Memories
 from .memory.profile import Profile
 from .memory.settings import MemorySettings, profile_collection

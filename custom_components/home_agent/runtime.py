@@ -35,10 +35,9 @@ from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.indexer import Indexer, Report
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
-from .memory.extraction.extractor import Extractor
+from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
-from .memory.manager import MemoryManager
-from .memory.memories import Memories
+from .memory.memories import Memories, MemoryManager
 from .memory.profile import Profile, ProfileManager
 from .proactive.state import ProactiveState, ProactiveStore
 from .safety.confirmation import Confirmations

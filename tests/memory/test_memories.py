@@ -10,20 +10,25 @@ from hypothesis import given, strategies as st
 import pytest
 
 from custom_components.home_agent.errors import ValidationError
-from custom_components.home_agent.memory.manager import STORE_KEY, MemoryManager
-from custom_components.home_agent.memory.memories import Memories, Outcome, make_memory
+from custom_components.home_agent.memory.memories import (
+    STORE_KEY,
+    Memories,
+    MemoryManager,
+    Outcome,
+    make_memory,
+)
 from custom_components.home_agent.memory.records import (
     Memory,
     MemoryType,
     Origin,
     Provenance,
-    as_dict,
-    from_dict,
+    is_visible,
+    memory_as_dict,
+    read_memory,
+    strength,
 )
 from custom_components.home_agent.memory.sentences import likeness
 from custom_components.home_agent.memory.settings import MemorySettings, read_span
-from custom_components.home_agent.memory.strength import strength
-from custom_components.home_agent.memory.visibility import is_visible
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
@@ -220,7 +225,7 @@ async def test_what_is_remembered_comes_back(hass: HomeAssistant) -> None:
     await again.async_load()
     assert again.of("entry").all() == [memory]
     assert again.of("other").all() == []
-    assert from_dict(json.loads(json.dumps(as_dict(memory)))) == memory
+    assert read_memory(json.loads(json.dumps(memory_as_dict(memory)))) == memory
 
 
 async def test_what_is_forgotten_is_not_on_disk(hass: HomeAssistant) -> None:

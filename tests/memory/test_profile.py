@@ -16,14 +16,14 @@ from custom_components.home_agent.memory.profile import (
     default_sensitivity,
     documents,
 )
-from custom_components.home_agent.memory.profile_records import (
+from custom_components.home_agent.memory.records import (
+    Origin,
     ProfileEntry,
     Sensitivity,
-    as_dict,
-    from_dict,
+    entry_as_dict,
+    is_entry_visible,
+    read_entry,
 )
-from custom_components.home_agent.memory.records import Origin
-from custom_components.home_agent.memory.visibility import is_entry_visible
 from custom_components.home_agent.safety.disclosure import AT_HOME, Disclosure
 from homeassistant.core import HomeAssistant
 
@@ -163,10 +163,10 @@ async def test_finding(profile: Profile) -> None:
 def test_stored_entries_are_read_back() -> None:
     """Whole; what is none raises."""
     known = replace(entry(), count=4, previous="omnivore")
-    assert from_dict(as_dict(known)) == known
-    for broken in ({}, {**as_dict(known), "value": 5}, {**as_dict(known), "sensitivity": "odd"}):
+    assert read_entry(entry_as_dict(known)) == known
+    for broken in ({}, {**entry_as_dict(known), "value": 5}, {**entry_as_dict(known), "sensitivity": "odd"}):
         with pytest.raises((LookupError, TypeError, ValueError)):
-            from_dict(broken)
+            read_entry(broken)
 
 
 @pytest.mark.parametrize(
@@ -180,12 +180,12 @@ def test_stored_entries_are_read_back() -> None:
 )
 def test_what_was_extracted_is_inferred(stored: str, origin: Origin) -> None:
     """Earlier releases stored another word for it."""
-    assert from_dict({**as_dict(entry()), "origin": stored}).origin is origin
+    assert read_entry({**entry_as_dict(entry()), "origin": stored}).origin is origin
 
 
 async def test_the_store_keeps_what_can_be_read(hass: HomeAssistant, hass_storage: dict[str, Any]) -> None:
     """One entry that cannot be read costs itself."""
-    stored = {"entries": {"one": [as_dict(entry()), {"key": 1}]}}
+    stored = {"entries": {"one": [entry_as_dict(entry()), {"key": 1}]}}
     hass_storage["home_agent.profile"] = {"version": 1, "minor_version": 1, "data": stored}
     manager = ProfileManager(hass)
     await manager.async_load()

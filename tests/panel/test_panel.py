@@ -18,10 +18,9 @@ from custom_components.home_agent.agent.turn_log import MAX_LINE, MAX_LINES, MAX
 from custom_components.home_agent.const import DOMAIN, EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
 from custom_components.home_agent.context.fitting import STABLE_STEPS, STEPS
 from custom_components.home_agent.knowledge.speaker import Surface
-from custom_components.home_agent.memory.extraction.extractor import Refused
-from custom_components.home_agent.memory.profile_records import Sensitivity
+from custom_components.home_agent.memory.extractor import Refused
 from custom_components.home_agent.memory.quality import Reason
-from custom_components.home_agent.memory.records import Origin
+from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import COMMANDS, REMEMBERING
 from custom_components.home_agent.safety.audit import AuditKind

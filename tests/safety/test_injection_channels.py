@@ -13,8 +13,7 @@ from custom_components.home_agent.context.providers.base import Slot
 from custom_components.home_agent.context.providers.documents import HEADING, TEXT_CHARS
 from custom_components.home_agent.errors import PermissionDenied
 from custom_components.home_agent.memory.memories import MAX_CONTENT
-from custom_components.home_agent.memory.profile_records import ProfileEntry, Sensitivity
-from custom_components.home_agent.memory.records import Memory, MemoryType, Origin
+from custom_components.home_agent.memory.records import Memory, MemoryType, Origin, ProfileEntry, Sensitivity
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.texts import quoted
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity

@@ -14,8 +14,8 @@ from ..idle import IdleQueue
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
-from ..memory.extraction.extractor import Ask, Exchange
-from ..memory.extraction.reply import INSTRUCTION, SCHEMA
+from ..memory.extraction_reply import INSTRUCTION, SCHEMA
+from ..memory.extractor import Ask, Exchange
 from ..regex import lazy
 from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error

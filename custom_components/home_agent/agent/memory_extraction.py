@@ -10,7 +10,7 @@ from ..const import (
     CONF_MEMORY_EXTRACTION,
 )
 from ..entity import HomeAgentBaseEntity
-from ..memory.extraction.extractor import Exchange
+from ..memory.extractor import Exchange
 from .afterthought import FinishedConversation
 from .claims.wording import SentenceKind, kind_of
 from .log import from_contents

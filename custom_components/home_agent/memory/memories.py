@@ -6,20 +6,29 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
 
-from homeassistant.core import callback
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
+from ..const import DOMAIN
 from ..errors import ValidationError
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
-from ..store import read_list
+from ..store import EntryStore, read_list
 from ..texts import clean
 from ..vector.lexical import fuse
-from .records import Memory, MemoryType, Origin, Provenance, as_dict, from_dict
+from .records import (
+    Memory,
+    MemoryType,
+    Origin,
+    Provenance,
+    has_expired,
+    memory_as_dict,
+    read_memory,
+    strength,
+)
 from .sentences import differ
 from .settings import MemorySettings
-from .strength import has_expired, strength
 from .words import WordIndex
 
 MAX_CONTENT: Final = 500
@@ -89,11 +98,11 @@ class Memories:
 
     def stored(self) -> list[dict[str, Any]]:
         """Return all that is to be written; called in a worker thread."""
-        return [as_dict(memory) for memory in self.records()]
+        return [memory_as_dict(memory) for memory in self.records()]
 
     def restore(self, stored: object) -> Exception | None:
         """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
-        found, problem = read_list(stored, from_dict)
+        found, problem = read_list(stored, read_memory)
         for memory in found:
             self._put(memory)
         return problem
@@ -359,3 +368,14 @@ def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
 def _same_scope(one: Memory, other: Memory) -> bool:
     """Return whether two memories are of the same person, and for the same eyes."""
     return one.person == other.person and one.private == other.private
+
+
+STORE_KEY = f"{DOMAIN}.memories"
+
+
+class MemoryManager(EntryStore[Memories]):
+    """Keeps the memories by entry."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        super().__init__(hass, STORE_KEY, Memories)

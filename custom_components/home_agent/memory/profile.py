@@ -15,10 +15,8 @@ from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list
 from ..texts import clean, fold_letters, words
 from ..vector.lexical import fuse
-from .profile_records import ProfileEntry, Sensitivity, as_dict, from_dict
-from .records import Origin
+from .records import Origin, ProfileEntry, Sensitivity, entry_as_dict, is_entry_visible, read_entry
 from .secrets import holds_secret
-from .visibility import is_entry_visible
 from .words import WordIndex
 
 STORE_KEY: Final = f"{DOMAIN}.profile"
@@ -84,11 +82,11 @@ class Profile:
 
     def stored(self) -> list[dict[str, Any]]:
         """Return all that is to be written; called in a worker thread."""
-        return [as_dict(entry) for entry in self.records()]
+        return [entry_as_dict(entry) for entry in self.records()]
 
     def restore(self, stored: object) -> Exception | None:
         """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
-        found, problem = read_list(stored, from_dict)
+        found, problem = read_list(stored, read_entry)
         for entry in found:
             self._put(entry)
         return problem

@@ -1,12 +1,15 @@
-"""What is remembered."""
+"""What is remembered and what is known of persons: records, their strength, and who may see them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from math import log1p
+from typing import Any, Final
 
+from ..safety.disclosure import AT_HOME, Disclosure
 from ..store import read_moment, read_text_or_none
+from ..texts import fold_letters
 
 
 class MemoryType(StrEnum):
@@ -71,7 +74,7 @@ class Memory:
         return [self.content, *(heard.said for heard in self.provenance if heard.said)]
 
 
-def as_dict(memory: Memory) -> dict[str, Any]:
+def memory_as_dict(memory: Memory) -> dict[str, Any]:
     """Return a memory as it is stored."""
     return {
         "id": memory.id,
@@ -97,7 +100,7 @@ def as_dict(memory: Memory) -> dict[str, Any]:
     }
 
 
-def from_dict(stored: Mapping[str, Any]) -> Memory:
+def read_memory(stored: Mapping[str, Any]) -> Memory:
     """Return a stored memory. Raises KeyError, TypeError or ValueError for what is none."""
     expires = stored.get("expires_at")
     return Memory(
@@ -131,3 +134,137 @@ def _text(value: object) -> str:
     if not isinstance(value, str) or not value:
         raise TypeError("not a text")
     return value
+
+
+ACCESS_BOOST: Final = 0.05
+"""What using a memory adds, times the logarithm of how often."""
+MAX_BOOST: Final = 0.3
+DAY: Final = timedelta(days=1)
+
+
+def strength(memory: Memory, now: datetime, decay: float) -> float:
+    """Return how much a memory counts now, from 0 to 1.
+
+    `decay` is the share of its importance that it loses for each day without use. What somebody asked to
+    remember loses nothing.
+    """
+    days = max((now - memory.accessed_at) / DAY, 0.0)
+    kept = 1.0 if memory.origin is Origin.TOLD else (1.0 - decay) ** days
+    boost = min(ACCESS_BOOST * log1p(memory.access_count), MAX_BOOST)
+    return min(memory.importance * kept + boost * kept, 1.0)
+
+
+def has_expired(memory: Memory, now: datetime) -> bool:
+    """Return whether a memory's time is over; never for what somebody asked to remember without a term."""
+    return memory.expires_at is not None and memory.expires_at <= now
+
+
+class Sensitivity(StrEnum):
+    """Who may read an entry."""
+
+    PUBLIC = "public"
+    """Its person, everybody where it is the household's, and a model in the cloud if the option allows."""
+    PRIVATE = "private"
+    """Its person, everybody known where it is the household's; never a model in the cloud."""
+    SENSITIVE = "sensitive"
+    """As private, and shown only where a sentence touches it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProfileEntry:
+    """One thing that is so of a person or the household."""
+
+    category: str
+    key: str
+    value: str
+    person: str | None
+    """Whose it is; None is the household's."""
+    sensitivity: Sensitivity
+    confidence: float
+    """From 0 to 1."""
+    origin: Origin
+    first_seen: datetime
+    last_seen: datetime
+    count: int = 1
+    previous: str = ""
+    """The value before the last change."""
+
+    @property
+    def id(self) -> str:
+        """Return what an entry is known by: there is one of each key."""
+        return f"profile:{self.person or ''}:{fold_letters(self.category)}:{fold_letters(self.key)}"
+
+    @property
+    def text(self) -> str:
+        """Return the entry as it is read."""
+        return f"{self.category}, {self.key}: {self.value}"
+
+
+def entry_as_dict(entry: ProfileEntry) -> dict[str, Any]:
+    """Return an entry as it is stored."""
+    return {
+        "category": entry.category,
+        "key": entry.key,
+        "value": entry.value,
+        "person": entry.person,
+        "sensitivity": entry.sensitivity.value,
+        "confidence": round(entry.confidence, 3),
+        "origin": entry.origin.value,
+        "first_seen": entry.first_seen.isoformat(),
+        "last_seen": entry.last_seen.isoformat(),
+        "count": entry.count,
+        "previous": entry.previous,
+    }
+
+
+def read_entry(stored: Mapping[str, Any]) -> ProfileEntry:
+    """Return a stored entry. Raises KeyError, TypeError or ValueError for what is none."""
+    person = stored.get("person")
+    texts = [stored[name] for name in ("category", "key", "value")]
+    if not all(isinstance(text, str) and text for text in texts) or not isinstance(person, str | None):
+        raise TypeError("not a text")
+    return ProfileEntry(
+        category=texts[0],
+        key=texts[1],
+        value=texts[2],
+        person=person,
+        sensitivity=Sensitivity(stored["sensitivity"]),
+        confidence=min(max(float(stored["confidence"]), 0.0), 1.0),
+        origin=_read_origin(stored["origin"]),
+        first_seen=read_moment(stored["first_seen"]),
+        last_seen=read_moment(stored["last_seen"]),
+        count=int(stored.get("count", 1)),
+        previous=str(stored.get("previous", "")),
+    )
+
+
+def _read_origin(stored: str) -> Origin:
+    """Return a stored origin; inferred entries were formerly called extracted. Raises ValueError."""
+    origin = Origin(stored)
+    return Origin.INFERRED if origin is Origin.EXTRACTED else origin
+
+
+def is_visible(memory: Memory, person_id: str | None, model: Disclosure = AT_HOME) -> bool:
+    """Return whether this speaker may see a memory; None is somebody whom nobody knows.
+
+    Everybody sees what is the household's. What is a person's is seen by that person, and what is private
+    never by somebody unknown, and never by a model outside the house.
+    """
+    if not model.home and (memory.private or not model.people):
+        return False
+    return _is_for(memory.person, person_id, private=memory.private)
+
+
+def is_entry_visible(entry: ProfileEntry, person_id: str | None, model: Disclosure = AT_HOME) -> bool:
+    """Return whether this speaker may see an entry of a profile, as `is_visible` does."""
+    private = entry.sensitivity is not Sensitivity.PUBLIC
+    if not model.home and (private or not model.people):
+        return False
+    return _is_for(entry.person, person_id, private=private)
+
+
+def _is_for(whose: str | None, person_id: str | None, *, private: bool) -> bool:
+    """Return whether something of a person, or of the household, is for this speaker."""
+    if whose is not None:
+        return whose == person_id
+    return not private or person_id is not None

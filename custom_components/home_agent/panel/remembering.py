@@ -11,12 +11,11 @@ from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..knowledge.persons import async_person_of_user
-from ..memory.extraction.extractor import Refused
+from ..memory.extractor import Refused
 from ..memory.memories import MAX_CONTENT
 from ..memory.profile import MAX_VALUE
-from ..memory.profile_records import ProfileEntry, Sensitivity
 from ..memory.quality import Reason
-from ..memory.records import MemoryType, Origin, Provenance
+from ..memory.records import MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import shown
 from .commands import Asking, Command

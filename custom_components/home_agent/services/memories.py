@@ -16,8 +16,7 @@ from ..const import DOMAIN
 from ..errors import ValidationError
 from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..memory.memories import make_memory
-from ..memory.records import Memory, MemoryType, Origin, Provenance
-from ..memory.visibility import is_visible
+from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..privacy import async_forget
 from ..runtime import HomeAgentConfigEntry, HomeAgentData
 from .base import Service, async_caller, async_require_admin

@@ -14,10 +14,9 @@ from homeassistant.util.json import JsonValueType
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.persons import persons
 from ..memory.memories import MAX_CONTENT, Found, Memories, Outcome, make_memory
-from ..memory.records import Memory, MemoryType, Origin, Provenance
+from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..memory.secrets import holds_secret
 from ..memory.sentences import asks_to_remember, is_households, is_own_words
-from ..memory.visibility import is_visible
 from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.firewall import firewall
 from .base import HomeAgentTool, ToolRun

@@ -11,8 +11,7 @@ from ..const import CONF_SANITIZER_KEYWORDS
 from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..memory.memories import Memories
 from ..memory.profile import Profile
-from ..memory.profile_records import Sensitivity
-from ..memory.visibility import is_entry_visible, is_visible
+from ..memory.records import Sensitivity, is_entry_visible, is_visible
 from ..safety.audit import AuditKind
 from ..safety.disclosure import Disclosure
 from ..safety.redaction import redacted

@@ -11,10 +11,8 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import PermissionDenied
 from ..memory.profile import CONFIDENCE, HOUSEHOLD, Profile, default_sensitivity
-from ..memory.profile_records import ProfileEntry, Sensitivity
-from ..memory.records import Origin
+from ..memory.records import Origin, ProfileEntry, Sensitivity, is_entry_visible
 from ..memory.sentences import asks_to_remember
-from ..memory.visibility import is_entry_visible
 from ..safety.disclosure import DataCategory
 from ..texts import fold_letters, words
 from .base import HomeAgentTool, ToolRun

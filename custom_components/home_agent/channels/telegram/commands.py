@@ -11,8 +11,7 @@ from homeassistant.util import dt as dt_util
 
 from ...agent.phrases import async_phrase
 from ...knowledge.persons import async_person_of_user
-from ...memory.records import Memory
-from ...memory.visibility import is_visible
+from ...memory.records import Memory, is_visible
 from ...privacy import async_forget
 from ...runtime import HomeAgentData
 from ...safety.audit import MAX_ENTRIES, AuditKind

@@ -10,9 +10,7 @@ from ...const import CONF_MEMORY, CONF_MEMORY_TOP_K, CONF_PROFILE
 from ...knowledge.house import HouseSnapshot
 from ...memory.memories import MAX_CONTENT
 from ...memory.profile import MAX_NAME, MAX_VALUE
-from ...memory.profile_records import ProfileEntry
-from ...memory.records import Memory
-from ...memory.visibility import is_entry_visible, is_visible
+from ...memory.records import Memory, ProfileEntry, is_entry_visible, is_visible
 from ...texts import clean, quoted
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot, within
 

@@ -8,18 +8,18 @@ from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
 
-from ...const import EVENT_MEMORY_EXTRACTED, LOGGER
-from ...errors import HomeAgentError
-from ...events import EventEmitter
-from ...idle import IdleQueue
-from ...inference.models import Message
-from ...knowledge.speaker import Speaker
-from ...safety.firewall import firewall
-from ..memories import Memories, Outcome, make_memory
-from ..quality import Candidate, Reason, refusal
-from ..records import Memory, Origin, Provenance
-from ..sentences import is_grounded, is_households, likeness
-from .reply import read_candidates
+from ..const import EVENT_MEMORY_EXTRACTED, LOGGER
+from ..errors import HomeAgentError
+from ..events import EventEmitter
+from ..idle import IdleQueue
+from ..inference.models import Message
+from ..knowledge.speaker import Speaker
+from ..safety.firewall import firewall
+from .extraction_reply import read_candidates
+from .memories import Memories, Outcome, make_memory
+from .quality import Candidate, Reason, refusal
+from .records import Memory, Origin, Provenance
+from .sentences import is_grounded, is_households, likeness
 
 MAX_REFUSED: Final = 100
 """What was not kept, remembered with the reason until the next start."""

@@ -5,9 +5,9 @@ import json
 import re
 from typing import Any, Final
 
-from ...regex import lazy
-from ..quality import Candidate
-from ..records import MemoryType
+from ..regex import lazy
+from .quality import Candidate
+from .records import MemoryType
 
 MAX_CANDIDATES: Final = 5
 """Candidates taken from one reply."""

@@ -1,1 +1,0 @@
-"""Finds out what a conversation brought that is worth remembering."""
