@@ -23,7 +23,7 @@ BOUNDS = {
     "history_turns.MAX_MESSAGES": 20,
     "memory.extractor.MAX_REFUSED": 4,
     "memory.memories.MAX_PROVENANCE": 1,
-    "safety.audit.MAX_ENTRIES": 4,
+    "safety.journal.MAX_ENTRIES": 4,
     "safety.ledger.MAX_DEEDS": 4,
     "sessions.MAX_SESSIONS": 4,
 }

@@ -64,8 +64,7 @@ from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_sig
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
-from .safety.policy import Policy
-from .safety.throttle import Throttle
+from .safety.policy import Policy, Throttle
 from .tools.activity import ActivityTool
 from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool

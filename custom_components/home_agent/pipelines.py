@@ -21,7 +21,7 @@ from .issues import report, withdraw
 from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
-from .safety.verdict import Verdict
+from .safety.rules import Verdict
 
 if TYPE_CHECKING:
     from homeassistant.components.assist_pipeline.pipeline import Pipeline

@@ -39,8 +39,12 @@ async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) 
 async def async_export(data: HomeAgentData, person: Person) -> dict[str, Any]:
     """Return everything that is held about a person."""
     return {
-        "memories": [_told(memory_as_dict(item)) for item in data.memories.records() if item.person == person.id],
-        "profile": [_told(entry_as_dict(item)) for item in data.profile.records() if item.person == person.id],
+        "memories": [
+            _told(memory_as_dict(item)) for item in data.memories.records() if item.person == person.id
+        ],
+        "profile": [
+            _told(entry_as_dict(item)) for item in data.profile.records() if item.person == person.id
+        ],
         "conversations": data.shared.history.of_person(data.entry_id, person.id),
         "suggestions": [
             item.as_dict() for item in data.suggested.suggestions.values() if item.kind.person == person.id

@@ -44,8 +44,7 @@ from .safety.confirmation import Confirmations
 from .safety.confirmation_store import ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
-from .safety.policy import Policy
-from .safety.throttle import Throttle
+from .safety.policy import Policy, Throttle
 from .sessions import ConversationSessionManager
 from .store import StoredFile
 from .timers.timers import Timers, TimerStore

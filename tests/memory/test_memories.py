@@ -14,7 +14,7 @@ from custom_components.home_agent.memory.memories import (
     STORE_KEY,
     Memories,
     MemoryManager,
-    Outcome,
+    SaveOutcome,
     make_memory,
 )
 from custom_components.home_agent.memory.records import (
@@ -105,7 +105,7 @@ async def test_the_same_twice_is_one_memory(memories: Memories) -> None:
     outcome, memory = await memories.async_remember(
         made("the dog is called Bello!", importance=0.7, heard=heard)
     )
-    assert outcome is Outcome.MERGED
+    assert outcome is SaveOutcome.MERGED
     assert memory.id == first[1].id
     assert len(memories) == 1
     assert (memory.importance, memory.access_count) == (0.7, 1)
@@ -124,7 +124,7 @@ async def test_the_same_twice_is_one_memory(memories: Memories) -> None:
 async def test_what_differs_in_what_matters_is_kept_apart(memories: Memories, one: str, other: str) -> None:
     """Another number or a denial makes another memory, however alike the words are."""
     await memories.async_remember(made(one))
-    assert (await memories.async_remember(made(other)))[0] is Outcome.ADDED
+    assert (await memories.async_remember(made(other)))[0] is SaveOutcome.ADDED
     assert len(memories) == 2
 
 
@@ -166,13 +166,13 @@ async def test_the_weakest_makes_room(memories: Memories) -> None:
     memories.configure(MemorySettings(most=2), None)
     await memories.async_remember(made("The cellar is damp", importance=0.3))
     await memories.async_remember(made("Ben plays chess", importance=0.6))
-    assert (await memories.async_remember(made("It rained", importance=0.2)))[0] is Outcome.FULL
-    assert (await memories.async_remember(made("Anna sings", importance=0.8)))[0] is Outcome.ADDED
+    assert (await memories.async_remember(made("It rained", importance=0.2)))[0] is SaveOutcome.FULL
+    assert (await memories.async_remember(made("Anna sings", importance=0.8)))[0] is SaveOutcome.ADDED
     await memories.async_tidy(dt_util.utcnow())
     assert {memory.content for memory in memories.all()} == {"Ben plays chess", "Anna sings"}
     for number in range(3):
         memory = made(f"Told number {number}", Origin.TOLD, importance=0.0)
-        assert (await memories.async_remember(memory))[0] is Outcome.ADDED
+        assert (await memories.async_remember(memory))[0] is SaveOutcome.ADDED
     await memories.async_tidy(dt_util.utcnow())
     assert {memory.content for memory in memories.all()} == {f"Told number {number}" for number in range(3)}
 

@@ -23,7 +23,7 @@ from custom_components.home_agent.memory.quality import Reason
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
 from custom_components.home_agent.panel.websocket import COMMANDS, REMEMBERING
-from custom_components.home_agent.safety.audit import AuditKind
+from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.tools.quality import Fit
 from custom_components.home_agent.usage import MAX_DAYS

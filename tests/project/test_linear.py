@@ -240,7 +240,7 @@ def test_every_pattern_is_linear(part: int) -> None:
 READERS = (
     *("agent.speech.markdown", "context.tokens", "inference.sse", "literals"),
     *("memory.quality", "memory.secrets", "memory.sentences", "memory.words"),
-    *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.taint"),
+    *("safety.answers", "safety.redaction", "safety.firewall.firewall", "safety.firewall.own_values"),
     *("safety.sanitizer.private_patterns", "safety.sanitizer.shortening"),
     *("tools.calls.dialect_calls", "tools.query.plain_values"),
     *("timespans", "tools.query.periods", "tools.control.values", "tools.everyday.moments"),

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
-from custom_components.home_agent.safety.audit import MAX_ENTRIES, AuditKind, AuditLog
+from custom_components.home_agent.safety.journal import MAX_ENTRIES, AuditKind, AuditLog
 from homeassistant.auth.permissions.const import POLICY_READ
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import Unauthorized

@@ -12,8 +12,8 @@ from custom_components.home_agent.safety.ledger import (
     MAX_STATES,
     MAX_STORED,
     Deed,
+    EarlierState,
     Ledger,
-    Shown,
     clean_data,
 )
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -44,7 +44,7 @@ def a_deed(number: int, entities: int = 1) -> Deed:
         service="turn_on",
         entity_ids=ids,
         data={},
-        before={entity_id: Shown("off") for entity_id in ids},
+        before={entity_id: EarlierState("off") for entity_id in ids},
     )
 
 
@@ -114,7 +114,7 @@ async def test_codes_are_never_kept(
 async def test_passwords_are_never_kept(hass: HomeAssistant) -> None:
     """What stands in a password field is not read."""
     hass.states.async_set("input_text.wifi", "geheim", {"mode": "password"})
-    assert Ledger(hass).show(["input_text.wifi"]) == {"input_text.wifi": Shown("")}
+    assert Ledger(hass).show(["input_text.wifi"]) == {"input_text.wifi": EarlierState("")}
 
 
 async def test_bounds(hass: HomeAssistant) -> None:

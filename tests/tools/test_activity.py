@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
 
 from custom_components.home_agent.domains import DOMAINS
-from custom_components.home_agent.safety.ledger import Shown
+from custom_components.home_agent.safety.ledger import EarlierState
 from custom_components.home_agent.tools.activity import ActivityTool
 from custom_components.home_agent.tools.control.restoring import CannotRestoreError, restoring
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -344,7 +344,7 @@ def test_the_table(
     calls: list[tuple[str, dict[str, Any]]],
 ) -> None:
     """Each domain comes back by calls of its own."""
-    made = restoring(Shown(*before), Shown(*after), State(entity_id, *after), late=False)
+    made = restoring(EarlierState(*before), EarlierState(*after), State(entity_id, *after), late=False)
     assert made is not None
     assert [(call.service, dict(call.data)) for call in made.calls] == calls
 
@@ -367,7 +367,7 @@ def test_the_table(
 def test_what_never_comes_back(entity_id: str, before: str, after: str, attributes: dict[str, Any]) -> None:
     """What would open, disarm, sound or start something is refused."""
     with pytest.raises(CannotRestoreError):
-        restoring(Shown(before), Shown(after), State(entity_id, after, attributes), late=False)
+        restoring(EarlierState(before), EarlierState(after), State(entity_id, after, attributes), late=False)
 
 
 STATES = st.sampled_from(
@@ -380,7 +380,7 @@ def test_nothing_dangerous_comes_of_it(domain: str, before: str, after: str) -> 
     """Whatever the states, no lock, valve, alarm or garage door is opened."""
     now = State(f"{domain}.a", after, {"device_class": "garage"} if domain == "cover" else {})
     try:
-        made = restoring(Shown(before), Shown(after), now, late=False)
+        made = restoring(EarlierState(before), EarlierState(after), now, late=False)
     except CannotRestoreError, ValueError:
         return
     services = {call.service for call in made.calls} if made else set()
@@ -389,7 +389,9 @@ def test_nothing_dangerous_comes_of_it(domain: str, before: str, after: str) -> 
 
 def test_a_lock_that_was_still_moving_is_locked_again() -> None:
     """A call has done what an entity reports after it has moved, however long that took."""
-    made = restoring(Shown("locked"), Shown("unlocking"), State("lock.a", "unlocked"), late=False)
+    made = restoring(
+        EarlierState("locked"), EarlierState("unlocking"), State("lock.a", "unlocked"), late=False
+    )
     assert made is not None
     assert [(call.service, call.data) for call in made.calls] == [("lock", {})]
 

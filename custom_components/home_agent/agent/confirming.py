@@ -3,7 +3,7 @@
 from ..errors import HomeAgentError
 from ..safety.answers import Answer, Read, mask_numbers, read_answer
 from ..safety.confirmation import ConfirmationRefused, Refusal
-from ..safety.pending import Outcome, Owner, PendingAction
+from ..safety.pending import ActionOutcome, Owner, PendingAction
 from .log import async_say, replace_sentence
 from .phrases import async_error_sentence, async_phrase
 from .questions import ConfirmedActionReporter
@@ -11,10 +11,10 @@ from .recording import MASKED
 from .turn import Turn
 
 LATE = {
-    Outcome.EXPIRED: "confirmation_expired",
-    Outcome.WITHDRAWN: "confirmation_withdrawn",
-    Outcome.RESTARTED: "confirmation_restarted",
-    Outcome.WRONG_PIN: "confirmation_pin_locked",
+    ActionOutcome.EXPIRED: "confirmation_expired",
+    ActionOutcome.WITHDRAWN: "confirmation_withdrawn",
+    ActionOutcome.RESTARTED: "confirmation_restarted",
+    ActionOutcome.WRONG_PIN: "confirmation_pin_locked",
 }
 """What is said to an answer that comes too late."""
 
@@ -39,7 +39,7 @@ async def async_settle(turn: Turn) -> bool:
     if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
         # Who was asked does not hear what an automation says, so the question stays as it is.
         if not speaker.is_automation:
-            await confirmations.async_drop(action, Outcome.SUPERSEDED)
+            await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
         return False
     await async_say(turn, await _async_settled(turn, action, read))
     return True
@@ -49,7 +49,7 @@ async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
     """Do what was answered and return what to say."""
     confirmations = turn.data.confirmations
     if read.answer is Answer.NO:
-        await confirmations.async_drop(action, Outcome.REJECTED)
+        await confirmations.async_drop(action, ActionOutcome.REJECTED)
         return await async_phrase(turn.hass, turn.language, "confirmation_rejected")
     if read.answer is Answer.NUMBERS:
         turn.asks = not turn.calls.speaker.is_automation

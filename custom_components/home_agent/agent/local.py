@@ -9,7 +9,7 @@ from homeassistant.helpers import intent
 from ..errors import PermissionDenied
 from ..safety.frozen import FrozenIntent
 from ..safety.ledger import Deed
-from ..safety.verdict import Verdict
+from ..safety.rules import Verdict
 from ..tools.asked_about import freeze
 from .log import async_say, remove_from
 from .phrases import async_phrase

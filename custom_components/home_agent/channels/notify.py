@@ -8,7 +8,7 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
 from ..safety.confirmation import ConfirmationChannel
-from ..safety.pending import Outcome, PendingAction
+from ..safety.pending import ActionOutcome, PendingAction
 
 
 class NotificationChannel(ConfirmationChannel):
@@ -39,7 +39,7 @@ class NotificationChannel(ConfirmationChannel):
         )
 
     @override
-    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
         if action.unattended:
             persistent_notification.async_dismiss(self._hass, _notification_id(action))

@@ -13,7 +13,7 @@ from ..const import LOGGER
 from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
-from ..safety.pending import Outcome, PendingAction
+from ..safety.pending import ActionOutcome, PendingAction
 from ..tools.own_calls import async_notify
 from .notify_targets import Route, read_targets, route_to, user_id_of
 
@@ -71,7 +71,7 @@ class PhoneChannel(ConfirmationChannel):
             self._start(self._async_send_question(asked))
 
     @override
-    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question away."""
         if asked := self._asked.pop(action.id, None):
             self._start(self._async_clear(asked))

@@ -16,7 +16,7 @@ from ..inference.models import Message
 from ..knowledge.speaker import Speaker
 from ..safety.firewall import firewall
 from .extraction_reply import read_candidates
-from .memories import Memories, Outcome, make_memory
+from .memories import Memories, SaveOutcome, make_memory
 from .quality import Candidate, Reason, refusal
 from .records import Memory, Origin, Provenance
 from .sentences import is_grounded, is_households, likeness
@@ -157,7 +157,7 @@ class Extractor:
                     ),
                 )
             )
-            reason = {Outcome.MERGED: Reason.KNOWN, Outcome.FULL: Reason.FULL}.get(outcome)
+            reason = {SaveOutcome.MERGED: Reason.KNOWN, SaveOutcome.FULL: Reason.FULL}.get(outcome)
         if reason is not None:
             self.refused.append(Refused(exchange.at, candidate.content, reason, speaker.person_id))
             told = "a code or password" if reason is Reason.SECRET else candidate.content

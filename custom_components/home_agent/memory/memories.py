@@ -40,7 +40,7 @@ SEMANTIC_HITS: Final = 4
 """Hits by meaning that are looked at for each one asked for: others' memories are among them."""
 
 
-class Outcome(StrEnum):
+class SaveOutcome(StrEnum):
     """What became of something to remember."""
 
     ADDED = "added"
@@ -51,7 +51,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FoundMemory:
     """A memory that fits a query; `relevance` is from 0 to 1."""
 
     memory: Memory
@@ -112,7 +112,7 @@ class Memories:
         """Return one memory."""
         return self._kept.get(memory_id)
 
-    async def async_remember(self, new: Memory) -> tuple[Outcome, Memory]:
+    async def async_remember(self, new: Memory) -> tuple[SaveOutcome, Memory]:
         """Keep a memory, or bring the one up to date that says the same.
 
         Raises ValidationError for one without words, and where there is no room for what must be kept.
@@ -123,19 +123,19 @@ class Memories:
         new = replace(new, content=content)
         twin = await self._async_twin(new)
         if twin is not None:
-            return Outcome.MERGED, await self._async_store(merged(twin, new))
+            return SaveOutcome.MERGED, await self._async_store(merged(twin, new))
         if not self._make_room(new):
             if new.origin is Origin.TOLD:
                 raise ValidationError(f"{MAX_KEPT} memories are kept, no more; forget some first")
-            return Outcome.FULL, new
+            return SaveOutcome.FULL, new
         lifetime = self.settings.lifetimes.get(new.type)
         if new.expires_at is None and lifetime is not None and new.origin is not Origin.TOLD:
             new = replace(new, expires_at=new.created_at + lifetime)
-        return Outcome.ADDED, await self._async_store(new)
+        return SaveOutcome.ADDED, await self._async_store(new)
 
     async def async_search(
         self, query: str, limit: int, *, may_see: Callable[[Memory], bool], min_importance: float = 0.0
-    ) -> list[Found]:
+    ) -> list[FoundMemory]:
         """Return what fits a query, best first."""
         now = dt_util.utcnow()
 
@@ -157,7 +157,7 @@ class Memories:
         for memory_id, score in (*by_words, *by_meaning):
             relevance[memory_id] = max(score, relevance.get(memory_id, 0.0))
         ranked = fuse([([key for key, _ in hits], 1.0) for hits in (by_words, by_meaning)])
-        return [Found(self._kept[key], relevance[key]) for key in ranked[:limit]]
+        return [FoundMemory(self._kept[key], relevance[key]) for key in ranked[:limit]]
 
     @callback
     def standing(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:

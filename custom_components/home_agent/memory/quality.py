@@ -47,7 +47,7 @@ class Candidate:
     household: bool = False
 
 
-class _Patterns(NamedTuple):
+class _QualityPatterns(NamedTuple):
     """Patterns of all languages, for folded text."""
 
     state: re.Pattern[str]
@@ -61,14 +61,14 @@ class _Patterns(NamedTuple):
 
 
 @composed
-def _patterns() -> _Patterns:
+def _patterns() -> _QualityPatterns:
     """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
     found = [_sources(language) for language in languages()]
-    return _Patterns(*(lazy("|".join(sources)) for sources in zip(*found, strict=True)))
+    return _QualityPatterns(*(lazy("|".join(sources)) for sources in zip(*found, strict=True)))
 
 
 def _sources(language: str) -> tuple[str, ...]:
-    """Return the sources of the patterns of one language, in the order of `_Patterns`."""
+    """Return the sources of the patterns of one language, in the order of `_QualityPatterns`."""
 
     def any_word(*tables: str) -> str:
         return any_of((entry for table in tables for entry in words(language, table)), fold_letters)

@@ -17,7 +17,7 @@ TELLER: Final = frozenset(
 """Words by which a model puts "I" and "my" into a sentence about a person."""
 
 
-class _Patterns(NamedTuple):
+class _SpeechPatterns(NamedTuple):
     """Patterns of words of all languages, for folded text."""
 
     recall: re.Pattern[str]
@@ -27,10 +27,10 @@ class _Patterns(NamedTuple):
 
 
 @composed
-def _patterns() -> _Patterns:
+def _patterns() -> _SpeechPatterns:
     """Return the patterns."""
     tables = ("recall", "remember", "group", "self")
-    return _Patterns(*(lazy(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables))
+    return _SpeechPatterns(*(lazy(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables))
 
 
 @cache

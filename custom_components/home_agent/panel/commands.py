@@ -16,7 +16,7 @@ from ..const import DOMAIN
 from ..knowledge.persons import USER_PREFIX, persons
 from ..proactive.suggestion import SuggestionAnswer
 from ..runtime import HomeAgentData
-from ..safety.audit import MAX_ENTRIES, AuditKind
+from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..usage import MAX_DAYS
 
 type Command = tuple[Callable[[Asking], Coroutine[Any, Any, dict[str, Any]]], Mapping[Any, Any]]

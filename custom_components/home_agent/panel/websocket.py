@@ -21,7 +21,7 @@ from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dis
 from ..const import CONF_PANEL, DOMAIN
 from ..runtime import HomeAgentData, turn_signal
 from ..safety.confirmation import ConfirmationChannel
-from ..safety.pending import Outcome, PendingAction
+from ..safety.pending import ActionOutcome, PendingAction
 from .commands import COMMANDS, Asking
 from .remembering import COMMANDS as REMEMBERING
 
@@ -40,7 +40,7 @@ class PanelChannel(ConfirmationChannel):
         async_dispatcher_send(self._hass, self._signal)
 
     @override
-    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Tell that there is one less."""
         async_dispatcher_send(self._hass, self._signal)
 

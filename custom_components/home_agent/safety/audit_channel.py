@@ -2,11 +2,10 @@
 
 from typing import override
 
-from .audit import AuditKind
 from .confirmation import ConfirmationChannel
 from .confirmation_store import Lost
-from .journal import Journal
-from .pending import Outcome, PendingAction
+from .journal import AuditKind, Journal
+from .pending import ActionOutcome, PendingAction
 
 
 class AuditChannel(ConfirmationChannel):
@@ -22,7 +21,7 @@ class AuditChannel(ConfirmationChannel):
         self._note(action, "requested")
 
     @override
-    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Note how it ended."""
         self._note(action, outcome.value)
 
@@ -32,7 +31,7 @@ class AuditChannel(ConfirmationChannel):
         self._journal.note(
             AuditKind.CONFIRMATION,
             action_id=lost.action_id,
-            outcome=Outcome.RESTARTED.value,
+            outcome=ActionOutcome.RESTARTED.value,
             user_id=lost.user_id,
             device_id=lost.device_id,
             conversation_id=lost.conversation_id,

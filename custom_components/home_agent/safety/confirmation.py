@@ -26,10 +26,9 @@ from ..const import (
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
-from .confirmation_store import ConfirmationStore, Lost
+from .confirmation_store import ConfirmationStore, LateAnswers, Lost, most_crowding
 from .frozen import Draft, Frozen
-from .late_answers import LateAnswers, most_crowding
-from .pending import Outcome, Owner, PendingAction, Question
+from .pending import ActionOutcome, Owner, PendingAction, Question
 from .pin import Look, PinGate
 
 type Describe = Callable[[HomeAssistant, str, tuple[Frozen, ...], bool], Awaitable[Question]]
@@ -71,7 +70,7 @@ class ConfirmationChannel(ABC):
         """Ask about an action."""
 
     @abstractmethod
-    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take the question back: it has its answer."""
 
     def note_lost(self, lost: Lost) -> None:  # noqa: B027 - most have nothing to take back after a restart
@@ -126,7 +125,9 @@ class Confirmations:
         self._late.take_lost(denied)
         for lost in denied:
             self._emitter.fire(
-                EVENT_CONFIRMATION_RESOLVED, action_id=lost.action_id, outcome=Outcome.RESTARTED.value
+                EVENT_CONFIRMATION_RESOLVED,
+                action_id=lost.action_id,
+                outcome=ActionOutcome.RESTARTED.value,
             )
             for channel in self.channels:
                 channel.note_lost(lost)
@@ -134,7 +135,7 @@ class Confirmations:
     async def async_stop(self) -> None:
         """Withdraw everything: the policy may have changed when the entry comes back."""
         for action in self.pending:
-            await self._async_end(action, Outcome.WITHDRAWN)
+            await self._async_end(action, ActionOutcome.WITHDRAWN)
 
     async def async_open(self, draft: Draft, *, unattended: bool = False) -> PendingAction:
         """Ask about what a turn wants to do, and let it expire."""
@@ -153,17 +154,17 @@ class Confirmations:
         )
         for older in self.pending:
             if older.owner == action.owner and not unattended:
-                await self._async_end(older, Outcome.SUPERSEDED)
+                await self._async_end(older, ActionOutcome.SUPERSEDED)
         self._pending[action.id] = action
         self._late.note_asked(action.owner, action.deadline)
         while len(self._pending) > MAX_PENDING:
             crowding = most_crowding(one.owner for one in self.pending)
             oldest = next(one for one in self.pending if one.owner.speaker == crowding.speaker)
-            await self._async_end(oldest, Outcome.WITHDRAWN)
+            await self._async_end(oldest, ActionOutcome.WITHDRAWN)
 
         async def expire(_now: datetime) -> None:
             if action.id in self._pending:
-                await self._async_end(action, Outcome.EXPIRED)
+                await self._async_end(action, ActionOutcome.EXPIRED)
 
         action.stop_timer = async_call_later(self._hass, self._seconds, expire)
         self._remember()
@@ -198,7 +199,7 @@ class Confirmations:
         return self.wants_pin and self._late.was_asked(owner)
 
     @callback
-    def take_ended(self, owner: Owner) -> Outcome | None:
+    def take_ended(self, owner: Owner) -> ActionOutcome | None:
         """Return how an action ended that this speaker may still want to answer, and forget it."""
         return self._late.take_ended(owner)
 
@@ -230,12 +231,16 @@ class Confirmations:
         try:
             await self._run(action)
         except BaseException:
-            await self._async_end(action, Outcome.FAILED)
+            await self._async_end(action, ActionOutcome.FAILED)
             raise
-        await self._async_end(action, Outcome.APPROVED)
+        await self._async_end(action, ActionOutcome.APPROVED)
 
     async def async_reject(
-        self, action_id: str, *, user: User | None, outcome: Outcome = Outcome.REJECTED
+        self,
+        action_id: str,
+        *,
+        user: User | None,
+        outcome: ActionOutcome = ActionOutcome.REJECTED,
     ) -> None:
         """Drop an action. Raises ConfirmationRefused for one that is not pending or not the user's."""
         action = self._find(action_id)
@@ -243,7 +248,7 @@ class Confirmations:
             raise ConfirmationRefused(Refusal.NOT_YOURS)
         await self._async_end(action, outcome)
 
-    async def async_drop(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_drop(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Drop an action on its owner's word."""
         if action.id in self._pending:
             await self._async_end(action, outcome)
@@ -284,15 +289,18 @@ class Confirmations:
         if look is Look.RIGHT:
             return
         if look is Look.LOCKED or action.tries >= MAX_TRIES:
-            await self.async_drop(action, Outcome.WRONG_PIN)
+            await self.async_drop(action, ActionOutcome.WRONG_PIN)
             raise ConfirmationRefused(Refusal.PIN_LOCKED)
         raise ConfirmationRefused(Refusal.PIN_WRONG)
 
-    async def _async_end(self, action: PendingAction, outcome: Outcome) -> None:
+    async def _async_end(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Take an action out and say how it ended."""
         self._pending.pop(action.id, None)
         action.stop_timer()
-        if outcome in (Outcome.EXPIRED, Outcome.WITHDRAWN, Outcome.WRONG_PIN) and not action.unattended:
+        if (
+            outcome in (ActionOutcome.EXPIRED, ActionOutcome.WITHDRAWN, ActionOutcome.WRONG_PIN)
+            and not action.unattended
+        ):
             self._late.note_ended(action.owner, outcome)
         self._remember()
         self._emitter.fire(

@@ -1,24 +1,100 @@
 """Ledger and audit log of each agent, in one store."""
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from enum import StrEnum
 from typing import Any, Final, Protocol
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
+from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore
-from .audit import AuditKind, AuditLog
 from .ledger import Deed, Ledger, clean_data, now
 from .redaction import without_secrets
+
+MAX_ENTRIES: Final = 500
+MAX_TARGETS: Final = 20
+MAX_TEXT: Final = 200
+
+
+class AuditKind(StrEnum):
+    """What an entry is about."""
+
+    ACTION = "action"
+    DENIAL = "denial"
+    CONFIRMATION = "confirmation"
+    SEARCH = "search"
+    INJECTION = "injection"
+
+
+class AuditLog:
+    """The last entries of one agent."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self._entries: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
+
+    @callback
+    def note(self, kind: AuditKind, **details: Any) -> None:
+        """Add an entry; details that are None are left out, lists and texts are cut."""
+        entry: dict[str, Any] = {"at": dt_util.utcnow().isoformat(), "kind": kind.value}
+        entry |= {key: _short(value) for key, value in details.items() if value is not None}
+        self._entries.append(entry)
+
+    @callback
+    def entries(self, limit: int, kind: str | None = None) -> list[dict[str, Any]]:
+        """Return the last entries, the newest first."""
+        found = (entry for entry in reversed(self._entries) if kind in (None, entry.get("kind")))
+        return [dict(entry) for _, entry in zip(range(limit), found, strict=False)]
+
+    @callback
+    def of_user(self, user_id: str) -> list[dict[str, Any]]:
+        """Return the entries of a user, the newest first."""
+        return [dict(entry) for entry in reversed(self._entries) if entry.get("user_id") == user_id]
+
+    @callback
+    def forget_user(self, user_id: str) -> int:
+        """Forget the entries of a user; return how many."""
+        kept = [entry for entry in self._entries if entry.get("user_id") != user_id]
+        gone = len(self._entries) - len(kept)
+        self._entries = deque(kept, self._entries.maxlen)
+        return gone
+
+    def __len__(self) -> int:
+        """Return how many entries there are."""
+        return len(self._entries)
+
+    @callback
+    def stored(self) -> list[dict[str, Any]]:
+        """Return what survives a restart."""
+        return list(self._entries)
+
+    def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
+        """Take what was stored; raises TypeError or ValueError for what is no entry."""
+        self._entries.extend(dict(entry) for entry in stored)
+
+
+def _short(value: Any) -> Any:
+    """Return a detail as JSON can hold it, cut."""
+    match value:
+        case bool() | int() | float():
+            return value
+        case list() | tuple():
+            cut = [_short(item) for item in value[:MAX_TARGETS]]
+            return [*cut, f"and {len(value) - MAX_TARGETS} more"] if len(value) > MAX_TARGETS else cut
+        case _:
+            return str(value)[:MAX_TEXT]
+
 
 STORE_KEY: Final = f"{DOMAIN}.journal"
 
 
-class Call(Protocol):
+class JournaledCall(Protocol):
     """A service call on resolved targets."""
 
     @property
@@ -48,7 +124,7 @@ class Journal:
         self._on_change = on_change
 
     @contextmanager
-    def judging(self, call: Call, speaker: Speaker) -> Iterator[None]:
+    def judging(self, call: JournaledCall, speaker: Speaker) -> Iterator[None]:
         """Keep a refusal that is raised meanwhile."""
         try:
             yield
@@ -57,7 +133,9 @@ class Journal:
             raise
 
     @contextmanager
-    def acting(self, call: Call, speaker: Speaker, already: frozenset[str] = frozenset()) -> Iterator[None]:
+    def acting(
+        self, call: JournaledCall, speaker: Speaker, already: frozenset[str] = frozenset()
+    ) -> Iterator[None]:
         """Keep a call that is made meanwhile, whether it works, fails or is cut off."""
         with self.acting_all((call,), speaker, call.data, already):
             yield
@@ -65,7 +143,7 @@ class Journal:
     @contextmanager
     def acting_all(
         self,
-        calls: Iterable[Call],
+        calls: Iterable[JournaledCall],
         speaker: Speaker,
         args: Mapping[str, Any],
         already: frozenset[str] = frozenset(),
@@ -84,7 +162,7 @@ class Journal:
                 self.end(deed, error, already)
 
     @callback
-    def begin(self, call: Call, speaker: Speaker) -> Deed:
+    def begin(self, call: JournaledCall, speaker: Speaker) -> Deed:
         """Look at the targets before a call; nothing is kept until it ends."""
         return Deed(
             at=now(),
@@ -129,7 +207,7 @@ class Journal:
         self._on_change()
 
     @callback
-    def deny(self, call: Call, speaker: Speaker, reason: str) -> None:
+    def deny(self, call: JournaledCall, speaker: Speaker, reason: str) -> None:
         """Keep a call that was refused."""
         self.audit.note(
             AuditKind.DENIAL,

@@ -21,7 +21,7 @@ MAX_TEXT: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class EarlierState:
     """What an entity showed."""
 
     state: str
@@ -58,8 +58,8 @@ class Deed:
     service: str
     entity_ids: tuple[str, ...]
     data: dict[str, Any]
-    before: dict[str, Shown]
-    after: dict[str, Shown] = field(default_factory=dict)
+    before: dict[str, EarlierState]
+    after: dict[str, EarlierState] = field(default_factory=dict)
     success: bool = False
     error: str | None = None
     undoes: bool = False
@@ -111,10 +111,10 @@ class Ledger:
         self._deeds: deque[Deed] = deque(maxlen=MAX_DEEDS)
 
     @callback
-    def show(self, entity_ids: Iterable[str]) -> dict[str, Shown]:
+    def show(self, entity_ids: Iterable[str]) -> dict[str, EarlierState]:
         """Return what entities show now."""
         states = {entity_id: self._hass.states.get(entity_id) for entity_id in entity_ids}
-        return {entity_id: Shown.of(state) for entity_id, state in states.items() if state is not None}
+        return {entity_id: EarlierState.of(state) for entity_id, state in states.items() if state is not None}
 
     @callback
     def add(self, deed: Deed) -> None:
@@ -200,9 +200,9 @@ def _plain(value: Any) -> Any:
             return str(value)[:MAX_TEXT]
 
 
-def _shown(stored: Mapping[str, Any]) -> dict[str, Shown]:
+def _shown(stored: Mapping[str, Any]) -> dict[str, EarlierState]:
     """Return stored states."""
     return {
-        str(entity_id): Shown(str(item["state"]), dict(item["attributes"]))
+        str(entity_id): EarlierState(str(item["state"]), dict(item["attributes"]))
         for entity_id, item in stored.items()
     }

@@ -9,7 +9,7 @@ from ..knowledge.speaker import Speaker
 from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 
 
-class Outcome(StrEnum):
+class ActionOutcome(StrEnum):
     """How an action ended."""
 
     APPROVED = "approved"

@@ -1,8 +1,10 @@
 """The policy: allow, ask first, or block, judged on what a call really comes down to."""
 
+from collections import deque
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 from functools import cache
+from time import monotonic
 from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
@@ -10,13 +12,13 @@ from homeassistant.core import HomeAssistant, callback
 from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_PROFILES, CONF_POLICY_RESTRICTED
 from ..domains import DOMAINS
 from ..domains.base import DomainFacts
+from ..errors import TooManyRequests
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
 from . import defaults
 from .contents import effects
-from .profiles import Profile, read_profiles
-from .rules import Effect, RuleSet
-from .verdict import Verdict
+from .profiles import PolicyProfile, read_profiles
+from .rules import Effect, RuleSet, Verdict
 
 _BLOCKED = RuleSet(defaults.BLOCKED)
 _UNBLOCKED = RuleSet(defaults.UNBLOCKED)
@@ -94,7 +96,7 @@ class Policy:
             )
         )
 
-    def _profiles_of(self, speaker: Speaker) -> list[Profile]:
+    def _profiles_of(self, speaker: Speaker) -> list[PolicyProfile]:
         """Return the profiles that fit a speaker."""
         return [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
 
@@ -120,7 +122,7 @@ class Policy:
             return Verdict.CONFIRM
         return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
 
-    def _of(self, effect: Effect, profiles: Iterable[Profile]) -> Verdict:
+    def _of(self, effect: Effect, profiles: Iterable[PolicyProfile]) -> Verdict:
         """Return the verdict on one effect."""
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
@@ -141,7 +143,7 @@ class Policy:
             return False
         return not is_exposed(self._hass, entity_id)
 
-    def _is_allowed(self, effect: Effect, profiles: Iterable[Profile]) -> bool:
+    def _is_allowed(self, effect: Effect, profiles: Iterable[PolicyProfile]) -> bool:
         """Return whether somebody allowed exactly this, and nobody restricted it."""
         votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
@@ -173,3 +175,24 @@ def _is_free_inside(effect: Effect) -> bool:
 def _is_serious(effect: Effect) -> bool:
     """Return whether an effect needs a word from a person in a turn that has read text from outside."""
     return not effect.known or bool(DOMAINS[effect.domain].runs) or _is_shipped_restricted(effect)
+
+
+WINDOW = 60.0
+
+
+class Throttle:
+    """Counts turns that nobody speaks, over the last minute."""
+
+    def __init__(self, limit: int) -> None:
+        """Allow so many per minute."""
+        self._limit = limit
+        self._times: deque[float] = deque(maxlen=max(limit, 1))
+
+    def check(self) -> None:
+        """Count one turn. Raises TooManyRequests if there were too many."""
+        now = monotonic()
+        if len(self._times) == self._times.maxlen and now - self._times[0] < WINDOW:
+            raise TooManyRequests(
+                f"Automations asked more than {self._limit} times within a minute", limit=self._limit
+            )
+        self._times.append(now)

@@ -7,8 +7,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant, callback
 
 from ..knowledge.speaker import Speaker
-from .rules import Effect, RuleSet
-from .verdict import Verdict
+from .rules import Effect, RuleSet, Verdict
 
 PERSONS = "persons"
 DEVICES = "devices"
@@ -21,7 +20,7 @@ RULE_FIELDS = (ONLY, BLOCKED, RESTRICTED, ALLOWED)
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class PolicyProfile:
     """The rules of one profile and whom they are for."""
 
     persons: frozenset[str]
@@ -61,17 +60,17 @@ class Profile:
         return Verdict.ALLOW if self.allowed.fits_tool(name) else None
 
 
-def read_profiles(stored: object) -> list[Profile]:
+def read_profiles(stored: object) -> list[PolicyProfile]:
     """Return the profiles of the options."""
     items = stored if isinstance(stored, list) else [stored] if isinstance(stored, Mapping) else []
     return [_profile(item) for item in items if isinstance(item, Mapping)]
 
 
-def _profile(item: Mapping[str, Any]) -> Profile:
+def _profile(item: Mapping[str, Any]) -> PolicyProfile:
     """Return one profile."""
     persons, devices, areas = (frozenset(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS))
     only, blocked, restricted, allowed = (RuleSet(as_texts(item.get(key))) for key in RULE_FIELDS)
-    return Profile(
+    return PolicyProfile(
         persons=persons,
         devices=devices,
         areas=areas,

@@ -2,10 +2,20 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from fnmatch import translate
 import re
 
 from ..regex import lazy
+
+
+class Verdict(IntEnum):
+    """From free to forbidden, so that the strictest of several is the greatest."""
+
+    ALLOW = 0
+    CONFIRM = 1
+    BLOCK = 2
+
 
 RULE = lazy(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9_*?]+)?)$")
 """`domain`, `domain.service`, `domain.object_id`, `domain:class`, `domain:class.service`, `tool:name`."""

@@ -14,7 +14,7 @@ from ..const import DOMAIN
 from ..proactive.suggestion import Suggestion, SuggestionAnswer, SuggestionState
 from ..runtime import HomeAgentConfigEntry
 from ..safety.confirmation import ConfirmationRefused
-from ..safety.pending import Outcome
+from ..safety.pending import ActionOutcome
 from .base import ANSWER_SUGGESTION, Service, async_caller
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) 
         await confirmations.async_approve(action_id, user=user, pin=call.data.get("pin"))
     except ConfirmationRefused as err:
         raise _refused(err) from err
-    return {"action_id": action_id, "outcome": Outcome.APPROVED.value}
+    return {"action_id": action_id, "outcome": ActionOutcome.APPROVED.value}
 
 
 async def _async_reject_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
@@ -39,7 +39,7 @@ async def _async_reject_action(call: ServiceCall, entry: HomeAgentConfigEntry) -
         await entry.runtime_data.confirmations.async_reject(call.data["action_id"], user=user)
     except ConfirmationRefused as err:
         raise _refused(err) from err
-    return {"action_id": call.data["action_id"], "outcome": Outcome.REJECTED.value}
+    return {"action_id": call.data["action_id"], "outcome": ActionOutcome.REJECTED.value}
 
 
 def _refused(err: ConfirmationRefused) -> ServiceValidationError:

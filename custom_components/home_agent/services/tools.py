@@ -23,7 +23,7 @@ from ..knowledge.speaker import Speaker
 from ..llm_api import async_one_call
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
-from ..safety.audit import MAX_ENTRIES, AuditKind
+from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..safety.ledger import Deed, Ledger
 from ..tools.activity import ActivityTool, last_change
 from ..tools.calls.bounds import MAX_TOOL_NAME

@@ -16,7 +16,7 @@ from homeassistant.util.json import JsonValueType
 from ..domains.base import STATE
 from ..errors import ValidationError
 from ..safety.firewall.own_values import texts_in
-from ..safety.ledger import Deed, Ledger, Shown
+from ..safety.ledger import Deed, EarlierState, Ledger
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
@@ -44,8 +44,8 @@ LATE: Final = timedelta(seconds=10)
 class Change:
     """What one turn did to one entity."""
 
-    before: Shown
-    after: Shown
+    before: EarlierState
+    after: EarlierState
     deeds: tuple[Deed, ...]
     """The calls, the newest first."""
 
@@ -179,7 +179,7 @@ def _did_something(deed: Deed, hass: HomeAssistant) -> bool:
         return True
     return any(
         deed.before.get(entity_id) != deed.after.get(entity_id)
-        or ((now := hass.states.get(entity_id)) and deed.before.get(entity_id) != Shown.of(now))
+        or ((now := hass.states.get(entity_id)) and deed.before.get(entity_id) != EarlierState.of(now))
         for entity_id in deed.entity_ids
     )
 

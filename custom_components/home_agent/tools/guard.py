@@ -23,7 +23,6 @@ from ..domains import DOMAINS
 from ..errors import ChangedSinceAsked, ConfirmationNeeded, PermissionDenied, ToolExecutionError
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
-from ..safety.audit import AuditKind
 from ..safety.frozen import (
     CallDraft,
     Frozen,
@@ -33,11 +32,10 @@ from ..safety.frozen import (
     FrozenTool,
     frozen_call,
 )
-from ..safety.journal import Journal
+from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
-from ..safety.rules import Effect
-from ..safety.verdict import Verdict
+from ..safety.rules import Effect, Verdict
 from .asked_about import freeze
 from .base import ServiceCall
 from .intents import carries_command, is_scripted, predicted_calls

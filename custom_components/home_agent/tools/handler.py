@@ -22,12 +22,12 @@ from ..const import LOGGER
 from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
 from ..events import EventEmitter
 from ..knowledge.house import House
-from ..safety.audit import AuditKind
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
+from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
 from ..safety.firewall.rules import note_tools
-from ..safety.firewall.taint import comes_from_outside, has_text, is_news
 from ..safety.frozen import CallOrigin, FrozenTool
+from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, ToolRun
@@ -322,7 +322,7 @@ class ToolHandler:
             while len(self._outside_read) > MAX_CONTEXTS:
                 self._outside_read.popitem(last=False)
 
-    def report_injection(self, found: Sequence[firewall.Found], turn: TurnCalls, source: str) -> None:
+    def report_injection(self, found: Sequence[firewall.Removal], turn: TurnCalls, source: str) -> None:
         """Keep in the audit log what was removed from a text from outside."""
         speaker = turn.speaker
         self.guard.journal.note(

@@ -13,7 +13,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.persons import persons
-from ..memory.memories import MAX_CONTENT, Found, Memories, Outcome, make_memory
+from ..memory.memories import MAX_CONTENT, FoundMemory, Memories, SaveOutcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..memory.secrets import holds_secret
 from ..memory.sentences import asks_to_remember, is_households, is_own_words
@@ -100,12 +100,12 @@ class StoreMemoryTool(HomeAgentTool):
                 ),
             )
         )
-        if outcome is Outcome.FULL:
+        if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
         told: dict[str, JsonValueType] = {
             "remembered": memory.content,
             "memory_id": memory.id,
-            "known_before": outcome is Outcome.MERGED,
+            "known_before": outcome is SaveOutcome.MERGED,
         }
         if not run.disclosure.home and not is_visible(memory, speaker.person_id, run.disclosure):
             told["note"] = withheld(run.disclosure)
@@ -230,7 +230,7 @@ def _told(memory: Memory, names: dict[str, str]) -> dict[str, JsonValueType]:
     return told
 
 
-def _ids(found: Sequence[Found]) -> str:
+def _ids(found: Sequence[FoundMemory]) -> str:
     """Return memories with their ids, in one short line."""
     return "; ".join(f"{item.memory.id} {item.memory.content[:60]!r}" for item in found[:3])
 

@@ -12,17 +12,17 @@ from ..errors import PermissionDenied, ToolExecutionError, ValidationError
 from ..memory.memories import Memories
 from ..memory.profile import Profile
 from ..memory.records import Sensitivity, is_entry_visible, is_visible
-from ..safety.audit import AuditKind
 from ..safety.disclosure import Disclosure
+from ..safety.journal import AuditKind
 from ..safety.redaction import redacted
-from ..safety.sanitizer.private_patterns import Kind
+from ..safety.sanitizer.private_patterns import PrivateKind
 from ..safety.sanitizer.sanitizer import Sanitized, Sanitizer, Sending, Shortened
 from ..safety.sanitizer.shortening import LEFT_OUT, STATES, Untold
 from .base import ToolRun
 
-OF_STATES: Final = frozenset({Kind.ROOM, Kind.PLACE, Kind.DEVICE, Kind.ENTITY_ID})
+OF_STATES: Final = frozenset({PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE, PrivateKind.ENTITY_ID})
 """What a model that may read states knows anyway."""
-OF_PEOPLE: Final = frozenset({Kind.PERSON, Kind.SCHEDULE})
+OF_PEOPLE: Final = frozenset({PrivateKind.PERSON, PrivateKind.SCHEDULE})
 """What a model that may know the household knows anyway."""
 ALLOWING: Final = "If this tool is to have it, the person writes private_words: true into its handler."
 MAX_DEPTH: Final = 20
@@ -156,7 +156,9 @@ class Outgoing:
         yield from (f"{entry.key} {entry.value}" for entry in entries)
 
 
-def _sending(run: ToolRun, known: frozenset[Kind] = frozenset(), *, own_words: bool = False) -> Sending:
+def _sending(
+    run: ToolRun, known: frozenset[PrivateKind] = frozenset(), *, own_words: bool = False
+) -> Sending:
     """Return in which turn something is about to leave."""
     return Sending(
         language=run.speaker.language,

@@ -10,7 +10,7 @@ from custom_components.home_agent.safety.sanitizer.private_names import (
     build_finder,
     ordinary_words,
 )
-from custom_components.home_agent.safety.sanitizer.private_patterns import Kind, find_patterns
+from custom_components.home_agent.safety.sanitizer.private_patterns import PrivateKind, find_patterns
 from custom_components.home_agent.safety.sanitizer.sanitizer import Sanitized, Sanitizer
 from custom_components.home_agent.texts import fold_letters
 from homeassistant.core import HomeAssistant
@@ -255,7 +255,7 @@ def test_no_name_passes(name: str, kind: str, frame: str, upper: bool) -> None:
     """Whatever somebody or something is called, it is found in any sentence and in any case."""
     assume(fold_letters(name) not in ordinary_words())
     finder = build_finder(
-        Names(frozenset({(Kind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
+        Names(frozenset({(PrivateKind(kind), f"{name.title()} Light" if kind == "device" else name.title())}))
     )
     query = frame.format(name.upper() if upper else name.title())
     found = list(finder.find(query, "en", strict=False))

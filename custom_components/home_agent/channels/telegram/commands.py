@@ -14,7 +14,7 @@ from ...knowledge.persons import async_person_of_user
 from ...memory.records import Memory, is_visible
 from ...privacy import async_forget
 from ...runtime import HomeAgentData
-from ...safety.audit import MAX_ENTRIES, AuditKind
+from ...safety.journal import MAX_ENTRIES, AuditKind
 
 MAX_SHOWN: Final = 20
 MAX_QUERY: Final = 120

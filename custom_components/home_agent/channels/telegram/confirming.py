@@ -13,7 +13,7 @@ from ...errors import HomeAgentError
 from ...knowledge.speaker import Surface, surface
 from ...safety.answers import Answer, read_answer
 from ...safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
-from ...safety.pending import Outcome, Owner, PendingAction
+from ...safety.pending import ActionOutcome, Owner, PendingAction
 from .bot import Bot, Buttons
 from .chats import Chats
 
@@ -52,7 +52,7 @@ class TelegramConfirmations(ConfirmationChannel):
             self._hass.async_create_task(self._async_send_question(action), "home_agent telegram question")
 
     @override
-    async def async_settled(self, action: PendingAction, outcome: Outcome) -> None:
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
         """Remove the buttons, and write the outcome into the message."""
         asked = self._asked.pop(action.id, None)
         if asked is None or not asked.messages:

@@ -14,7 +14,7 @@ from ...knowledge.speaker import Speaker
 from ...memory.memories import Memories
 from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
-from ...safety.firewall.firewall import Found
+from ...safety.firewall.firewall import Removal
 from ..catalogue import Catalogue
 from ..tokens import estimate_tokens, lines_tokens
 from ..window import Budget
@@ -71,7 +71,7 @@ class Slot:
     """What its provider is called."""
     texts: bool = False
     """Whether the lines contain texts of entities that somebody outside may have written."""
-    removed: tuple[Found, ...] = ()
+    removed: tuple[Removal, ...] = ()
     """Instructions to the model that were removed from these texts."""
     scores: tuple[Mapping[str, float], ...] = ()
     """One for each line that was searched for: how well it fits, by words and by meaning."""

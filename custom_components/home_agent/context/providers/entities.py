@@ -25,7 +25,7 @@ from ...const import (
 from ...domains import DOMAINS
 from ...knowledge.documents import Source
 from ...knowledge.house import EntityRecord, HouseSnapshot, is_exposed
-from ...safety.firewall.firewall import Found
+from ...safety.firewall.firewall import Removal
 from ...safety.firewall.own_values import cleaned, without_outside
 from ...texts import words
 from ..concepts import class_concepts
@@ -62,7 +62,7 @@ class Told:
     state: State
     bare: State
     """Without texts from outside."""
-    removed: Sequence[Found] = ()
+    removed: Sequence[Removal] = ()
     """Text that was removed from these texts."""
 
 
@@ -164,7 +164,7 @@ class DirectContextProvider(ContextProvider):
             if (state := self._hass.states.get(record.entity_id)) is None:
                 continue
             bare = without_outside(self._hass, state)
-            removed: Sequence[Found] = ()
+            removed: Sequence[Removal] = ()
             if bare is not state:
                 about = self._chosen or record is best or _is_about(record, spoken, languages)
                 state, removed = cleaned(self._hass, state) if about else (bare, removed)

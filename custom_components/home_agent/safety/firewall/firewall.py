@@ -39,7 +39,7 @@ _ROT13: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdef
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Removal:
     """Something that was removed."""
 
     rule: str
@@ -52,7 +52,7 @@ class Cleaned:
     """A value without what was written to steer a model, and what that was."""
 
     value: Any
-    found: list[Found] = field(default_factory=list)
+    found: list[Removal] = field(default_factory=list)
 
 
 type Span = tuple[int, int, str]
@@ -83,7 +83,7 @@ class _Cleaner:
     def __init__(self, only: Collection[str] | None, short: int, others: Collection[str]) -> None:
         """Start with nothing found."""
         self._others = others
-        self.found: list[Found] = []
+        self.found: list[Removal] = []
         self._short = short
         self._only = None if only is None else frozenset(only)
         self._left = MAX_CHARS
@@ -124,7 +124,7 @@ class _Cleaner:
         """Return a text without some parts."""
         pieces, at = [], 0
         for start, end, rule in _merged(found):
-            self.found.append(Found(rule, " ".join(text[start:end].split())[:MAX_KEPT]))
+            self.found.append(Removal(rule, " ".join(text[start:end].split())[:MAX_KEPT]))
             pieces += [text[at:start], MARK, " " if text[end - 1 : end].isspace() else ""]
             at = end
         return "".join((*pieces, text[at:]))

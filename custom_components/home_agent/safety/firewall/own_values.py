@@ -1,11 +1,13 @@
-"""Which values of entities are this house's own: numbers, times, words that Home Assistant defines, ids.
+"""What is this home's own in values and results, and what may have been written outside.
 
-Every other text may have been written by somebody else, whatever entity it belongs to: the host name of a
-guest's phone, the title of a song, an option that a device offers. It is known by what it is, not by what it
-says.
+Every text that is not a number, a time, a word that Home Assistant defines, or an ID may have been written by
+others, whatever entity it belongs to: the host name of a guest's phone, the title of a song, an option that a
+device offers. It is known by what it is, not by what it says. A turn that reads such a text, or goes on from
+one that has, asks a person before anything serious (`policy.py`), remembers and forgets nothing that the
+person did not say, and lets no private word out.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 import re
 from typing import Any, Final
 
@@ -16,9 +18,10 @@ from homeassistant.const import (
     MAX_LENGTH_STATE_STATE,
 )
 from homeassistant.core import HomeAssistant, State, callback, valid_entity_id
-from homeassistant.helpers import entity_registry as er
+from homeassistant.helpers import entity_registry as er, llm
 
 from ...regex import lazy
+from ...texts import leaves, words
 from . import firewall
 
 HELD_BACK: Final = "text"
@@ -139,7 +142,7 @@ def without_outside(hass: HomeAssistant, state: State) -> State:
 
 
 @callback
-def cleaned(hass: HomeAssistant, state: State) -> tuple[State, list[firewall.Found]]:
+def cleaned(hass: HomeAssistant, state: State) -> tuple[State, list[firewall.Removal]]:
     """Return a state with its texts from outside cleaned, and what was removed from them."""
     told = outside_of(hass, state)
     own = is_own_state(hass, state)
@@ -226,3 +229,44 @@ def _is_own_state(hass: HomeAssistant, state: State, text: str) -> bool:
             return bool(entry and entry.translation_key and text in options and _SLUG.fullmatch(text))
         case _:
             return False
+
+
+_ANY_WORD: Final = lazy(r"\w+")
+
+
+def is_news(texts: Iterable[str], said: str) -> bool:
+    """Return whether any of these texts contains a word that the person has not just said."""
+    spoken = set(words(said))
+    return any(not spoken.issuperset(words(text)) for text in texts)
+
+
+def _result_texts(value: object) -> Iterator[str]:
+    """Yield the texts in a value that are more than a number or a date."""
+    return (
+        text
+        for text in leaves(value, keys=True)
+        if isinstance(text, str) and not _NO_RESULT_TEXT.fullmatch(text)
+    )
+
+
+_NO_RESULT_TEXT: Final = lazy(r"[\d\s:.,+%°TZ/-]*")
+
+
+def comes_from_outside(tool: llm.Tool) -> bool:
+    """Return whether what a tool of another API answers may have been written outside.
+
+    Intents answer with names of the house, and Home Assistant's own clock with the time; of others nobody
+    knows. A name says nothing of where a tool comes from, its class does.
+    """
+    while isinstance(inner := getattr(tool, "tool", None), llm.Tool):
+        tool = inner
+    return not isinstance(tool, llm.IntentTool) and type(tool).__module__ != CLOCK
+
+
+CLOCK: Final = "homeassistant.components.llm.llm"
+"""Where Home Assistant defines the tools that every API has: the clock, and nothing else."""
+
+
+def has_text(result: Any) -> bool:
+    """Return whether a result holds any text at all."""
+    return any(_ANY_WORD.search(text) for text in _result_texts(result))

@@ -55,7 +55,7 @@ CALLS: Final = lazy(
 """Calls of services and functions, however they are written; `tool_names.py` knows the tools by name."""
 
 
-class _Words:
+class _RuleWords:
     """The words of one language as sources of patterns."""
 
     def __init__(self, language: str) -> None:
@@ -93,7 +93,7 @@ class Rules:
 
     def __init__(self, language: str) -> None:
         """Compose the patterns."""
-        find = _Words(language)
+        find = _RuleWords(language)
         self.letters: Final = find.letters()
         """One of these has to be in a text in this language; empty if it is written with Latin letters."""
         verb_last = bool(table(language, "firewall.verb_last"))
@@ -147,7 +147,7 @@ class Rules:
             yield from pattern.finditer(text)
 
 
-def _addressing(find: _Words) -> Iterator[str]:
+def _addressing(find: _RuleWords) -> Iterator[str]:
     """Yield the sources of what speaks to a model, or of its tasks."""
     assistants, anyone = find("assistants"), find("assistants", "addressed")
     determiner, reading = find.with_space("determiners"), find.with_space("reading")

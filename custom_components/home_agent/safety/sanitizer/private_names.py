@@ -1,4 +1,4 @@
-"""Names of the house and of who lives in it, and where a text mentions one."""
+"""Names of the home and of the people who live in it: gathered from Home Assistant, and found in a text."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -6,13 +6,24 @@ from functools import cache
 from pathlib import Path
 import re
 from typing import Final
+from urllib.parse import urlsplit
 
+from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
+from homeassistant.core import HomeAssistant, State
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    floor_registry as fr,
+)
+
+from ...idle import in_slices
 from ...knowledge.names import Phrases
 from ...languages import find, words as listed
 from ...languages.phrases import all_words
 from ...regex import lazy
-from ...texts import fold_letters, is_unspaced
-from .private_patterns import Finding, Kind
+from ...texts import fold_letters, is_unspaced, words
+from .private_patterns import Finding, PrivateKind
 
 ORDINARY_FILE: Final = Path(__file__).parent / "ordinary_words.txt"
 """Words that Home Assistant itself uses in many languages, and names of its integrations."""
@@ -31,7 +42,7 @@ _HEX: Final = lazy(r"(?=[a-f]{0,60}\d)[0-9a-f]{6,}")
 class Names:
     """What things are called, by kind; `public` are words that makers and products are known by."""
 
-    named: frozenset[tuple[Kind, str]]
+    named: frozenset[tuple[PrivateKind, str]]
     public: frozenset[str] = frozenset()
 
 
@@ -39,7 +50,7 @@ class Names:
 class _Pattern:
     """Words in a row that name something."""
 
-    kind: Kind
+    kind: PrivateKind
     words: tuple[str, ...]
     ordinary: bool = False
     """Everyday words: what anybody could have written."""
@@ -56,8 +67,8 @@ class NameFinder:
     """Finds names in texts. Building one takes a few milliseconds for a thousand names."""
 
     names: Phrases[_Pattern] = field(default_factory=lambda: Phrases(()))
-    unspaced: list[tuple[Kind, str]] = field(default_factory=list)
-    letters: list[tuple[Kind, str]] = field(default_factory=list)
+    unspaced: list[tuple[PrivateKind, str]] = field(default_factory=list)
+    letters: list[tuple[PrivateKind, str]] = field(default_factory=list)
     """Names without their gaps, for texts that hide them."""
     remembered: list[frozenset[str]] = field(default_factory=list)
     """Per text that is remembered in private, the words that say something."""
@@ -87,13 +98,13 @@ class NameFinder:
         for says in self.remembered:
             told = [token for token in tokens if token[0] in says]
             if len({word for word, _, _ in told}) >= TELLING:
-                yield from (Finding(start, end, Kind.MEMORY) for _, start, end in told)
+                yield from (Finding(start, end, PrivateKind.MEMORY) for _, start, end in told)
         folded = fold_letters(text) if self.unspaced and is_unspaced(text) else ""
         for kind, name in self.unspaced if folded else ():
             for found in re.finditer(re.escape(name), text):
                 yield Finding(found.start(), found.end(), kind)
 
-    def hidden(self, readable: str) -> Kind | None:
+    def hidden(self, readable: str) -> PrivateKind | None:
         """Return the kind of a name whose letters stand in a text in a row, whatever is between them."""
         squeezed = "".join(_TOKEN.findall(readable))
         for letters in (squeezed, squeezed[::-1]):
@@ -112,14 +123,14 @@ def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
     ordinary = ordinary_words() | names.public
     patterns: _Patterns = {}
     # Persons first: a name that a person has is no device's.
-    for kind, name in sorted(names.named, key=lambda item: (item[0] is not Kind.PERSON, item)):
+    for kind, name in sorted(names.named, key=lambda item: (item[0] is not PrivateKind.PERSON, item)):
         _add(finder, kind, name, ordinary, patterns)
     for text in sorted(remembered):
         told = [found[0] for found in _TOKEN.finditer(text)]
         says = {fold_letters(word) for word in told if len(word) > MIN_LONE} - ordinary - word_table("home")
         for word in told[1:]:
             if fold_letters(word) in says and (word[:1].isupper() or any(char.isdigit() for char in word)):
-                _add_words(finder, _Pattern(Kind.MEMORY, (fold_letters(word),)), patterns)
+                _add_words(finder, _Pattern(PrivateKind.MEMORY, (fold_letters(word),)), patterns)
         finder.remembered.append(frozenset(says))
     finder.names = Phrases((pattern.words, pattern) for pattern in patterns.values())
     return finder
@@ -127,7 +138,7 @@ def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
 
 def _add(
     finder: NameFinder,
-    kind: Kind,
+    kind: PrivateKind,
     name: str,
     ordinary: frozenset[str],
     patterns: _Patterns,
@@ -141,10 +152,10 @@ def _add(
         if len(name.strip()) > 1 and not all(word in ordinary for word in words):
             finder.unspaced.append((kind, name.strip()))
         return
-    if kind is Kind.USER and all(word in ordinary and word not in doubtful_names for word in words):
+    if kind is PrivateKind.USER and all(word in ordinary and word not in doubtful_names for word in words):
         return
-    if kind in (Kind.PERSON, Kind.USER):
-        kind = Kind.PERSON
+    if kind in (PrivateKind.PERSON, PrivateKind.USER):
+        kind = PrivateKind.PERSON
         for word in words:
             if len(word) >= MIN_LONE or len(words) == 1:
                 doubtful = word in doubtful_names or word in ordinary
@@ -190,7 +201,7 @@ def _is_form(pattern: _Pattern, words: Sequence[str], *, declines: bool) -> bool
     """Return whether words are a form of a name: only persons are declined, and short words do not end so."""
     *begin, last = words
     *wanted, end = pattern.words
-    is_person = pattern.kind is Kind.PERSON
+    is_person = pattern.kind is PrivateKind.PERSON
     declines = declines and is_person
     if any(want not in _stems(word, declines=declines) for want, word in zip(wanted, begin, strict=True)):
         return False
@@ -239,3 +250,93 @@ def _declines(language: str) -> bool:
     """Return whether names are declined in a language."""
     own = find(language)
     return own is not None and bool(listed(own, "privacy.name_endings"))
+
+
+POSTAL_DIGITS: Final = 4
+TELLING_ENDINGS: Final = (
+    *("geocoded_location", "_ssid", "_wifi_connection", "_bssid", "_public_ip", "_hostname", "_host_name"),
+    *("_phone_number", "_iccid", "_imei", "_mac_address"),
+)
+"""Ends of ids of sensors whose states tell where somebody lives or what network that is."""
+STREET_ATTRIBUTES: Final = ("Thoroughfare", "Sub Locality", "Postal Code", "street")
+PUBLIC_NAMES: Final = frozenset(
+    {"home assistant", "home agent", "supervisor", "hassio", "admin", "owner", "user"}
+)
+
+
+async def async_names(hass: HomeAssistant) -> Names:
+    """Return the names of persons, users, rooms, zones, devices and entities, exposed or not."""
+    found: set[tuple[PrivateKind, str]] = set()
+    for user in await hass.auth.async_get_users():
+        if user.name and not user.system_generated:
+            found.add((PrivateKind.USER, user.name))
+    async for item in in_slices(_names(hass)):
+        found.add(item)
+    named = frozenset(
+        (kind, name.strip())
+        for kind, name in found
+        if name.strip() and name.strip().casefold() not in PUBLIC_NAMES
+    )
+    return Names(named, frozenset(_public(hass)))
+
+
+def _names(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
+    """Yield names with their kinds; some come twice."""
+    yield from _places(hass)
+    for state in hass.states.async_all():
+        kind = PrivateKind.DEVICE
+        if state.domain == "person":
+            kind = PrivateKind.PERSON
+        elif state.domain == "zone":
+            kind = PrivateKind.PLACE
+        yield kind, state.name
+        yield from ((PrivateKind.ADDRESS, text) for text in _telling(state))
+    for entry in list(er.async_get(hass).entities.values()):
+        yield from (
+            (PrivateKind.DEVICE, str(name)) for name in (entry.name, *entry.aliases) if isinstance(name, str)
+        )
+    for device in list(dr.async_get(hass).devices):
+        yield from ((PrivateKind.DEVICE, name) for name in (device.name, device.name_by_user) if name)
+
+
+def _places(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
+    """Yield the names of rooms, floors, the home and its hosts."""
+    yield PrivateKind.PLACE, hass.config.location_name
+    for area in ar.async_get(hass).async_list_areas():
+        yield from ((PrivateKind.ROOM, name) for name in (area.name, *area.aliases))
+    for floor in fr.async_get(hass).async_list_floors():
+        yield from ((PrivateKind.ROOM, name) for name in (floor.name, *floor.aliases))
+    for url in (hass.config.internal_url, hass.config.external_url):
+        host = urlsplit(url).hostname if url else None
+        if host and not host.replace(".", "").isdigit():
+            yield PrivateKind.HOST, host.partition(".")[0]
+
+
+def _telling(state: State) -> Iterator[str]:
+    """Yield what the state of a sensor tells of where somebody lives."""
+    if not state.entity_id.endswith(TELLING_ENDINGS) or state.state in (STATE_UNKNOWN, STATE_UNAVAILABLE):
+        return
+    if state.entity_id.endswith("location"):
+        yield from _streets(state.state)
+        yield from (str(state.attributes[key]) for key in STREET_ATTRIBUTES if state.attributes.get(key))
+    else:
+        yield state.state
+
+
+def _streets(address: str) -> Iterator[str]:
+    """Yield street and postal code of an address; its town is no secret."""
+    for part in re.split(r"[\n,]", address):
+        numbers = re.findall(r"\d+", part)
+        if numbers and len(numbers[0]) >= POSTAL_DIGITS:
+            yield numbers[0]
+        elif numbers:
+            yield re.sub(r"\b\d+\s?[a-zA-Z]?\b", " ", part)
+
+
+def _public(hass: HomeAssistant) -> Iterator[str]:
+    """Yield the words by which makers, products and integrations are known to everybody."""
+    for device in list(dr.async_get(hass).devices):
+        for text in (device.manufacturer, device.model, device.model_id):
+            yield from words(text or "")
+    for component in hass.config.components:
+        yield from words(component.replace(".", " "))

@@ -14,7 +14,7 @@ from ...regex import composed, lazy
 from ...texts import fold_letters
 
 
-class Kind(StrEnum):
+class PrivateKind(StrEnum):
     """What was found in a text that is about to leave."""
 
     PERSON = "person"
@@ -47,32 +47,34 @@ class Finding:
 
     start: int
     end: int
-    kind: Kind
+    kind: PrivateKind
 
 
-ADVICE: Final[Mapping[Kind, str]] = {
-    Kind.PERSON: "write who it is for in general words, for example 'for a woman' or 'for a child'",
-    Kind.ROOM: "name the kind of room instead of its own name",
-    Kind.PLACE: "name the kind of place, or a large city or region, instead of its own name",
-    Kind.DEVICE: "name the kind of device, or its maker and model, instead of its own name",
-    Kind.HOST: "leave the name of the household's server out",
-    Kind.KEYWORD: "leave out what the household keeps to itself",
-    Kind.MEMORY: "leave out what is remembered in private, and ask about the subject in general",
-    Kind.PHONE: "leave the telephone number out",
-    Kind.EMAIL: "leave the e-mail address out",
-    Kind.IP: "leave the IP address out",
-    Kind.MAC: "leave the MAC address out",
-    Kind.ACCOUNT: "leave numbers of accounts and cards out",
-    Kind.SECRET: "leave codes, passwords and keys out",
-    Kind.NUMBER: "leave long numbers out",
-    Kind.ENTITY_ID: "name the kind of device instead of an entity id",
-    Kind.COORDINATES: "name a large city or a region instead of coordinates",
-    Kind.ADDRESS: "name a large city or a region, such as 'a big city in northern Germany', and no address",
-    Kind.UNKNOWN: (
+ADVICE: Final[Mapping[PrivateKind, str]] = {
+    PrivateKind.PERSON: "write who it is for in general words, for example 'for a woman' or 'for a child'",
+    PrivateKind.ROOM: "name the kind of room instead of its own name",
+    PrivateKind.PLACE: "name the kind of place, or a large city or region, instead of its own name",
+    PrivateKind.DEVICE: "name the kind of device, or its maker and model, instead of its own name",
+    PrivateKind.HOST: "leave the name of the household's server out",
+    PrivateKind.KEYWORD: "leave out what the household keeps to itself",
+    PrivateKind.MEMORY: "leave out what is remembered in private, and ask about the subject in general",
+    PrivateKind.PHONE: "leave the telephone number out",
+    PrivateKind.EMAIL: "leave the e-mail address out",
+    PrivateKind.IP: "leave the IP address out",
+    PrivateKind.MAC: "leave the MAC address out",
+    PrivateKind.ACCOUNT: "leave numbers of accounts and cards out",
+    PrivateKind.SECRET: "leave codes, passwords and keys out",
+    PrivateKind.NUMBER: "leave long numbers out",
+    PrivateKind.ENTITY_ID: "name the kind of device instead of an entity id",
+    PrivateKind.COORDINATES: "name a large city or a region instead of coordinates",
+    PrivateKind.ADDRESS: (
+        "name a large city or a region, such as 'a big city in northern Germany', and no address"
+    ),
+    PrivateKind.UNKNOWN: (
         "after text from outside was read, use only words that the person said in this conversation or that"
         " stand in what was found, in few pieces, in their language, and addresses exactly as found"
     ),
-    Kind.SCHEDULE: "leave out when somebody is away or at home; ask without dates and persons",
+    PrivateKind.SCHEDULE: "leave out when somebody is away or at home; ask without dates and persons",
 }
 """How to make a text generic."""
 
@@ -269,16 +271,16 @@ def _is_card(text: str) -> bool:
     return holds_secret(text)
 
 
-_TABLE: Final[tuple[tuple[Kind, re.Pattern[str], Callable[[str], bool]], ...]] = (
-    (Kind.EMAIL, _EMAIL, lambda _text: True),
-    (Kind.MAC, _MAC, lambda _text: True),
-    (Kind.IP, _IPV4, _is_ip),
-    (Kind.IP, _IPV6, _is_ip),
-    (Kind.ACCOUNT, _IBAN, lambda text: sum(char.isdigit() for char in text) > len(text) // 2),
-    (Kind.ACCOUNT, _CARD, _is_card),
-    (Kind.COORDINATES, _COORDINATES, lambda _text: True),
-    (Kind.PHONE, _PHONES, _is_phone),
-    (Kind.NUMBER, _LONG_NUMBER, lambda _text: True),
+_TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], ...]] = (
+    (PrivateKind.EMAIL, _EMAIL, lambda _text: True),
+    (PrivateKind.MAC, _MAC, lambda _text: True),
+    (PrivateKind.IP, _IPV4, _is_ip),
+    (PrivateKind.IP, _IPV6, _is_ip),
+    (PrivateKind.ACCOUNT, _IBAN, lambda text: sum(char.isdigit() for char in text) > len(text) // 2),
+    (PrivateKind.ACCOUNT, _CARD, _is_card),
+    (PrivateKind.COORDINATES, _COORDINATES, lambda _text: True),
+    (PrivateKind.PHONE, _PHONES, _is_phone),
+    (PrivateKind.NUMBER, _LONG_NUMBER, lambda _text: True),
 )
 """In this order: what an earlier row found, a later one leaves alone."""
 
@@ -291,18 +293,18 @@ def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bo
     for found in _ENTITY.finditer(text):
         entity_id = found[0].lower()
         if known(entity_id) or (found[1].lower() in domains and "_" in found[2]):
-            yield Finding(found.start(), found.end(), Kind.ENTITY_ID)
-    streets = ((Kind.ADDRESS, pattern, lambda _text: True) for pattern in _streets())
+            yield Finding(found.start(), found.end(), PrivateKind.ENTITY_ID)
+    streets = ((PrivateKind.ADDRESS, pattern, lambda _text: True) for pattern in _streets())
     for kind, pattern, counts in (*_TABLE, *streets):
         for found in pattern.finditer(text):
             if counts(found[0]):
                 yield Finding(found.start(), found.end(), kind)
     if holds_secret(_YEARS.sub(" ", _public_codes().sub(" ", text))):
-        yield Finding(0, len(text), Kind.SECRET)
+        yield Finding(0, len(text), PrivateKind.SECRET)
 
 
 def find_numbers(text: str) -> Iterator[Finding]:
     """Yield numbers of four digits and more that are no years and dates: codes among them."""
     for found in _SHORT_NUMBER.finditer(text):
         if not (_YEARS.fullmatch(found[0]) or _DATE.fullmatch(found[0])):
-            yield Finding(found.start(), found.end(), Kind.NUMBER)
+            yield Finding(found.start(), found.end(), PrivateKind.NUMBER)

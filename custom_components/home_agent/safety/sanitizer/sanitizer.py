@@ -20,13 +20,12 @@ from ...languages import DEFAULT, find, table
 from ...regex import lazy
 from ...texts import clean, fold_letters, words
 from .disguises import readings
-from .house_names import async_names
 from .origins import PUBLIC, Origins, neutral_words
-from .private_names import NameFinder, Names, build_finder
+from .private_names import NameFinder, Names, async_names, build_finder
 from .private_patterns import (
     ADVICE,
     Finding,
-    Kind,
+    PrivateKind,
     find_numbers,
     find_patterns,
     schedule_phrases,
@@ -49,8 +48,9 @@ LEAST_WORDS: Final = 2
 
 OF_WORDS: Final = frozenset(
     {
-        *(Kind.PERSON, Kind.USER, Kind.ROOM, Kind.PLACE, Kind.DEVICE, Kind.HOST, Kind.KEYWORD, Kind.MEMORY),
-        *(Kind.ENTITY_ID, Kind.SCHEDULE),
+        *(PrivateKind.PERSON, PrivateKind.USER, PrivateKind.ROOM, PrivateKind.PLACE, PrivateKind.DEVICE),
+        *(PrivateKind.HOST, PrivateKind.KEYWORD, PrivateKind.MEMORY),
+        *(PrivateKind.ENTITY_ID, PrivateKind.SCHEDULE),
     }
 )
 """Kinds that are found by their words, not by their digits."""
@@ -94,7 +94,7 @@ class Sending:
     """The turn has read text from outside: whatever is private blocks, also where it is disguised."""
     said: str = ""
     """What the person said in this turn."""
-    known: frozenset[Kind] = frozenset()
+    known: frozenset[PrivateKind] = frozenset()
     """What the reader may know."""
     own_words: bool = False
     """Whether the person's own words may go, whatever they tell."""
@@ -110,7 +110,7 @@ class Sending:
 
     def allows(self, text: str, finding: Finding) -> bool:
         """Return whether something that was found may leave nevertheless."""
-        if self.strict or finding.kind is Kind.KEYWORD:
+        if self.strict or finding.kind is PrivateKind.KEYWORD:
             return False
         told = words(text[finding.start : finding.end])
         own = self.own_words and bool(told) and frozenset(words(self.said)).issuperset(told)
@@ -205,7 +205,7 @@ class Sanitizer:
         if not findings:
             return Sanitized(text)
         kinds = {finding.kind for finding in findings}
-        replaceable = {*table(DEFAULT, REPLACEMENTS), Kind.ENTITY_ID}
+        replaceable = {*table(DEFAULT, REPLACEMENTS), PrivateKind.ENTITY_ID}
         blocking = kinds if sending.strict else kinds - replaceable
         if not blocking:
             cleaned = _replaced(text, findings, sending.language)
@@ -214,7 +214,7 @@ class Sanitizer:
             blocking = kinds
         return _held_back(kinds, blocking)
 
-    def _kinds(self, text: str, finder: NameFinder, sending: Sending) -> set[Kind]:
+    def _kinds(self, text: str, finder: NameFinder, sending: Sending) -> set[PrivateKind]:
         """Return the kinds of what is private in a text; runs in a worker thread."""
         return {finding.kind for finding in self._findings(text, finder, sending)}
 
@@ -245,15 +245,15 @@ class Sanitizer:
         yield from self._at_home(text)
         spoken = frozenset(words(sending.said))
         for finding in finder.find(text, sending.language, strict=sending.strict, said=sending.said):
-            asked = finding.kind is Kind.MEMORY and spoken.issuperset(
+            asked = finding.kind is PrivateKind.MEMORY and spoken.issuperset(
                 words(text[finding.start : finding.end])
             )
             if sending.strict or not asked:
                 yield finding
         folded = fold_letters(text)
         whole = partial(Finding, 0, len(text))
-        yield from (whole(Kind.KEYWORD) for pattern in self._keywords if pattern.search(folded))
-        yield from (whole(Kind.SCHEDULE) for _ in schedule_phrases(folded, strict=sending.strict))
+        yield from (whole(PrivateKind.KEYWORD) for pattern in self._keywords if pattern.search(folded))
+        yield from (whole(PrivateKind.SCHEDULE) for _ in schedule_phrases(folded, strict=sending.strict))
         if sending.strict:
             yield from find_numbers(text)
 
@@ -266,7 +266,7 @@ class Sanitizer:
         for found in _NUMBER.finditer(text):
             number = float(found[0].replace(",", "."))
             near += [
-                (index, Finding(found.start(), found.end(), Kind.COORDINATES))
+                (index, Finding(found.start(), found.end(), PrivateKind.COORDINATES))
                 for index, degrees in enumerate(home)
                 if abs(abs(number) - abs(degrees)) < HOME_DEGREES
             ]
@@ -274,13 +274,13 @@ class Sanitizer:
             yield from (finding for _, finding in near)
 
 
-def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[Kind]:
+def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[PrivateKind]:
     """Yield UNKNOWN where words leave of which nobody knows where they come from."""
     if sending.strict:
         origins = sending.origins or Origins([sending.said])
         vocabulary = origins.for_destination(sending.destination)
         if next(vocabulary.strangers(texts, sending.declared, asks=sending.asks), None) is not None:
-            yield Kind.UNKNOWN
+            yield PrivateKind.UNKNOWN
 
 
 def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | None:
@@ -295,7 +295,7 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
             continue
         before = text[at : finding.start]
         word = generic.get(finding.kind, "")
-        if finding.kind is Kind.ENTITY_ID:
+        if finding.kind is PrivateKind.ENTITY_ID:
             word = text[finding.start : finding.end].partition(".")[0].replace("_", " ")
         parts += [before, word]
         kept.append(before)
@@ -315,17 +315,17 @@ def _keyword(keyword: str) -> re.Pattern[str] | None:
     return re.compile(rf"(?<!\w){pattern}(?!\w)")
 
 
-def _held_back(kinds: Iterable[Kind], blocking: Iterable[Kind] | None = None) -> Sanitized:
+def _held_back(kinds: Iterable[PrivateKind], blocking: Iterable[PrivateKind] | None = None) -> Sanitized:
     """Return what is told of a text that does not leave."""
     return Sanitized("", _told(kinds), blocked=True, advice=_advice(kinds if blocking is None else blocking))
 
 
-def _told(kinds: Iterable[Kind]) -> tuple[str, ...]:
+def _told(kinds: Iterable[PrivateKind]) -> tuple[str, ...]:
     """Return kinds as they are told."""
     return tuple(sorted(kind.value for kind in kinds))
 
 
-def _advice(kinds: Iterable[Kind]) -> str:
+def _advice(kinds: Iterable[PrivateKind]) -> str:
     """Return what to do about what was found."""
     steps = "; ".join(ADVICE[kind] for kind in sorted(kinds))
     return f"Not sent: it would tell something about this household. Make it generic: {steps}."

@@ -7,7 +7,7 @@ from homeassistant.core import State
 
 from ...domains import DOMAINS
 from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
-from ...safety.ledger import Deed, Shown
+from ...safety.ledger import Deed, EarlierState
 from .planning import Plan, PlannedCall
 from .readback import TOLERANCES, Expectation
 
@@ -18,7 +18,7 @@ class CannotRestoreError(Exception):
     """An entity stays as it is; the text says why."""
 
 
-def restoring(before: Shown, after: Shown, now: State, *, late: bool) -> Plan | None:
+def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bool) -> Plan | None:
     """Return what brings an entity back; None if there is nothing to do.
 
     `late` says that what it shows now still comes from the call, only later than `after`.
@@ -29,7 +29,7 @@ def restoring(before: Shown, after: Shown, now: State, *, late: bool) -> Plan | 
         for name in (STATE, *before.attributes, *after.attributes)
         if not same(name, value_of(before, name), value_of(after, name))
     )
-    shown = Shown.of(now)
+    shown = EarlierState.of(now)
     if all(same(name, value_of(before, name), value_of(shown, name)) for name in changed):
         return None
     facts = DOMAINS[now.domain]
@@ -66,7 +66,7 @@ def taking_back(domain: str, deeds: Sequence[Deed]) -> Plan | None:
     return Plan(domain, calls, Expectation())
 
 
-def value_of(shown: Shown, name: str) -> Any:
+def value_of(shown: EarlierState, name: str) -> Any:
     """Return an attribute, or the state."""
     return shown.state if name == STATE else shown.attributes.get(name)
 
@@ -88,7 +88,7 @@ def _moving(facts: DomainFacts) -> frozenset[str]:
     return frozenset(state for action in actions for state in action.passing)
 
 
-def _expected(facts: DomainFacts, before: Shown, changed: Changed, now: State) -> Expectation:
+def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> Expectation:
     """Return what an entity should show afterwards."""
     attributes = {
         name: before.attributes[name]
@@ -102,7 +102,7 @@ def _expected(facts: DomainFacts, before: Shown, changed: Changed, now: State) -
     return Expectation(states=states, passing=passing, attributes=attributes if before.state != "off" else {})
 
 
-def _calls(facts: DomainFacts, before: Shown, changed: Changed, now: State) -> ServiceCalls:
+def _calls(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> ServiceCalls:
     """Yield the calls of a domain; none where it is not restored."""
     if _only_safe(facts, now):
         safe = _safe(facts)
