@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from ...literals import ARGUMENT_KEYS, NAME_KEYS, parsed
 from ...regex import lazy
-from .scan import Balanced
+from .blocks import Balanced
 
 MAX_CALLS: Final = 10
 """Calls that are read, and places where one could begin that are looked at."""

@@ -6,8 +6,8 @@ from typing import Final
 
 from ...embeds import EmbedFilter
 from ...regex import lazy
+from .blocks import THINK_CLOSE
 from .calls import EDGES, MAX_CALLS, CallText, call_names
-from .dialects import THINK_CLOSE
 from .flow import Flow
 from .markdown import MarkdownReader
 from .openers import MAX_BLOCK, Block, Openers, Surroundings, thought

@@ -7,10 +7,9 @@ from typing import ClassVar, Final, NamedTuple
 
 from ...literals import parsed
 from ...regex import lazy
-from . import dialects
+from . import blocks
+from .blocks import Balanced, KeyLines, Mark, Scanner, TaggedCall, UntilClose, end_of
 from .calls import EDGES, CallNames
-from .dialects import Mark
-from .scan import Balanced, KeyLines, Scanner, TaggedCall, UntilClose, end_of
 
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
@@ -123,28 +122,26 @@ class Openers:
 
     def _tag(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take `<tag>` and `<|tag|>`."""
-        if not (tag := dialects.TAG.match(text, at)):
-            part = dialects.TAG_PART.match(text, at)
+        if not (tag := blocks.TAG.match(text, at)):
+            part = blocks.TAG_PART.match(text, at)
             if part and not around.final and _may_be_tag(part):
                 return None
             return Opening(at + 1, text=True)
         name = tag["name"].lower().replace("\u2581", "_")
         half = tag["bar2"] and not tag["bar"]
-        known = dialects.HALF_BARRED_TAGS if half else dialects.PLAIN_TAGS
-        mark = dialects.BARRED_TAGS.get(name, Mark.NOISE) if tag["bar"] else known.get(name)
+        known = blocks.HALF_BARRED_TAGS if half else blocks.PLAIN_TAGS
+        mark = blocks.BARRED_TAGS.get(name, Mark.NOISE) if tag["bar"] else known.get(name)
         if mark is None:
             return Opening(at + 1, text=True)
         return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, around)
 
     def _moon(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take the tags in triangles."""
-        if not (tag := dialects.MOON_TAG.match(text, at)):
+        if not (tag := blocks.MOON_TAG.match(text, at)):
             return (
-                None
-                if dialects.MOON_PART.match(text, at) and not around.final
-                else Opening(at + 1, text=True)
+                None if blocks.MOON_PART.match(text, at) and not around.final else Opening(at + 1, text=True)
             )
-        mark = dialects.PLAIN_TAGS.get(tag["name"], Mark.NOISE)
+        mark = blocks.PLAIN_TAGS.get(tag["name"], Mark.NOISE)
         return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, around)
 
     def _marked(
@@ -165,7 +162,7 @@ class Openers:
 
     def _square(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take `[TAG]`, a list of JSON objects, a list of calls."""
-        if (tag := dialects.SQUARE_TAG.match(text, at)) and (mark := dialects.SQUARE_TAGS.get(tag["name"])):
+        if (tag := blocks.SQUARE_TAG.match(text, at)) and (mark := blocks.SQUARE_TAGS.get(tag["name"])):
             return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, around)
         if block := self._list(text, at):
             return Opening(at, block)
@@ -185,9 +182,9 @@ class Openers:
     def _may_be_list(self, text: str, at: int) -> bool:
         """Return whether the end of the text hides what stands in the brackets."""
         inner = end_of(_LIST_START, text, at)
-        part = dialects.SQUARE_PART.match(text, at)
+        part = blocks.SQUARE_PART.match(text, at)
         return bool(
-            (part and (not part["name"] or part["name"] in dialects.SQUARE_PREFIXES))
+            (part and (not part["name"] or part["name"] in blocks.SQUARE_PREFIXES))
             or _LIST_PART.match(text, at)
             or self._names.cut(text, inner)
         )
@@ -227,9 +224,9 @@ class Openers:
         cut = any(self._names.cut(text, start) for start in (body, ticks))
         if (cut or body == len(text)) and not around.final:
             return None
-        until = UntilClose(dialects.FENCE_CLOSE)
+        until = UntilClose(blocks.FENCE_CLOSE)
         inline = names[1] and text.startswith("(", names[1].end())
-        if info.lower() in dialects.CALL_FENCES or names[0] or inline:
+        if info.lower() in blocks.CALL_FENCES or names[0] or inline:
             return Opening(body, Block(scanner=until, certain=True))
         if text.startswith(("{", "["), body):
             certain = self._voice and text[body] == "{"
@@ -242,7 +239,7 @@ class Openers:
         if after is None:
             return None
         if after[3]:
-            scanner = TaggedCall(dialects.closing("tool_call"))
+            scanner = TaggedCall(blocks.closing("tool_call"))
             return Opening(after.start(3), Block(scanner=scanner, certain=True, ticked=ticked))
         block = Block(scanner=Balanced("("), ticked=ticked)
         if not (after[1] and _is_spelled(name[0])):
@@ -297,7 +294,7 @@ def _may_be_tag(part: re.Match[str]) -> bool:
     name = (part["name"] or "").lower().replace("\u2581", "_")
     if part["bar"] or not name:
         return True
-    return name in dialects.PLAIN_TAGS if part["rest"] else name in dialects.PLAIN_PREFIXES
+    return name in blocks.PLAIN_TAGS if part["rest"] else name in blocks.PLAIN_PREFIXES
 
 
 def _ended(mark: Mark) -> Mark:
@@ -309,47 +306,43 @@ def _block(mark: Mark, name: str) -> Block | None:
     """Return the block that a tag opens."""
     match mark:
         case Mark.THINK:
-            return thought(dialects.THINK_CLOSE)
+            return thought(blocks.THINK_CLOSE)
         case Mark.RESULT:
-            return thought(dialects.closing(name))
+            return thought(blocks.closing(name))
         case Mark.ROLE:
-            return thought(dialects.TURN_CLOSE)
+            return thought(blocks.TURN_CLOSE)
         case Mark.CALL:
-            return Block(scanner=TaggedCall(dialects.closing(name)), certain=True)
+            return Block(scanner=TaggedCall(blocks.closing(name)), certain=True)
     return None
 
 
 def _header(text: str, end: int, around: Surroundings) -> Opening | None:
     """Take the role behind a header token."""
-    role = dialects.ROLE.match(text, end)
+    role = blocks.ROLE.match(text, end)
     if role is None or (role.end() == len(text) and not around.final):
         return Opening(end) if role is None else None
     name = role[1].lower()
     at_token = text.startswith("<", role.end())
     if "to=" in role[2] and at_token:
-        return Opening(role.end(), Block(scanner=UntilClose(dialects.CALL_CLOSE), certain=True))
-    if name in dialects.OWN_ROLES:
+        return Opening(role.end(), Block(scanner=UntilClose(blocks.CALL_CLOSE), certain=True))
+    if name in blocks.OWN_ROLES:
         return Opening(role.end() if at_token else role.end(1))
-    if name in dialects.OTHER_ROLES:
-        return Opening(role.end(), thought(dialects.TURN_CLOSE))
-    return Opening(role.end(1), thought(dialects.THINK_CLOSE)) if name == "think" else Opening(end)
+    if name in blocks.OTHER_ROLES:
+        return Opening(role.end(), thought(blocks.TURN_CLOSE))
+    return Opening(role.end(1), thought(blocks.THINK_CLOSE)) if name == "think" else Opening(end)
 
 
 def _channel(text: str, end: int, around: Surroundings) -> Opening | None:
     """Take the name of a channel and what it says about its message."""
-    channel = dialects.CHANNEL.match(text, end)
+    channel = blocks.CHANNEL.match(text, end)
     if channel is None:
         return Opening(end)
     ahead = text[channel.end() : channel.end() + 13]
-    if (
-        not channel[3]
-        and not around.final
-        and any(token.startswith(ahead) for token in dialects.CHANNEL_NEXT)
-    ):
+    if not channel[3] and not around.final and any(token.startswith(ahead) for token in blocks.CHANNEL_NEXT):
         return None
     name = channel[1].lower()
-    if name in dialects.THINK_CHANNELS:
-        return Opening(channel.end() if channel[3] else channel.end(1), thought(dialects.THINK_CLOSE))
+    if name in blocks.THINK_CHANNELS:
+        return Opening(channel.end() if channel[3] else channel.end(1), thought(blocks.THINK_CLOSE))
     if "to=" in channel[2]:
-        return Opening(channel.end(), Block(scanner=TaggedCall(dialects.HARMONY_CLOSE), certain=True))
+        return Opening(channel.end(), Block(scanner=TaggedCall(blocks.HARMONY_CLOSE), certain=True))
     return Opening(channel.end() if channel[3] else channel.end(1))
