@@ -137,6 +137,7 @@ PARTS = (
     "tools.custom.loader",
     "tools.custom.mcp",
     "tools.custom.rest",
+    "tools.custom.service",
     "tools.search",
     "vector.chroma",
     "vector.embedded",

@@ -155,6 +155,8 @@ class HomeAgentTool(llm.Tool):
         """
         return PUBLIC if self.untrusted and self.annotations.open_world else None
 
+    vetted_action: tuple[str, str] | None = None
+    """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
     """The model is told of it only where an entity of this domain is exposed."""
 

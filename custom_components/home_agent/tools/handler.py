@@ -36,7 +36,6 @@ from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .control.direction import check_calls
-from .custom.service import ServiceTool
 from .guard import Guard
 from .native import disclosed_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
@@ -84,7 +83,7 @@ class ToolHandler:
         """Offer these tools from now on; turns under way go on with those they have."""
         own = list(tools)
         self.tools = {tool.name: tool for tool in own}
-        self.guard.written = {tool.name: tool.pair for tool in own if isinstance(tool, ServiceTool)}
+        self.guard.written = {tool.name: tool.vetted_action for tool in own if tool.vetted_action}
         note_tools(self.tools)
 
     async def async_prepare(self) -> None:

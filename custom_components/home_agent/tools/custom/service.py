@@ -75,11 +75,7 @@ class ServiceTool(CustomTool):
     def configure(self, handler: ServiceHandler) -> None:
         """Take the action."""
         self._handler = handler
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Return domain and service, which the YAML vets for this tool alone."""
-        return self._handler.domain, self._handler.service
+        self.vetted_action = (handler.domain, handler.service)
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
@@ -91,7 +87,7 @@ class ServiceTool(CustomTool):
     @override
     async def async_handle(self, variables: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Work out the targets and call; return what was called."""
-        domain, service = self.pair
+        domain, service = self._handler.domain, self._handler.service
         targets = _entities(run, domain, rendered(self._handler.target, variables))
         data = rendered(self._handler.data, variables)
         if self._handler.target and not targets:
