@@ -135,8 +135,8 @@ def stays_home(turn: Turn) -> bool:
 def note_usage(turn: Turn, usage: TokenUsage) -> None:
     """Learn from what the server counted."""
     if turn.fitted is not None:
-        calibration = turn.data.context.window.calibration(turn.data.router.last_used)
-        calibration.note_usage(turn.fitted.tokens, usage.prompt, usage.cached)
+        model, window = turn.data.router.last_used, turn.data.context.window
+        window.note_usage(model, turn.fitted.tokens, usage.prompt, usage.cached)
 
 
 def note_refusal(turn: Turn, err: ModelServerError) -> None:

@@ -105,8 +105,8 @@ class Warmer:
             )
             self._warm = (mark, monotonic())
             if answer.usage is not None:
-                calibration = self._context.window.calibration(self._router.last_used)
-                calibration.note_usage(fitted.tokens, answer.usage.prompt, answer.usage.cached)
+                model, usage = self._router.last_used, answer.usage
+                self._context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
 
     async def _async_stable_part(self) -> FittedRequest:
         """Return what every turn's request begins with, as it fits the model."""

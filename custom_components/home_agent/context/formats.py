@@ -22,7 +22,7 @@ HIDDEN: Final = frozenset({"access_token", "code", "entity_picture", "entity_pic
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ShownEntity:
     """One entity as it is to be shown."""
 
     record: EntityRecord
@@ -40,10 +40,10 @@ class Shown:
         return area.name if area else ""
 
 
-type Writer = Callable[[Shown], str]
+type Writer = Callable[[ShownEntity], str]
 
 
-def compact(shown: Shown) -> str:
+def compact(shown: ShownEntity) -> str:
     """Return the id, with what introduces it, and the state in a few words."""
     record = shown.record
     subject = introduced(record, shown.house) if shown.introduced else record.entity_id
@@ -51,7 +51,7 @@ def compact(shown: Shown) -> str:
     return f"{subject}: {', '.join((describe_state(shown.state, record), *extra))}"
 
 
-def as_json(shown: Shown) -> str:
+def as_json(shown: ShownEntity) -> str:
     """Return one JSON object."""
     record = shown.record
     content: dict[str, Any] = {
@@ -68,7 +68,7 @@ def as_json(shown: Shown) -> str:
     return json_dumps({key: value for key, value in content.items() if value not in ("", [], {})})
 
 
-def sentence(shown: Shown) -> str:
+def sentence(shown: ShownEntity) -> str:
     """Return one sentence."""
     record = shown.record
     place = f" in {quoted(shown.area, NAME_CHARS)}" if shown.area else ""
@@ -84,7 +84,7 @@ def sentence(shown: Shown) -> str:
     return f"{words}."
 
 
-def hybrid(shown: Shown) -> str:
+def hybrid(shown: ShownEntity) -> str:
     """Return the state in words, behind it the exact values as JSON."""
     content = {"state": clean(shown.state.state, NAME_CHARS), **shown.attributes}
     record = shown.record
@@ -115,7 +115,7 @@ class StateWriter:
         """Return the line of one entity."""
         chosen = self._chosen(state)
         return self._write(
-            Shown(record=record, state=state, house=house, introduced=introduced, attributes=chosen)
+            ShownEntity(record=record, state=state, house=house, introduced=introduced, attributes=chosen)
         )
 
     def _chosen(self, state: State) -> dict[str, Any]:

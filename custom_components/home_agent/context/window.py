@@ -215,6 +215,10 @@ class ContextWindow:
             self._calibrations[model] = TokenCalibration(self._limit(model))
         return self._calibrations[model]
 
+    def note_usage(self, model: str, estimated: int, prompt: int, cached: int = 0) -> None:
+        """Calibrate a model with the estimate of a request and the server's count."""
+        self.calibration(model).note_usage(estimated, prompt, cached)
+
     def budget(self, model: str = PRIMARY) -> Budget:
         """Return the shares of a request to a model."""
         calibration = self.calibration(model)

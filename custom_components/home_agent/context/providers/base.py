@@ -1,6 +1,6 @@
 """What a provider of context gets and gives."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Protocol, Self
@@ -16,7 +16,7 @@ from ...memory.profile import Profile
 from ...safety.disclosure import DataPolicy
 from ...safety.firewall.firewall import Removal
 from ..catalogue import Catalogue
-from ..tokens import estimate_tokens, lines_tokens
+from ..tokens import lines_tokens
 from ..window import Budget
 
 
@@ -96,17 +96,6 @@ class Slot:
     def tokens(self) -> int:
         """Return the tokens of the heading and the lines; a slot without lines is not sent."""
         return lines_tokens((self.heading, *self.lines)) if self.lines else 0
-
-
-def within(lines: Iterable[str], budget: int) -> tuple[str, ...]:
-    """Return the first lines, as many as fit a budget of tokens."""
-    left, kept = budget, []
-    for line in lines:
-        left -= estimate_tokens(line)
-        if left < 0:
-            break
-        kept.append(line)
-    return tuple(kept)
 
 
 class ContextProvider(Protocol):
