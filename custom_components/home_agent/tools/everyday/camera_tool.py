@@ -91,7 +91,7 @@ class CameraTool(HomeAgentTool):
         own: list[Receiver] = self._people.phones(user_of(run))
         if args.get("send"):
             if not own:
-                raise ValidationError("send: no phone of the speaker is known; look without it")
+                raise ValidationError("no phone of the speaker is known; look without send")
             return own
         if "send" in args:
             return []
