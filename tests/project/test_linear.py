@@ -20,6 +20,7 @@ import pytest
 
 import custom_components.home_agent as package
 from custom_components.home_agent import regex
+from custom_components.home_agent.agent.claims.gate import ClaimGate
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 
@@ -301,3 +302,14 @@ def test_calls_in_text_are_read_in_linear_time() -> None:
 
     calls = ['{"name": "a", ', "f(", 'f("', "f{", "[f(", "{'", 'f{a:<|"|>', "<function=f>", "f\na: 1\n"]
     assert too_slow(read, [*STRINGS, *calls]) == ""
+
+
+@pytest.mark.parametrize("sentence", ["Turn on the lamp", "Is the lamp on?", "Talk"])
+def test_claims_are_held_back_in_linear_time(sentence: str) -> None:
+    """Whatever a model may answer, also without an end of a word or of a sentence."""
+
+    def read(text: str) -> object:
+        gate = ClaimGate(sentence, "en", lambda _kind: False)
+        return gate.feed(text), gate.finish()
+
+    assert too_slow(read, [*STRINGS, "x", "I have ", "done, ", "is on. "]) == ""

@@ -77,7 +77,10 @@ class ClaimGate:
         self.text = (self.text + text)[:MAX_KEPT]
         if self._is_open and not self._is_passing and self._is_backed(self._wanted):
             self._is_open = False
-        for char in text:
+        for index, char in enumerate(text):
+            if not self._is_open and not self._is_dropped:
+                self._held += text[index:]
+                break
             self._take(char)
         if self._word and not self._is_passing and not self._may_begin():
             self._is_passing = True
@@ -111,9 +114,10 @@ class ClaimGate:
         if self._is_dropped:
             return
         self._held += char
-        if not self._is_open:
-            return
         self._seen += 1
+        if self._is_passing and self._seen > LATE_CHARS:
+            self._is_open = False  # the next clause would begin too late, and this one may never end
+            return
         if is_word(char):
             self._word += char
         else:
