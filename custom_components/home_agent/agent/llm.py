@@ -1,8 +1,7 @@
 """LLMMixin: the request, the rounds, the budgets."""
 
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from functools import partial
 from time import monotonic
 
 from ..const import (
@@ -14,7 +13,7 @@ from ..const import (
     TURN_SECONDS,
 )
 from ..inference.errors import ErrorKind, ModelServerError
-from ..inference.models import ChatRequest, Delta
+from ..inference.models import Delta
 from .claims.gate import ClaimGate
 from .claims.wording import SentenceKind
 from .log import LogDelta, async_add_answer
@@ -23,9 +22,6 @@ from .phrases import async_phrase
 from .request import build, note_refusal
 from .streaming import StreamingMixin
 from .turn import Turn
-
-type MakeRequest = Callable[[str], ChatRequest]
-"""Makes the next request of a turn for a model of the router."""
 
 MAX_SHORTENED = 4
 """How often a request is made shorter that the server finds too long."""
@@ -112,75 +108,44 @@ class LLMMixin(StreamingMixin):
         return ClaimGate(turn.calls.sentence, turn.language, is_backed)
 
     async def _async_asked(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> AsyncGenerator[Delta]:
-        """Yield one answer; where the server finds the request too long, it gets a shorter one.
+        """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
+
+        Where a model is down before it says anything, the next one is asked. A request that the server finds
+        too long is made shorter. A stream that breaks or cannot be read is asked for as a whole, less what
+        has been said, unless a call came: then it is taken as complete, as the call must not run twice.
 
         What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
         """
-        make = partial(build, turn, allow_tools=allow_tools, claim=claim)
-        for attempt in range(MAX_SHORTENED + 1):
-            begun = False
-            try:
-                async with aclosing(self._async_deltas(turn, make)) as deltas:
-                    async for delta in deltas:
-                        begun = True
-                        yield delta
-            except ModelServerError as err:
-                too_long = err.kind is ErrorKind.CONTEXT_TOO_LONG
-                if not too_long or begun or attempt == MAX_SHORTENED:
-                    raise
-                note_refusal(turn, err)
-            else:
-                return
-
-    async def _async_deltas(self, turn: Turn, make: MakeRequest) -> AsyncGenerator[Delta]:
-        """Yield one answer, streamed if the option says so.
-
-        A stream that breaks after a call came is taken as complete: the call runs, and it must not run twice.
-        One that breaks before is asked for again as a whole, less what has been said; so is one that cannot
-        be read. Timeouts and unreachable servers are not retried.
-
-        Raises ModelServerError.
-        """
-        stream = self.settings[CONF_STREAMING]
-        said = Delta()
-        begun = False
-        try:
-            async with aclosing(self._async_first_answer(make, stream=stream)) as deltas:
-                async for delta in deltas:
-                    begun = True
-                    said.content += delta.content
-                    said.thinking += delta.thinking
-                    said.tool_calls += delta.tool_calls
-                    yield delta
-        except ModelServerError as err:
-            again = err.kind is ErrorKind.MALFORMED or (begun and err.kind is ErrorKind.UNAVAILABLE)
-            if not stream or not (again or said.tool_calls):
-                raise
-            self._report_broken_stream(turn, err, asking_again=not said.tool_calls)
-            if said.tool_calls:
-                return
-            async with aclosing(self._async_first_answer(make, stream=False)) as deltas:
-                async for delta in deltas:
-                    yield _less(delta, said)
-
-    async def _async_first_answer(self, make: MakeRequest, *, stream: bool) -> AsyncGenerator[Delta]:
-        """Yield the answer of the first model that gives one. Raises ModelServerError."""
-        failure: ModelServerError | None = None
-        for model in self.router.candidates():
-            request, begun = make(model.name), False
+        stream, shortened, said, begun = self.settings[CONF_STREAMING], 0, Delta(), False
+        models = self.router.candidates()
+        while True:
+            model, answered = models.pop(0), False
+            request = build(turn, model.name, allow_tools=allow_tools, claim=claim)
             try:
                 async with aclosing(model.answer(request, stream=stream)) as deltas:
                     async for delta in deltas:
-                        begun = True
-                        yield delta
+                        begun = answered = True
+                        if stream:
+                            said.content += delta.content
+                            said.thinking += delta.thinking
+                            said.tool_calls += delta.tool_calls
+                        yield delta if stream else _less(delta, said)
             except ModelServerError as err:
-                if begun or not err.is_down:
+                if err.is_down and models and not answered:
+                    continue
+                if err.kind is ErrorKind.CONTEXT_TOO_LONG and not begun and shortened < MAX_SHORTENED:
+                    shortened += 1
+                    note_refusal(turn, err)
+                elif stream and (said.tool_calls or _is_broken(err, answered=answered)):
+                    self._report_broken_stream(turn, err, asking_again=not said.tool_calls)
+                    if said.tool_calls:
+                        return
+                    stream = False
+                else:
                     raise
-                failure = err
+                models = self.router.candidates()
             else:
                 return
-        if failure is not None:
-            raise failure
 
     def _report_broken_stream(self, turn: Turn, err: ModelServerError, *, asking_again: bool) -> None:
         """Say that a stream broke, and what is done about it."""
@@ -192,6 +157,11 @@ class LLMMixin(StreamingMixin):
             error_type=str(err.kind),
             fallback=asking_again,
         )
+
+
+def _is_broken(err: ModelServerError, *, answered: bool) -> bool:
+    """Return whether a stream is worth asking for as a whole: timeouts and unreachable servers are not."""
+    return err.kind is ErrorKind.MALFORMED or (answered and err.kind is ErrorKind.UNAVAILABLE)
 
 
 def _less(answer: Delta, said: Delta) -> Delta:

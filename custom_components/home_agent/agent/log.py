@@ -141,9 +141,7 @@ def _from_assistant(content: conversation.AssistantContent) -> Message | None:
 
 
 def correction(claim: str) -> list[Message]:
-    """Return what asks a model to make a claim true or to take it back; nothing where there is none."""
-    if not claim:
-        return []
+    """Return what asks a model to make a claim true or to take it back."""
     return [{"role": "assistant", "content": claim}, {"role": "user", "content": CORRECTION}]
 
 

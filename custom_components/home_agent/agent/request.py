@@ -73,7 +73,7 @@ def _fit(turn: Turn, model: str, claim: str) -> FittedRequest:
         _draft_for(turn.draft, told.model),
         _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
-        after=correction(UNSAID if claim and from_home else claim),
+        after=correction(UNSAID if from_home else claim) if claim else (),
     )
     factor = window.calibration(model).factor
     turn.figures.trace.ask(model, turn.fitted, factor, again=bool(claim))

@@ -63,7 +63,7 @@ def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list
     calls written as text. The latter become calls if the model made none. At last, claims without a call
     behind them are held back. Outside of all stand the heartbeats of `with_heartbeats`.
     """
-    words = _Words(turn)
+    words = _SaidWords(turn)
     filters: list[StreamFilter] = [_MadeCalls(allow_tools=allow_tools), words]
     if allow_tools:
         filters.append(_CallsInText(words))
@@ -148,7 +148,7 @@ class _MadeCalls:
         """Nothing was held back."""
 
 
-class _Words:
+class _SaidWords:
     """What of an answer is said and what is a thought; learns whether its model begins inside a thought.
 
     Some models have their thought opened by the prompt, so that only its end shows in the answer.
@@ -209,7 +209,7 @@ class _Words:
 class _CallsInText:
     """Calls written as text, run at the end of an answer in which the model made none."""
 
-    def __init__(self, words: _Words) -> None:
+    def __init__(self, words: _SaidWords) -> None:
         self._words = words
         self._made = False
 

@@ -125,8 +125,10 @@ class TurnCalls:
     draft: Draft = field(init=False)
     """What waits for a person's word."""
 
-    _tainted_in: int | None = None
-    """The answer of the model after which it read text from outside; 0 where that stood in the request."""
+    tainted: bool = False
+    """Whether the model reads text that somebody outside wrote; see `safety/firewall/taint.py`."""
+    _tainted_in: int = 0
+    """The answer of the model after which it read such text; 0 where that stood in the request."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
     _attempts: set[int] = field(default_factory=set)
@@ -153,15 +155,10 @@ class TurnCalls:
             disclosure=TurnDisclosure(origin.disclosure),
         )
 
-    @property
-    def tainted(self) -> bool:
-        """Return whether the model reads text that somebody outside wrote; see `safety/firewall/taint.py`."""
-        return self._tainted_in is not None
-
     def taint(self) -> None:
         """Note that the model will read text that somebody outside wrote."""
-        if self._tainted_in is None:
-            self._tainted_in = self.round
+        if not self.tainted:
+            self.tainted, self._tainted_in = True, self.round
         self.judge_by_what_was_read()
 
     def judge_by_what_was_read(self) -> None:
@@ -169,7 +166,7 @@ class TurnCalls:
 
         Results of calls of the same answer it had not.
         """
-        if self._tainted_in is not None and (not self.round or self.round > self._tainted_in):
+        if self.tainted and (not self.round or self.round > self._tainted_in):
             self.speaker = replace(self.speaker, tainted=True)
 
     def origin(self) -> CallOrigin:
