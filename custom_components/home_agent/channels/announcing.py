@@ -5,13 +5,14 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from homeassistant.components import persistent_notification
-from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_UNAVAILABLE
+from homeassistant.const import STATE_UNAVAILABLE
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
 from ..const import EVENT_TIMER_FINISHED, LOGGER
+from ..domains.base import supports
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..events import EventEmitter
@@ -21,8 +22,6 @@ from .chats import async_write_to, chats_of
 from .people import People
 
 SATELLITE: Final = "assist_satellite"
-ANNOUNCE: Final = 1
-"""The feature of a satellite that can announce."""
 LATE: Final = timedelta(minutes=1)
 """A delay from which the announcement says that it is late."""
 TOO_LATE: Final = timedelta(hours=24)
@@ -136,6 +135,6 @@ class Announcer:
             state = self._hass.states.get(entry.entity_id) if entry.domain == SATELLITE else None
             if state is None or state.state == STATE_UNAVAILABLE:
                 continue
-            if state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & ANNOUNCE:
+            if supports(state, "ANNOUNCE"):
                 found.append(entry.entity_id)
         return found

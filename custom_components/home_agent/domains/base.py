@@ -8,6 +8,7 @@ from operator import or_
 from types import MappingProxyType
 from typing import Any, Final
 
+from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 ANY: Final = ("*",)
@@ -292,6 +293,10 @@ class DomainFacts:
         return {**found, **self.abilities}
 
 
+FEATURE_ENUMS: Final = {"todo": "TodoListEntityFeature"}
+"""The enums that are not called after their domain."""
+
+
 @cache
 def feature_bits(domain: str, features: str) -> int:
     """Return the bits of `supported_features` for names from Home Assistant's enum, with spaces between them.
@@ -302,6 +307,12 @@ def feature_bits(domain: str, features: str) -> int:
     return reduce(or_, (int(enum[name]) for name in features.split() if name in enum.__members__), 0)
 
 
+def supports(state: State | None, features: str) -> bool:
+    """Return whether an entity has one of some features, named with spaces between them."""
+    bits = state.attributes.get(ATTR_SUPPORTED_FEATURES) if state else None
+    return isinstance(bits, int) and bool(state and bits & feature_bits(state.domain, features))
+
+
 def feature_module(domain: str) -> str:
     """Return the module with Home Assistant's enum of features."""
     return f"homeassistant.components.{domain}.const"
@@ -309,4 +320,4 @@ def feature_module(domain: str) -> str:
 
 def feature_enum(domain: str) -> str:
     """Return the name of this enum."""
-    return f"{domain.title().replace('_', '')}EntityFeature"
+    return FEATURE_ENUMS.get(domain, f"{domain.title().replace('_', '')}EntityFeature")

@@ -8,7 +8,16 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import ANY, STATE, Action, ControlParameter, DomainFacts, ValueStep, feature_bits
+from ...domains.base import (
+    ANY,
+    STATE,
+    Action,
+    ControlParameter,
+    DomainFacts,
+    ValueStep,
+    feature_bits,
+    supports,
+)
 from ...errors import ValidationError
 from ...knowledge.names import word_similarity
 from ...texts import fold
@@ -199,8 +208,7 @@ def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
 
 def _check_features(state: State, needed: str, what: str) -> None:
     """Raise ValidationError unless the entity has one of some features."""
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES)
-    if needed and not (isinstance(features, int) and features & feature_bits(state.domain, needed)):
+    if needed and not supports(state, needed):
         raise ValidationError(f"does not support {what}")
 
 

@@ -6,12 +6,12 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ...domains.base import supports
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...texts import one_line
@@ -21,8 +21,6 @@ from .choosing import choose_one, named, records_of
 from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, start_of
 
 DOMAIN: Final = "calendar"
-CREATE_EVENT: Final = 1
-"""The bit of `supported_features` of a calendar that takes events."""
 MAX_EVENTS: Final = 30
 MAX_PERIOD: Final = timedelta(days=366)
 MAX_TITLE: Final = 200
@@ -158,7 +156,7 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
     """Create an event: of one hour, or of the whole day, where no end is given."""
 
     def able(state: State) -> bool:
-        return bool(state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & CREATE_EVENT)
+        return supports(state, "CREATE_EVENT")
 
     chosen = choose_one(run, records_of(run, DOMAIN, able), args.get("calendar"), "calendar")
     end = _end(args, start)

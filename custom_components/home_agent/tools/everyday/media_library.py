@@ -6,17 +6,16 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
-
+from ...domains.base import supports
 from ...errors import ToolExecutionError
 from ...knowledge.names import phrase_similarity, squash
 from ...texts import fold
 from ..base import ServiceCall, ToolRun
 
 DOMAIN: Final = "media_player"
-BROWSE: Final = 131072
-SEARCH: Final = 4194304
-"""Bits of `supported_features`."""
+BROWSE: Final = "BROWSE_MEDIA"
+SEARCH: Final = "SEARCH_MEDIA"
+"""Features of a player."""
 
 KINDS: Final = {
     "track": ("track", "music"),
@@ -61,8 +60,7 @@ async def async_find(run: ToolRun, entity_id: str, query: str, kind: str | None)
     Raises PermissionDenied for what the speaker may not read, ToolExecutionError if the player fails.
     """
     state = run.hass.states.get(entity_id)
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) if state else 0
-    if not features & SEARCH:
+    if not supports(state, SEARCH):
         return await _async_browse(run, entity_id, query, kind)
     found = await _async_search(run, entity_id, query, kind)
     if not found and kind:

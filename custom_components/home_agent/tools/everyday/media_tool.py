@@ -5,11 +5,12 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES, STATE_BUFFERING, STATE_PLAYING
+from homeassistant.const import STATE_BUFFERING, STATE_PLAYING
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
+from ...domains.base import supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...texts import one_line
@@ -19,9 +20,9 @@ from ..control.readback import Expectation, Settling
 from .choosing import choose_one, records_of
 from .media_library import BROWSE, DOMAIN, KINDS, SEARCH, MediaMatch, async_find
 
-PLAY: Final = 512
-ENQUEUE: Final = 2097152
-"""Bits of `supported_features` beside those of searching."""
+PLAY: Final = "PLAY_MEDIA"
+ENQUEUE: Final = "MEDIA_ENQUEUE"
+"""Features of a player beside those of searching."""
 MAX_QUERY: Final = 120
 MAX_TITLE: Final = 120
 MAX_OTHERS: Final = 4
@@ -86,7 +87,7 @@ class MediaTool(HomeAgentTool):
         if not query:
             raise ValidationError("query: say what is to be played")
         action = args.get("action") or "play"
-        player = _player(run, args.get("player"), needed=ENQUEUE if action == "queue" else 0)
+        player = _player(run, args.get("player"), needed=ENQUEUE if action == "queue" else PLAY)
         found = await async_find(run, player.entity_id, query, args.get("kind"))
         if not found:
             raise ToolExecutionError("The player finds nothing of that name that it can play")
@@ -107,18 +108,16 @@ def _players(house: HouseSnapshot) -> list[str]:
     return [entity_id for entity_id, record in house.entities.items() if record.domain == DOMAIN]
 
 
-def _finds(state: State, needed: int = 0) -> bool:
+def _finds(state: State, needed: str = PLAY) -> bool:
     """Return whether a player can look for media and play them."""
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0)
-    return bool(features & PLAY and features & (SEARCH | BROWSE) and features & needed == needed)
+    return all(supports(state, features) for features in (PLAY, f"{SEARCH} {BROWSE}", needed))
 
 
-def _player(run: ToolRun, said: str | None, *, needed: int) -> EntityRecord:
+def _player(run: ToolRun, said: str | None, *, needed: str) -> EntityRecord:
     """Return the player that is meant; of several in one room the one that can search."""
 
     def searches(record: EntityRecord) -> bool:
-        state = run.hass.states.get(record.entity_id)
-        return state is not None and bool(state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & SEARCH)
+        return supports(run.hass.states.get(record.entity_id), SEARCH)
 
     able = records_of(run, DOMAIN, lambda state: _finds(state, needed))
     return choose_one(run, able, said, "player", better=searches)

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.util import dt as dt_util
 
+from ...domains.base import supports
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
@@ -21,9 +21,9 @@ DONE: Final = "completed"
 MAX_TEXT: Final = 120
 SURE: Final = 0.75
 """How like an item a word must be that is only near to it."""
-DAY_KEPT: Final = 16
-TIME_KEPT: Final = 32
-"""Bits of `supported_features` of lists that keep when something is due."""
+DAY_KEPT: Final = "SET_DUE_DATE_ON_ITEM"
+TIME_KEPT: Final = "SET_DUE_DATETIME_ON_ITEM"
+"""Features of lists that keep when something is due."""
 
 type Item = Mapping[str, Any]
 
@@ -56,13 +56,12 @@ def due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, st
         return {}
     moment = read_moment(str(text), "due")
     state = run.hass.states.get(chosen.entity_id)
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) if state else 0
-    if isinstance(moment, datetime) and features & TIME_KEPT:
+    if isinstance(moment, datetime) and supports(state, TIME_KEPT):
         return {"due_datetime": moment.isoformat()}
-    if features & DAY_KEPT:
+    if supports(state, DAY_KEPT):
         day = moment.date() if isinstance(moment, datetime) else moment
         return {"due_date": day.isoformat()}
-    if features & TIME_KEPT:
+    if supports(state, TIME_KEPT):
         return {"due_datetime": start_of(moment).isoformat()}
     raise ValidationError("due: this list keeps no dates; leave it out, or set a reminder instead")
 

@@ -5,11 +5,11 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
+from ...domains.base import supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash
@@ -36,18 +36,18 @@ MAX_ITEMS: Final = 20
 MAX_READ: Final = 50
 MAX_LISTS: Final = 8
 
-CREATE: Final = 1
-DELETE: Final = 2
-UPDATE: Final = 4
+CREATE: Final = "CREATE_TODO_ITEM"
+DELETE: Final = "DELETE_TODO_ITEM"
+UPDATE: Final = "UPDATE_TODO_ITEM"
 NEEDED: Final = {
     "add": CREATE,
     "complete": UPDATE,
     "remove": DELETE,
     "change": UPDATE,
     "move": DELETE,
-    "read": 0,
+    "read": "",
 }
-"""Action: the bits of `supported_features` that the list needs."""
+"""Action: the feature that the list needs."""
 PAST: Final = {"complete": "completed", "remove": "removed", "change": "changed", "move": "moved"}
 
 
@@ -104,11 +104,11 @@ class TodoTool(HomeAgentTool):
         return await _async_settle(run, await _async_list_of(run, records, said, items), items, args, target)
 
 
-def _lists(run: ToolRun, needed: int) -> list[EntityRecord]:
+def _lists(run: ToolRun, needed: str) -> list[EntityRecord]:
     """Return the lists that can do what is wanted."""
 
     def able(state: State) -> bool:
-        return bool(state.attributes.get(ATTR_SUPPORTED_FEATURES, 0) & needed == needed)
+        return not needed or supports(state, needed)
 
     return records_of(run, DOMAIN, able)
 

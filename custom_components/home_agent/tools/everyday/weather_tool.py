@@ -6,12 +6,12 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ...domains.base import supports
 from ...errors import ValidationError
 from ...texts import one_line
 from ..base import HomeAgentTool, ServiceCall, ToolRun
@@ -20,11 +20,11 @@ from .moments import read_moment
 
 DOMAIN: Final = "weather"
 KINDS: Final = {
-    "daily": 1,
-    "hourly": 2,
-    "twice_daily": 4,
+    "daily": "FORECAST_DAILY",
+    "hourly": "FORECAST_HOURLY",
+    "twice_daily": "FORECAST_TWICE_DAILY",
 }
-"""Kind of forecast: the bit of `supported_features` that it needs. The first available one is the default."""
+"""Kind of forecast: the feature that it needs. The first available one is the default."""
 LIMITS: Final = {"daily": 7, "hourly": 24, "twice_daily": 14}
 CONDITIONS: Final = frozenset(
     {
@@ -95,14 +95,12 @@ class WeatherTool(HomeAgentTool):
 
 def _forecasts(state: State) -> bool:
     """Return whether an entity has any forecast."""
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0)
-    return any(features & needed for needed in KINDS.values())
+    return supports(state, " ".join(KINDS.values()))
 
 
 def _kind(state: State, wanted: str | None) -> str:
     """Return the kind of forecast that is wanted, or the nearest that there is."""
-    features = state.attributes.get(ATTR_SUPPORTED_FEATURES, 0)
-    there = [kind for kind, needed in KINDS.items() if features & needed]
+    there = [kind for kind, needed in KINDS.items() if supports(state, needed)]
     return wanted if wanted in there else there[0]
 
 
