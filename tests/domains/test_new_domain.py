@@ -25,25 +25,23 @@ def details(state):
     yield f"{state.attributes['cups']} cups"
 
 
-DOMAINS = (
-    DomainFacts(
-        name="teapot",
-        actions={
-            "brew": Action(service="brew", expected=words("on"), takes=("cups",), native=("cups",)),
-            "pour": Action(service="pour", opens=True),
-            "turn_off": Action(service="turn_off", expected=words("off")),
-        },
-        parameters={
-            "cups": ControlParameter("integer", "set_cups", "cups", ability="cups", aliases="mugs")
-        },
-        turn_on="brew",
-        restore=restore_switched,
-        details=details,
-        restricted=("teapot.pour",),
-        contained=("brew",),
-        acts={"on": "on"},
-        in_everything=True,
-    ),
+TEAPOT = DomainFacts(
+    name="teapot",
+    actions={
+        "brew": Action(service="brew", expected=words("on"), takes=("cups",), native=("cups",)),
+        "pour": Action(service="pour", opens=True),
+        "turn_off": Action(service="turn_off", expected=words("off")),
+    },
+    parameters={
+        "cups": ControlParameter("integer", "set_cups", "cups", ability="cups", aliases="mugs")
+    },
+    turn_on="brew",
+    restore=restore_switched,
+    details=details,
+    restricted=("teapot.pour",),
+    contained=("brew",),
+    acts={"on": "on"},
+    in_everything=True,
 )
 '''
 POT = "teapot.kitchen"
