@@ -74,6 +74,10 @@ DERIVED = {
     "acts": lambda: _named("acts"),
     "other_act": lambda: _named("other_act"),
     "suggested": lambda: _named("suggested"),
+    "device_actions": lambda: {
+        name: {kind: DOMAINS[name].service_of(kind) for kind in row}
+        for name, row in RECORDED["device_actions"].items()
+    },
     "ways": lambda: {
         name: "open" if opens else "close" for facts in DOMAINS.values() for name, opens in facts.ways.items()
     },

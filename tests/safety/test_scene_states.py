@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.domains import DOMAINS as KNOWN
 from custom_components.home_agent.domains.base import UNKNOWN_SERVICE
-from custom_components.home_agent.safety.scene_states import POSITIONS, services_for
+from custom_components.home_agent.safety.contents import POSITIONS, services_for
 import homeassistant.components as core_components
 from homeassistant.core import HomeAssistant, ServiceCall, State
 from homeassistant.helpers.state import async_reproduce_state

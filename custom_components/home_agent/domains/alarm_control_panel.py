@@ -33,6 +33,7 @@ ALARM_CONTROL_PANEL = DomainFacts(
         ),
     },
     parameters={"code": CODE},
+    device_actions={"trigger": "alarm_trigger"},
     is_protected=True,
     says_age=True,
     reported=("changed_by",),

@@ -158,6 +158,9 @@ class DomainFacts:
     reaching: frozenset[str] = frozenset()
     """Services whose data may name an address."""
 
+    device_actions: Mapping[str, str] = MappingProxyType({})
+    """Services of Home Assistant's device actions whose type is neither an action here nor their name."""
+
     is_protected: bool = False
     """Whether it lets people, water or alarms through, so that no guess ever moves it."""
     guarded_classes: frozenset[str] = frozenset()
@@ -234,6 +237,12 @@ class DomainFacts:
         named = [action.service for action in self.actions.values()]
         named += [] if self.is_gated else [parameter.service for parameter in self.parameters.values()]
         return frozenset(filter(None, (*named, *((self.step and self.step.services) or ()))))
+
+    def service_of(self, device_action: str) -> str:
+        """Return the service that one of Home Assistant's device actions calls."""
+        action = self.actions.get(device_action)
+        own = action.service if action is not None else None
+        return self.device_actions.get(device_action) or own or device_action
 
     @cached_property
     def kept_attributes(self) -> tuple[str, ...]:

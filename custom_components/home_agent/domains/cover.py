@@ -113,6 +113,12 @@ COVER = DomainFacts(
     turn_off="close",
     is_protected=True,
     guarded_classes=frozenset(ENTRANCES),
+    device_actions={
+        "open_tilt": "open_cover_tilt",
+        "close_tilt": "close_cover_tilt",
+        "set_position": "set_cover_position",
+        "set_tilt_position": "set_cover_tilt_position",
+    },
     directions={"open_cover_tilt": True, "close_cover_tilt": False},
     restore=_restore,
     safe_action="close",

@@ -38,6 +38,7 @@ VACUUM = DomainFacts(
         "set_value": setting("fan_speed"),
     },
     parameters={"fan_speed": choice("fan_speed", "fan_speed_list", "speed fan_mode mode power suction")},
+    device_actions={"clean": "start", "dock": "return_to_base"},
     restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
     details=_details,
     reported=("battery_level", "fan_speed"),

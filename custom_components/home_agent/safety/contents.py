@@ -10,18 +10,24 @@ from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_ENTITY_ID
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.helpers import config_validation as cv, entity_registry as er, intent
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
+from homeassistant.loader import IntegrationNotLoaded, async_get_loaded_integration
 
 from ..domains import DOMAINS
 from ..domains.base import UNKNOWN_SERVICE
 from .defaults import GENERIC_SERVICES
 from .known_templates import NotKnown, is_templated, resolve
 from .rules import Effect
-from .scene_states import services_for
 from .sequences import Step, assigned, steps
 
 MAX_DEPTH = 6
 MAX_EFFECTS = 2_000
 """More than this is not looked through; the call is then one whose contents are not known."""
+POSITIONS: Final[Mapping[str, str]] = {
+    "set_cover_position": "close_cover",
+    "set_cover_tilt_position": "close_cover_tilt",
+    "set_valve_position": "close_valve",
+}
+"""The meaning of a position of zero."""
 APPLYING: Final = ("apply", "create")
 """Services of scenes that bring their own states along; creating one is judged as if it were applied."""
 
@@ -280,3 +286,38 @@ def _as_states(entities: Any) -> list[State]:
             raise probatio.Invalid("a state should be a text")
         states.append(State(cv.entity_id(key), state, attributes))
     return states
+
+
+@callback
+def services_for(hass: HomeAssistant, state: State) -> Iterator[str]:
+    """Yield the services of the entity's own domain that bring it into a state that a scene holds.
+
+    Each domain's `reproduce_state` platform decides this in Home Assistant; the facts about the domains
+    repeat it.
+    """
+    facts = DOMAINS[state.domain]
+    known = facts.reproduced
+    if known is None:
+        if _may_reproduce(hass, state.domain):
+            yield UNKNOWN_SERVICE
+        return
+    services = list(known.states.get(state.state, known.other))
+    for attribute, service in facts.reproducing_services.items():
+        value = state.attributes.get(attribute)
+        if value is not None or (attribute in state.attributes and state.state != "off"):
+            services.append(POSITIONS.get(service, service) if _is_zero(value) else service)
+    yield from dict.fromkeys(services)
+
+
+def _is_zero(value: Any) -> bool:
+    """Return whether a position is fully closed."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and value == 0
+
+
+def _may_reproduce(hass: HomeAssistant, domain: str) -> bool:
+    """Return whether the integration behind a domain may know how to bring about a state."""
+    try:
+        integration = async_get_loaded_integration(hass, domain)
+    except IntegrationNotLoaded:
+        return True
+    return bool(integration.platforms_exists(("reproduce_state",)))

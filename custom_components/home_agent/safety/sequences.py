@@ -25,25 +25,6 @@ QUIET: Final = frozenset(
 )
 """Steps that call nothing."""
 
-DEVICE_ACTIONS: Final = {
-    ("cover", "open"): "open_cover",
-    ("cover", "close"): "close_cover",
-    ("cover", "stop"): "stop_cover",
-    ("cover", "open_tilt"): "open_cover_tilt",
-    ("cover", "close_tilt"): "close_cover_tilt",
-    ("cover", "set_position"): "set_cover_position",
-    ("cover", "set_tilt_position"): "set_cover_tilt_position",
-    ("alarm_control_panel", "arm_away"): "alarm_arm_away",
-    ("alarm_control_panel", "arm_home"): "alarm_arm_home",
-    ("alarm_control_panel", "arm_night"): "alarm_arm_night",
-    ("alarm_control_panel", "arm_vacation"): "alarm_arm_vacation",
-    ("alarm_control_panel", "disarm"): "alarm_disarm",
-    ("alarm_control_panel", "trigger"): "alarm_trigger",
-    ("vacuum", "clean"): "start",
-    ("vacuum", "dock"): "return_to_base",
-}
-"""Device actions whose service has another name."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
@@ -180,7 +161,7 @@ def _device_action(node: Mapping[str, Any]) -> Iterator[Step]:
     """Yield the possible calls of a device action: the matching service, and the service of the same name."""
     domain, kind = str(node.get("domain", "")), str(node.get("type", ""))
     named = node.get(ATTR_ENTITY_ID)
-    for service in dict.fromkeys((DEVICE_ACTIONS.get((domain, kind), kind), kind)):
+    for service in dict.fromkeys((DOMAINS[domain].service_of(kind), kind)):
         yield Step(
             domain=domain,
             service=service,
