@@ -147,6 +147,10 @@ class Lexicon:
                 found[index] = best
         return found
 
+    def all_matches(self, words: Sequence[Word]) -> dict[str, dict[int, Match]]:
+        """Return the best matches of each table."""
+        return {name: self.matches(name, words) for name in self._tables}
+
     def _match(self, phrase: Sequence[Word], words: Sequence[Word], index: int) -> Match:
         """Return the match of a phrase at a word."""
         if len(words) - index < len(phrase):

@@ -170,6 +170,8 @@ class ClaimGate:
 
     def _is_claim(self, *, is_whole: bool) -> bool:
         """Return whether the clause claims something; `is_whole` once it has ended."""
+        if not self._words:
+            return False
         for reader, limit in zip(self._readers, self._limits(is_whole=is_whole), strict=True):
             if reader.is_claim(
                 self._words[:limit],

@@ -44,6 +44,8 @@ MAX_BEFORE: Final = 6
 """Words that may precede a claim in its clause, as the name of a thing does."""
 MAX_WORDS: Final = 16
 """A longer clause is no claim any more."""
+MAX_READ: Final = 500
+"""Characters at the beginning and at the end of a person's sentence that tell what it wants."""
 HAVE_TO_DID: Final = 9
 AM_TO_DOING: Final = 2
 IS_TO_STATE: Final = 5
@@ -129,7 +131,6 @@ class SpacedReader:
         for name, sources in SHARED_TABLES.items():
             shared = (entry for source in sources for entry in words(language, source))
             tables[name] = tuple(dict.fromkeys((*tables.get(name, ()), *shared)))
-        self._names = tuple(tables)
         self._lexicon = Lexicon(tables)
         self.joins = frozenset(words(language, "questions.joins"))
         phrases = [entry.replace("'", " ").split() for name in PHRASES for entry in tables[name]]
@@ -188,7 +189,7 @@ class SpacedReader:
 
         `is_whole` is for a clause that has ended without an honest word.
         """
-        found = _ClauseMatches({name: self._lexicon.matches(name, said) for name in self._names}, len(said))
+        found = _ClauseMatches(self._lexicon.all_matches(said), len(said))
         if self._is_own_action(found, kind):
             return True
         if kind is SentenceKind.QUESTION:
@@ -264,8 +265,10 @@ def spaced_reader(language: str) -> SpacedReader:
 def kind_of(sentence: str, language: str) -> SentenceKind:
     """Return what a sentence wants: to have something done, to know something, to be told something.
 
-    A sentence with a question and something else is an order.
+    A sentence with a question and something else is an order. Of a long text the beginning and the end count.
     """
+    if len(sentence) > 2 * MAX_READ:
+        sentence = f"{sentence[:MAX_READ]}\n{sentence[-MAX_READ:]}"
     own = find(language) or DEFAULT
     reader = spaced_reader(own)
     kinds = {reader.kind_of(clause, own) for clause in clauses(sentence)}

@@ -103,7 +103,7 @@ def _parts(said: Sequence[Word], lexicon: Lexicon) -> Iterator[Sequence[Word]]:
 
 def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> Direction | None:
     """Return the direction of one command: that of its particle, else that of its first verb."""
-    found = {name: lexicon.matches(name, said) for name in TABLES}
+    found = lexicon.all_matches(said)
     particle = _particle(said, found)
     verbs = [
         (index, way)

@@ -121,7 +121,7 @@ def _read(clause: Clause, language: str) -> _Reading:
     if table(language, "questions.inside_words"):
         return _read_inside(clause, language)
     lexicon, said = _lexicon(language), clause.words
-    found = {name: lexicon.matches(name, said) for name in TABLES}
+    found = lexicon.all_matches(said)
     for name in ("past", "asking"):
         found[name] = _not_within(found[name], found["requests"])
     found["requests"] = _not_within(found["requests"], found["past"])
@@ -135,7 +135,7 @@ def _read(clause: Clause, language: str) -> _Reading:
     has_mark = clause.is_asked and (about or bool(found["copulas"])) and not _is_switching(found, len(said))
     wishes = found["requests"]
     if has_form and about and found["copulas"]:
-        wishes = _without_politeness(wishes, lexicon.matches("polite", said))
+        wishes = _without_politeness(wishes, found["polite"])
     rules = (
         (min(starts - found["lead"].keys(), default=len(said)) >= len(said), ClauseKind.LEAD),
         (is_past and bool(starts & (orders | may_order)), ClauseKind.REQUEST),
