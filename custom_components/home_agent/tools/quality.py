@@ -22,9 +22,6 @@ class Fit(StrEnum):
     """It did not fit, and the attempts of the turn are used up."""
 
 
-RAN: Final = (Fit.FIRST_TRY, Fit.REPAIRED, Fit.RETRIED)
-
-
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
     """What is counted of one call."""
