@@ -127,7 +127,12 @@ class Wire(ABC):
         return [{**item, "id": name} for item, name in named if isinstance(name, str)]
 
 
-def tokens(value: Any) -> int:
+def token_usage(prompt: Any, completion: Any, cached: Any = 0) -> TokenUsage:
+    """Return the counts of a server, whatever it wrote in their place."""
+    return TokenUsage(_tokens(prompt), _tokens(completion), _tokens(cached))
+
+
+def _tokens(value: Any) -> int:
     """Return a count of tokens; 0 for values that are not numbers, limited to a plausible maximum."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not value > 0:
         return 0

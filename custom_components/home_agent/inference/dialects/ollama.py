@@ -14,9 +14,9 @@ from yarl import URL
 from ...regex import lazy
 from ..capabilities import ModelFacts
 from ..errors import in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint, TokenUsage
+from ..models import ChatRequest, Delta, Dialect, Endpoint
 from . import address
-from .base import AnswerReader, ServerRequest, Wire, tokens
+from .base import AnswerReader, ServerRequest, Wire, token_usage
 
 _OPTIONS: Final = {
     "num_ctx": "num_ctx",
@@ -104,7 +104,7 @@ class OllamaAnswer(AnswerReader):
             calls += self.calls.flush()
         if data.get("done"):
             self.finish_reason = data.get("done_reason") or "stop"
-            self.usage = TokenUsage(tokens(data.get("prompt_eval_count")), tokens(data.get("eval_count")))
+            self.usage = token_usage(data.get("prompt_eval_count"), data.get("eval_count"))
         return self._delta(message.get("content") or "", message.get("thinking") or "", calls)
 
 

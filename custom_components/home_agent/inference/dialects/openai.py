@@ -6,9 +6,9 @@ from typing import Any, ClassVar, override
 from yarl import URL
 
 from ..errors import ErrorKind, ModelServerError, in_stream
-from ..models import ChatRequest, Delta, Dialect, Endpoint, TokenUsage, ToolCall
+from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall
 from . import address
-from .base import AnswerReader, ServerRequest, Wire, tokens
+from .base import AnswerReader, ServerRequest, Wire, token_usage
 
 _OPTIONAL = ("temperature", "top_p", "max_tokens", "reasoning_effort", "tool_choice")
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
@@ -137,17 +137,13 @@ class OpenAIAnswer(AnswerReader):
         timings = data.get("timings") or {}
         if not usage:
             if timings and self.usage:
-                self.usage = TokenUsage(
-                    self.usage.prompt, self.usage.completion, tokens(timings.get("cache_n"))
-                )
+                self.usage = token_usage(self.usage.prompt, self.usage.completion, timings.get("cache_n"))
             return
         details = usage.get("prompt_tokens_details") or {}
         cached = (
             details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens") or timings.get("cache_n")
         )
-        self.usage = TokenUsage(
-            tokens(usage.get("prompt_tokens")), tokens(usage.get("completion_tokens")), tokens(cached)
-        )
+        self.usage = token_usage(usage.get("prompt_tokens"), usage.get("completion_tokens"), cached)
 
 
 def _complains(data: Mapping[str, Any]) -> bool:
