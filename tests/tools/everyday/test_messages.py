@@ -267,7 +267,7 @@ async def test_no_phone_for_the_picture(
     """A voice that nobody knows sends pictures nowhere; a household without phones is not offered it."""
     agent = await async_agent_with_camera(hass, model_server, monkeypatch, **ALLOWED)
     answer = await call(agent, "look_at_camera", camera=CAMERA, send=True)
-    assert "no phone to send it to" in answer["error"]
+    assert "no phone of the speaker" in answer["error"]
     await agent.set_options(policy_blocked=["notify"])
     model_server.script([tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})]), text("No.")])
     await agent.say("Show me the garden", context=user_of(hass, "anna"))
