@@ -12,8 +12,7 @@ from homeassistant.util import dt as dt_util
 
 from . import domains, languages
 from .building import build, settings_of
-from .channels.notify import NotificationChannel
-from .channels.phones import PhoneChannel
+from .channels.phones import NotificationChannel, PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
     CONF_EMIT_EVENTS,
@@ -190,7 +189,7 @@ def _report_language(language: str) -> None:
 async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Show the panel as long as an agent wants it, also while that one is set up anew."""
     if is_panel_enabled(entry.runtime_data.settings):
-        await (await async_part(hass, "panel.setup")).async_show(hass, entry)
+        await (await async_part(hass, "panel.websocket")).async_show(hass, entry)
     else:
         await _async_hide_panel(hass)
 
@@ -200,7 +199,7 @@ async def _async_hide_panel(hass: HomeAssistant) -> None:
     entries = hass.config_entries.async_entries(DOMAIN, include_disabled=False)
     wanted = any(map(is_panel_enabled, map(settings_of, entries)))
     if hass.data[DATA_SHARED].panel_address is not None and not wanted:
-        await (await async_part(hass, "panel.setup")).async_hide(hass)
+        await (await async_part(hass, "panel.websocket")).async_hide(hass)
 
 
 @callback

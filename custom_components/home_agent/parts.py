@@ -69,7 +69,7 @@ def names_things(settings: Settings) -> bool:
 
 PARTS: Final[Mapping[str, Callable[[Settings], bool]]] = {
     "memory.learner.setup": is_learning_enabled,
-    "panel.setup": is_panel_enabled,
+    "panel.websocket": is_panel_enabled,
     "tools.search.providers": is_search_enabled,
     "unmatched": names_things,
 }

@@ -19,7 +19,7 @@ from homeassistant.helpers.storage import STORAGE_DIR
 from .config.options import SOURCE_REPAIR
 from .const import CONF_COLLECTIONS, CONF_MEMORY_EXTRACTION_LLM, DOMAIN, EXTRACTION_LOCAL
 from .pipelines import async_end_bypass
-from .proactive.suggestion import Suggestion, SuggestionAnswer
+from .proactive.state import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
 from .runtime import HomeAgentConfigEntry
 from .services.tools import async_reload_custom_tools
@@ -121,7 +121,6 @@ class SuggestionFlow(RepairsFlow):
 
     @property
     def _suggestion_id(self) -> str:
-        """Return which suggestion this is about."""
         return str((self.data or {})["suggestion_id"])
 
 

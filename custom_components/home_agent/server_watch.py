@@ -166,7 +166,6 @@ class ServerWatch:
 
     @callback
     def _end_pause(self) -> None:
-        """Forget the next attempt."""
         if self._cancel is not None:
             self._cancel()
             self._cancel = None

@@ -36,7 +36,7 @@ from homeassistant.helpers.event import async_call_later, async_track_state_chan
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
-from .channels.notify_targets import TARGETS
+from .channels.people import TARGETS
 from .config.policy import async_applies
 from .config.rule_names import RuleNames, async_rule_names
 from .config.schemas import PAGES
@@ -216,7 +216,6 @@ class _Watch:
 
     @callback
     def _on_config_entry(self, _change: ConfigEntryChange, entry: ConfigEntry) -> None:
-        """An integration has loaded, or tries again."""
         if entry.domain != DOMAIN:
             self._wait()
 
@@ -235,7 +234,6 @@ class _Watch:
 
     @callback
     def _async_look(self, _hass: HomeAssistant | None = None) -> None:
-        """Look now; before everything has started is too early."""
         if self._hass.state is CoreState.running:
             self._entry.async_create_background_task(self._hass, self._async_check(), "home_agent names")
 

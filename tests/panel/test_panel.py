@@ -22,7 +22,7 @@ from custom_components.home_agent.memory.extractor import Refused
 from custom_components.home_agent.memory.quality import Reason
 from custom_components.home_agent.memory.records import Origin, Sensitivity
 from custom_components.home_agent.panel.sidebar import FILES
-from custom_components.home_agent.panel.websocket import COMMANDS, REMEMBERING
+from custom_components.home_agent.panel.websocket import COMMANDS, MEMORY_COMMANDS
 from custom_components.home_agent.safety.journal import AuditKind
 from custom_components.home_agent.safety.pin import hash_pin
 from custom_components.home_agent.tools.quality import Fit
@@ -42,7 +42,7 @@ from tests.servers.replies import Reply, status, text, tool_calls
 HOSTILE = "<img src=x onerror=alert(1)>"
 LAMP = ("ha_control", {"action": "turn_on", "entity_id": "light.bed_light"})
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
-EVERY = ("agents", "subscribe", *COMMANDS, *REMEMBERING)
+EVERY = ("agents", "subscribe", *COMMANDS, *MEMORY_COMMANDS)
 
 
 class Panel:

@@ -18,8 +18,7 @@ from ..errors import HomeAgentError
 from ..events import EventEmitter
 from ..timers.records import Timer
 from ..tools.own_calls import async_announce, async_notify
-from .chats import async_write_to, chats_of
-from .people import People
+from .people import People, async_write_to, chats_of
 
 SATELLITE: Final = "assist_satellite"
 LATE: Final = timedelta(minutes=1)

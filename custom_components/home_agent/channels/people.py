@@ -1,14 +1,134 @@
-"""The persons whom a message reaches, and how: the targets of the page Channels."""
+"""Persons whom messages reach: their notify targets and chats, as the options name them."""
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
 
-from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import device_registry as dr
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.util import slugify
+from homeassistant.util.hass_dict import HassKey
 
+from ..const import DOMAIN
+from ..knowledge.persons import PERSON
 from ..regex import lazy
 from ..tools.base import ServiceCall
-from .notify_targets import NOTIFY, Route, read_targets, route_to, service_of_phone, user_id_of
+
+NOTIFY = "notify"
+SEND_MESSAGE = "send_message"
+APP = "mobile_app"
+TARGETS = "targets"
+NO_PERSONS = frozenset({f"{NOTIFY}.{SEND_MESSAGE}", f"{NOTIFY}.persistent_notification"})
+"""Services that belong to no person."""
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """How a target is reached."""
+
+    service: str
+    entity_id: str | None = None
+
+    @property
+    def has_buttons(self) -> bool:
+        """Return whether buttons can come with a message; notify entities take plain text only."""
+        return self.entity_id is None
+
+    @property
+    def can_clear(self) -> bool:
+        """Return whether a message can be taken back."""
+        return self.has_buttons and self.service.startswith(f"{APP}_")
+
+    @property
+    def target(self) -> dict[str, str]:
+        """Return the target as the service takes it."""
+        return {ATTR_ENTITY_ID: self.entity_id} if self.entity_id else {}
+
+
+def read_targets(stored: Iterable[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Return the notify targets of each person."""
+    return {item[PERSON]: tuple(item[TARGETS]) for item in stored}
+
+
+@callback
+def user_id_of(hass: HomeAssistant, person: str) -> str | None:
+    """Return the Home Assistant user of a person."""
+    state = hass.states.get(person)
+    return state.attributes.get("user_id") if state else None
+
+
+@callback
+def route_to(hass: HomeAssistant, target: str) -> Route | None:
+    """Return how a target is reached now; None for one that is not there.
+
+    A phone's own service goes before its entity, because it takes buttons.
+    """
+    name = target.removeprefix(f"{NOTIFY}.")
+    if name != SEND_MESSAGE and hass.services.has_service(NOTIFY, name):
+        return Route(name)
+    if (service := _app_service(hass, target)) and hass.services.has_service(NOTIFY, service):
+        return Route(service)
+    known = hass.states.get(target) is not None and hass.services.has_service(NOTIFY, SEND_MESSAGE)
+    return Route(SEND_MESSAGE, target) if known else None
+
+
+@callback
+def _app_service(hass: HomeAssistant, entity_id: str) -> str | None:
+    """Return the service of the phone that a notify entity belongs to."""
+    registered = er.async_get(hass).async_get(entity_id)
+    return service_of_phone(hass, registered.config_entry_id) if registered else None
+
+
+@callback
+def service_of_phone(hass: HomeAssistant, entry_id: str | None) -> str | None:
+    """Return the service of a phone by its config entry; None for anything but a phone."""
+    phone = hass.config_entries.async_get_entry(entry_id) if entry_id else None
+    if phone is None or phone.domain != APP:
+        return None
+    return f"{APP}_{slugify(phone.data.get('device_name', ''))}"
+
+
+class PersonalChats(Protocol):
+    """The chats of one agent, each of one person."""
+
+    def of_person(self, person: str) -> Sequence[int]:
+        """Return the chats of a person, by the entity of the person."""
+
+    def of_user(self, user_id: str) -> Sequence[int]:
+        """Return the chats of a person, by the user of the person."""
+
+    async def async_write(self, chat: int, message: str) -> bool:
+        """Write a message; return whether it was sent."""
+
+
+_CHATS: Final[HassKey[dict[str, PersonalChats]]] = HassKey(f"{DOMAIN}.chats")
+
+
+@callback
+def async_register_chats(hass: HomeAssistant, entry_id: str, chats: PersonalChats) -> CALLBACK_TYPE:
+    """Register the agent's way to write to chats; return a function that removes it."""
+    hass.data.setdefault(_CHATS, {})[entry_id] = chats
+
+    @callback
+    def unregister() -> None:
+        hass.data[_CHATS].pop(entry_id, None)
+
+    return unregister
+
+
+@callback
+def chats_of(hass: HomeAssistant, entry_id: str) -> PersonalChats | None:
+    """Return the chats of an agent, if a channel has any."""
+    return hass.data.get(_CHATS, {}).get(entry_id)
+
+
+async def async_write_to(chats: PersonalChats | None, numbers: Sequence[int], message: str) -> bool:
+    """Write to each chat; return whether any took it."""
+    if chats is None:
+        return False
+    return any([await chats.async_write(number, message) for number in numbers])
+
 
 _CAMERA: Final = lazy(r"/api/camera_proxy/camera\.[a-z0-9_]+")
 

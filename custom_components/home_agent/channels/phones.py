@@ -1,10 +1,11 @@
-"""Confirmations on phones: the question is sent to whose answer counts, and the answer is taken."""
+"""Confirmations on phones, and as notifications of Home Assistant if nobody is present."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, override
 
+from homeassistant.components import persistent_notification
 from homeassistant.core import Context, Event, EventOrigin, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
@@ -15,7 +16,7 @@ from ..events import EventEmitter
 from ..safety.confirmation import ConfirmationChannel, ConfirmationRefused, Confirmations, Refusal
 from ..safety.pending import ActionOutcome, PendingAction
 from ..tools.own_calls import async_notify
-from .notify_targets import Route, read_targets, route_to, user_id_of
+from .people import Route, read_targets, route_to, user_id_of
 
 EVENT_PHONE = "mobile_app_notification_action"
 """Fired by the companion app when a button of a notification was pressed."""
@@ -27,7 +28,7 @@ CLEAR = "clear_notification"
 
 
 @dataclass(slots=True)
-class _Asked:
+class _SentQuestion:
     """A question that was sent, and where to."""
 
     action: PendingAction
@@ -55,7 +56,7 @@ class PhoneChannel(ConfirmationChannel):
         self._confirmations = confirmations
         self._targets = read_targets(stored)
         self._emitter = emitter
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _SentQuestion] = {}
 
     @callback
     def async_start(self) -> Callable[[], None]:
@@ -67,7 +68,7 @@ class PhoneChannel(ConfirmationChannel):
     async def async_ask(self, action: PendingAction) -> None:
         """Send the question without waiting for the phones."""
         if routes := await self._async_routes(action):
-            self._asked[action.id] = asked = _Asked(action, routes)
+            self._asked[action.id] = asked = _SentQuestion(action, routes)
             self._start(self._async_send_question(asked))
 
     @override
@@ -95,7 +96,7 @@ class PhoneChannel(ConfirmationChannel):
         user = await self._hass.auth.async_get_user(user_id)
         return self._confirmations.may_answer(action, user)
 
-    async def _async_send_question(self, asked: _Asked, hint: str = "") -> None:
+    async def _async_send_question(self, asked: _SentQuestion, hint: str = "") -> None:
         """Send or replace the question, with buttons where they can be had."""
         action, language = asked.action, asked.action.speaker.language
         wants_pin = self._confirmations.wants_pin
@@ -135,7 +136,7 @@ class PhoneChannel(ConfirmationChannel):
             yes["textInputPlaceholder"] = await title("confirmation_pin")
         return [yes, {"action": f"{REJECT}{action.id}", "title": await title("confirmation_no")}]
 
-    async def _async_clear(self, asked: _Asked) -> None:
+    async def _async_clear(self, asked: _SentQuestion) -> None:
         """Take a notification away where that is possible."""
         messages = {
             route: {"message": CLEAR, **_data(route, asked.action)}
@@ -144,14 +145,14 @@ class PhoneChannel(ConfirmationChannel):
         }
         await self._async_send(asked, messages)
 
-    async def _async_tell(self, asked: _Asked, sentence: str) -> None:
+    async def _async_tell(self, asked: _SentQuestion, sentence: str) -> None:
         """Report the outcome of an answer."""
         await self._async_send(
             asked,
             {route: {"message": sentence, **_data(route, asked.action)} for route in asked.routes},
         )
 
-    async def _async_send(self, asked: _Asked, messages: Mapping[Route, dict[str, Any]]) -> None:
+    async def _async_send(self, asked: _SentQuestion, messages: Mapping[Route, dict[str, Any]]) -> None:
         """Send to each target; one that cannot be reached does not stop the others."""
         title = await async_phrase(self._hass, asked.action.speaker.language, "confirmation_title")
         context = Context(parent_id=asked.action.speaker.context.id)
@@ -192,7 +193,7 @@ class PhoneChannel(ConfirmationChannel):
             if asked is not None:
                 await self._async_explain(asked, err)
 
-    async def _async_explain(self, asked: _Asked, err: HomeAgentError) -> None:
+    async def _async_explain(self, asked: _SentQuestion, err: HomeAgentError) -> None:
         """Tell the phone why its answer had no effect; ask again where another PIN may be tried."""
         reason = err.reason if isinstance(err, ConfirmationRefused) else None
         if reason is Refusal.NOT_YOURS:
@@ -215,3 +216,41 @@ def _data(route: Route, action: PendingAction, **details: Any) -> dict[str, Any]
         return {}
     urgent = {"ttl": 0, "priority": "high", "push": {"interruption-level": "time-sensitive"}}
     return {"data": {"tag": f"home_agent_{action.id}", **urgent, **details}}
+
+
+class NotificationChannel(ConfirmationChannel):
+    """Shows what waits as a notification of Home Assistant."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Show nothing yet."""
+        self._hass = hass
+
+    @override
+    async def async_ask(self, action: PendingAction) -> None:
+        """Show the question if nobody is present to hear it."""
+        if not action.unattended:
+            return
+        language = action.speaker.language
+        how = await async_phrase(
+            self._hass,
+            language,
+            "confirmation_how",
+            action_id=action.id,
+            time=f"{dt_util.as_local(action.expires_at):%H:%M:%S}",
+        )
+        persistent_notification.async_create(
+            self._hass,
+            f"{action.full}\n\n{how}",
+            await async_phrase(self._hass, language, "confirmation_title"),
+            _notification_id(action),
+        )
+
+    @override
+    async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
+        """Take the question away."""
+        if action.unattended:
+            persistent_notification.async_dismiss(self._hass, _notification_id(action))
+
+
+def _notification_id(action: PendingAction) -> str:
+    return f"home_agent_{action.id}"

@@ -7,7 +7,7 @@ from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.selector import SelectOptionDict
 
-from ..channels.notify_targets import APP, NOTIFY, TARGETS, route_to, user_id_of
+from ..channels.people import APP, NOTIFY, TARGETS, route_to, user_id_of
 from ..channels.telegram.chats import CHAT, read_chats
 from ..const import CONF_NOTIFY_TARGETS, CONF_TELEGRAM, CONF_TELEGRAM_CHATS, DOMAIN
 from ..errors import InvalidInput

@@ -282,5 +282,4 @@ def _secret(field: Field, typed: Mapping[str, Any], stored: Mapping[str, Any]) -
 
 
 def _is_filled(value: Any) -> bool:
-    """Return whether a field holds something."""
     return value is not None and value != [] and not (isinstance(value, str) and not value.strip())

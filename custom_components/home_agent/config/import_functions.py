@@ -8,7 +8,7 @@ from typing import Any, Final
 import yaml
 
 from ..regex import lazy
-from ..tools.custom.templates import SINGLE
+from ..tools.custom.checks import SINGLE
 
 MAX_TEXT: Final = 200_000
 """Characters of the text that holds the functions."""

@@ -217,5 +217,4 @@ def _variables(hass: HomeAssistant) -> dict[str, Any]:
 
 
 def _listed(names: list[str]) -> str:
-    """Return names as the report shows them."""
     return ", ".join(f"`{name}`" for name in names)

@@ -21,7 +21,7 @@ from homeassistant.helpers.selector import (
     TextSelectorConfig,
 )
 
-from ..channels.notify_targets import TARGETS
+from ..channels.people import TARGETS
 from ..channels.telegram.chats import CHAT
 from ..const import DOMAIN
 from ..knowledge.persons import DEVICE, PERSON

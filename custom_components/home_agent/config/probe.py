@@ -108,7 +108,6 @@ async def _async_dialect(hass: HomeAssistant, typed: Endpoint) -> str:
 
 
 async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> list[str]:
-    """List the models of one address."""
     async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
         return await ModelClient(async_get_clientsession(hass), candidate).list_models()
 

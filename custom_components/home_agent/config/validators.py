@@ -6,7 +6,7 @@ from typing import Final
 
 import yarl
 
-from ..channels.notify_targets import NO_PERSONS, TARGETS
+from ..channels.people import NO_PERSONS, TARGETS
 from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import probatio
 
@@ -11,20 +11,78 @@ from homeassistant.core import HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
-from ..agent.turn_log import MAX_TURNS
+from ..agent.turn_log import MAX_TURNS, TurnDetails, TurnLine
 from ..const import DOMAIN
 from ..knowledge.persons import USER_PREFIX, persons
-from ..proactive.suggestion import SuggestionAnswer
+from ..proactive.state import SuggestionAnswer
 from ..runtime import HomeAgentData
 from ..safety.journal import MAX_ENTRIES, AuditKind
 from ..usage import MAX_DAYS
 
-type Command = tuple[Callable[[Asking], Coroutine[Any, Any, dict[str, Any]]], Mapping[Any, Any]]
-"""What answers, and the fields beside the agent."""
+type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Mapping[str, object]]]
+type CommandRow = tuple[PanelHandler, Mapping[Any, Any]]
+"""The handler of a command, and its fields beside the agent."""
+
+MAX_SUGGESTIONS: Final = 50
+"""Suggestions in one answer."""
+
+
+class TurnsAnswer(TypedDict):
+    """The turns of the log in short, the newest first, and how many it keeps."""
+
+    most: int
+    turns: list[TurnLine]
+
+
+class UsageAnswer(TypedDict):
+    """The usage of days, the oldest first."""
+
+    days: list[dict[str, Any]]
+
+
+class AuditAnswer(TypedDict):
+    """Entries of the audit log, each with the name of the person."""
+
+    entries: list[dict[str, Any]]
+
+
+class ConfirmationRow(TypedDict):
+    """An action that waits for a confirmation."""
+
+    id: str
+    question: str
+    expires_at: str
+    person: str
+    may_approve: bool
+
+
+class ConfirmationsAnswer(TypedDict):
+    """All actions that wait, and whether they need the PIN."""
+
+    wants_pin: bool
+    actions: list[ConfirmationRow]
+
+
+class SuggestionRow(TypedDict):
+    """A suggested automation."""
+
+    id: str
+    state: str
+    summary: str
+    words: str
+    yaml: str
+    created_at: str
+    expires_at: str
+
+
+class SuggestionsAnswer(TypedDict):
+    """The suggestions, the newest first."""
+
+    suggestions: list[SuggestionRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class PanelCommand:
     """One command of an administrator."""
 
     hass: HomeAssistant
@@ -44,30 +102,30 @@ class Asking:
         return names
 
 
-async def _async_turns(asking: Asking) -> dict[str, Any]:
+async def _async_turns(command: PanelCommand) -> TurnsAnswer:
     """Return the last turns in short, the newest first."""
-    return {"most": MAX_TURNS, "turns": asking.data.turn_log.short()}
+    return {"most": MAX_TURNS, "turns": command.data.turn_log.short()}
 
 
-async def _async_turn(asking: Asking) -> dict[str, Any]:
+async def _async_turn(command: PanelCommand) -> TurnDetails:
     """Return one turn in all its parts. Raises HomeAssistantError for one that is no longer kept."""
-    turn = asking.data.turn_log.whole(asking.fields["turn_id"])
+    turn = command.data.turn_log.whole(command.fields["turn_id"])
     if turn is None:
         raise HomeAssistantError(translation_domain=DOMAIN, translation_key="turn_unknown")
     return {**turn}
 
 
-async def _async_usage(asking: Asking) -> dict[str, Any]:
+async def _async_usage(command: PanelCommand) -> UsageAnswer:
     """Return the usage of the last days, the oldest first."""
-    usage = asking.data.shared.usage.of(asking.data.entry_id)
-    return {"days": usage.days(dt_util.now().date(), asking.fields["days"])}
+    usage = command.data.shared.usage.of(command.data.entry_id)
+    return {"days": usage.days(dt_util.now().date(), command.fields["days"])}
 
 
-async def _async_audit(asking: Asking) -> dict[str, Any]:
+async def _async_audit(command: PanelCommand) -> AuditAnswer:
     """Return the entries of the audit log, the newest first."""
-    audit = asking.data.handler.guard.journal.audit
-    names = await asking.async_names()
-    found = audit.entries(asking.fields["limit"], asking.fields.get("kind"))
+    audit = command.data.handler.guard.journal.audit
+    names = await command.async_names()
+    found = audit.entries(command.fields["limit"], command.fields.get("kind"))
     return {"entries": [{**entry, "person": names.get(entry.get("user_id") or "", "")} for entry in found]}
 
 
@@ -76,13 +134,9 @@ def whole(least: int, most: int) -> probatio.All[Any]:
     return probatio.All(int, probatio.Range(min=least, max=most))
 
 
-MOST: Final = 50
-"""Suggestions in one answer."""
-
-
-async def _async_pending(asking: Asking) -> dict[str, Any]:
+async def _async_pending(command: PanelCommand) -> ConfirmationsAnswer:
     """Return the actions that wait for a confirmation."""
-    confirmations, names = asking.data.confirmations, await asking.async_names()
+    confirmations, names = command.data.confirmations, await command.async_names()
     return {
         "wants_pin": confirmations.wants_pin,
         "actions": [
@@ -91,31 +145,31 @@ async def _async_pending(asking: Asking) -> dict[str, Any]:
                 "question": action.full,
                 "expires_at": action.expires_at.isoformat(),
                 "person": names.get(action.owner.user_id or "", ""),
-                "may_approve": confirmations.may_answer(action, asking.user),
+                "may_approve": confirmations.may_answer(action, command.user),
             }
             for action in confirmations.pending
         ],
     }
 
 
-async def _async_confirm(asking: Asking) -> dict[str, Any]:
-    """Take the word of the one who looks at the panel. Raises ConfirmationRefused or HomeAgentError."""
-    fields = asking.fields
-    await asking.data.confirmations.async_approve(
-        fields["action_id"], user=asking.user, pin=fields.get("pin")
+async def _async_confirm(command: PanelCommand) -> dict[str, Any]:
+    """Confirm an action as the user of the panel. Raises ConfirmationRefused or HomeAgentError."""
+    fields = command.fields
+    await command.data.confirmations.async_approve(
+        fields["action_id"], user=command.user, pin=fields.get("pin")
     )
     return {}
 
 
-async def _async_reject(asking: Asking) -> dict[str, Any]:
-    """Drop an action. Raises ConfirmationRefused."""
-    await asking.data.confirmations.async_reject(asking.fields["action_id"], user=asking.user)
+async def _async_reject(command: PanelCommand) -> dict[str, Any]:
+    """Reject an action. Raises ConfirmationRefused."""
+    await command.data.confirmations.async_reject(command.fields["action_id"], user=command.user)
     return {}
 
 
-async def _async_suggestions(asking: Asking) -> dict[str, Any]:
+async def _async_suggestions(command: PanelCommand) -> SuggestionsAnswer:
     """Return the suggestions, the newest first."""
-    found = (await asking.data.async_proactive()).suggestions.all()
+    found = (await command.data.async_proactive()).suggestions.all()
     return {
         "suggestions": [
             {
@@ -127,24 +181,24 @@ async def _async_suggestions(asking: Asking) -> dict[str, Any]:
                 "created_at": item.created_at.isoformat(),
                 "expires_at": item.expires_at.isoformat(),
             }
-            for item in found[:MOST]
+            for item in found[:MAX_SUGGESTIONS]
         ],
     }
 
 
-async def _async_answer(asking: Asking) -> dict[str, Any]:
+async def _async_answer(command: PanelCommand) -> dict[str, Any]:
     """Take an answer to a suggestion. Raises AutomationRefusedError."""
-    suggestions = (await asking.data.async_proactive()).suggestions
-    fields = asking.fields
+    suggestions = (await command.data.async_proactive()).suggestions
+    fields = command.fields
     item = await suggestions.async_answer(
-        fields["suggestion_id"], SuggestionAnswer(fields["answer"]), asking.user
+        fields["suggestion_id"], SuggestionAnswer(fields["answer"]), command.user
     )
     return {"state": item.state.value}
 
 
 _ACTION: Final = {probatio.Required("action_id"): str}
 
-COMMANDS: Final[Mapping[str, Command]] = {
+COMMANDS: Final[Mapping[str, CommandRow]] = {
     "turns": (_async_turns, {}),
     "turn": (_async_turn, {probatio.Required("turn_id"): str}),
     "usage": (_async_usage, {probatio.Optional("days", default=30): whole(1, MAX_DAYS)}),

@@ -3,7 +3,7 @@
 Each row of a table is one command; what it raises reaches the page as a sentence.
 """
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, override
 
 import probatio
@@ -19,11 +19,16 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 
 from ..const import CONF_PANEL, DOMAIN
-from ..runtime import HomeAgentData, turn_signal
+from ..parts import async_part
+from ..runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, turn_signal
 from ..safety.confirmation import ConfirmationChannel
 from ..safety.pending import ActionOutcome, PendingAction
-from .commands import COMMANDS, Asking
-from .remembering import COMMANDS as REMEMBERING
+from .commands import COMMANDS, PanelCommand, PanelHandler
+from .memories import COMMANDS as MEMORY_COMMANDS
+
+ENTRY: Final = {probatio.Required("entry_id"): str}
+UNKNOWN: Final = "There is no such agent"
+FRONTEND = "frontend"
 
 
 class PanelChannel(ConfirmationChannel):
@@ -50,30 +55,26 @@ def confirmation_signal(entry_id: str) -> str:
     return f"{DOMAIN}_confirmation_{entry_id}"
 
 
-ENTRY: Final = {probatio.Required("entry_id"): str}
-UNKNOWN: Final = "There is no such agent"
-
-type Command = Callable[[HomeAssistant, ActiveConnection, dict[str, Any]], None]
-type Handler = Callable[[Asking], Coroutine[Any, Any, dict[str, Any]]]
+type WebSocketCommand = Callable[[HomeAssistant, ActiveConnection, dict[str, Any]], None]
 
 
 @callback
 def async_register_commands(hass: HomeAssistant) -> None:
     """Register all commands, once for all agents."""
-    for name, (handler, fields) in {**COMMANDS, **REMEMBERING}.items():
+    for name, (handler, fields) in {**COMMANDS, **MEMORY_COMMANDS}.items():
         _register(hass, name, {**ENTRY, **fields}, _answering(handler))
     _register(hass, "agents", {}, _agents)
     _register(hass, "subscribe", ENTRY, _subscribe)
 
 
-def _register(hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: Command) -> None:
+def _register(hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: WebSocketCommand) -> None:
     """Register one command for administrators."""
     kind = f"{DOMAIN}/{name}"
     schema = BASE_COMMAND_MESSAGE_SCHEMA.extend({probatio.Required("type"): kind, **fields})
     websocket_api.async_register_command(hass, kind, require_admin(command), schema)
 
 
-def _answering(handler: Handler) -> Command:
+def _answering(handler: PanelHandler) -> WebSocketCommand:
     """Return the command that a handler answers."""
 
     @async_response
@@ -83,7 +84,7 @@ def _answering(handler: Handler) -> Command:
             connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
             return
         try:
-            found = await handler(Asking(hass=hass, data=data, user=connection.user, fields=msg))
+            found = await handler(PanelCommand(hass=hass, data=data, user=connection.user, fields=msg))
         except HomeAssistantError as err:
             # Raised, Home Assistant would log it as an error; a wrong PIN is none.
             connection.send_error(
@@ -148,3 +149,21 @@ def _data(hass: HomeAssistant, entry_id: str) -> HomeAgentData | None:
         return None
     data: HomeAgentData = entry.runtime_data
     return data if data.settings[CONF_PANEL] else None
+
+
+async def async_show(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Show an agent in the panel; the panel is there once, for all of them."""
+    shared = hass.data[DATA_SHARED]
+    if shared.panel_address is None:
+        shared.panel_address = ""
+        async_register_commands(hass)
+    if FRONTEND in hass.config.components:
+        sidebar = await async_part(hass, "panel.sidebar")
+        await sidebar.async_show(hass, shared)
+    entry.runtime_data.confirmations.channels.append(PanelChannel(hass, entry.entry_id))
+
+
+async def async_hide(hass: HomeAssistant) -> None:
+    """Take the panel away; again is no error."""
+    if FRONTEND in hass.config.components:
+        (await async_part(hass, "panel.sidebar")).async_hide(hass)

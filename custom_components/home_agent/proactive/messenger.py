@@ -11,8 +11,7 @@ from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..channels.chats import async_write_to, chats_of
-from ..channels.notify_targets import Route, read_targets, route_to
+from ..channels.people import Route, async_write_to, chats_of, read_targets, route_to
 from ..const import (
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_MAX_PER_DAY,
@@ -32,6 +31,10 @@ from ..tools.resolving.candidates import plain
 from .state import ProactiveState
 
 DEFAULT_NIGHT: Final = (time(22), time(7))
+URGENT_MORE: Final = 10
+"""Urgent messages that a day takes beyond its limit."""
+CLEAR: Final = "clear_notification"
+"""The message by which the companion app takes a notification away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +63,9 @@ class Hours:
 
 
 def _time(text: str) -> time:
-    """Return a stored time of the day; the first hour for what is none."""
     return dt_util.parse_time(text) or time(0)
 
 
-URGENT_MORE: Final = 10
-"""Urgent messages that a day takes beyond its limit."""
-CLEAR: Final = "clear_notification"
-"""The message by which the companion app takes a notification away."""
 _NO_LINKS: Final = str.maketrans("[]()|*_#~\\!", "           ")
 
 
@@ -177,7 +175,6 @@ class Messenger:
         return bool(reached)
 
     def _id(self, tag: str) -> str:
-        """Return the id of a notification in Home Assistant."""
         return f"{DOMAIN}_{self._entry_id}_{tag}"
 
 

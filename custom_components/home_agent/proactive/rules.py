@@ -1,4 +1,4 @@
-"""Rules as data: the entities, their state, the duration and a condition."""
+"""Rules as data: the entities, their state and duration; and the conditions of rules."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -9,19 +9,30 @@ from homeassistant.components.binary_sensor.const import BinarySensorDeviceClass
 from homeassistant.components.cover import CoverDeviceClass
 from homeassistant.components.lock.const import LockState
 from homeassistant.components.sensor import SensorDeviceClass
+from homeassistant.components.weather import (
+    ATTR_CONDITION_HAIL,
+    ATTR_CONDITION_LIGHTNING_RAINY,
+    ATTR_CONDITION_POURING,
+    ATTR_CONDITION_RAINY,
+    ATTR_CONDITION_SNOWY_RAINY,
+)
 from homeassistant.const import (
     ATTR_DEVICE_CLASS,
     ATTR_ENTITY_ID,
     ATTR_UNIT_OF_MEASUREMENT,
+    STATE_HOME,
     STATE_ON,
     STATE_OPEN,
     STATE_UNAVAILABLE,
     STATE_UNKNOWN,
     UnitOfPower,
 )
-from homeassistant.core import State
+from homeassistant.core import HomeAssistant, State, callback
+from homeassistant.util import dt as dt_util
 
+from ..knowledge.house import is_exposed
 from ..memory.settings import read_span
+from .messenger import Hours
 
 RULE, ENTITIES, STATE, DURATION, PERSONS, URGENT = (
     "rule",
@@ -59,10 +70,24 @@ ENDED: Final = frozenset(
 
 type StateTest = Callable[[State], bool | None]
 """Returns whether a state matches; None if the state does not decide it."""
+WET: Final = frozenset(
+    {
+        ATTR_CONDITION_HAIL,
+        ATTR_CONDITION_LIGHTNING_RAINY,
+        ATTR_CONDITION_POURING,
+        ATTR_CONDITION_RAINY,
+        ATTR_CONDITION_SNOWY_RAINY,
+    }
+)
+DOMAINS: Final[Mapping[str, frozenset[str]]] = {
+    RAIN: frozenset({"weather", "sensor"}),
+    NOBODY: frozenset({"person"}),
+    NIGHT: frozenset(),
+}
+"""The domains on whose states each condition depends; night depends on the clock."""
 
 
 def _shows(*states: str) -> StateTest:
-    """Return a test for states by their names."""
     return lambda state: state.state in states
 
 
@@ -223,3 +248,72 @@ def _read_rule(item: Mapping[str, Any]) -> ProactiveRule | None:
         persons=tuple(item.get(PERSONS) or ()),
         urgent=template.urgent or bool(item.get(URGENT)),
     )
+
+
+class Conditions:
+    """Evaluates conditions; None if the result is not known."""
+
+    def __init__(self, hass: HomeAssistant, hours: Hours) -> None:
+        """Take the quiet hours, which also define the night."""
+        self._hass = hass
+        self._night = hours.night
+        self._checks: Mapping[str, Callable[[], bool | None]] = {
+            RAIN: self._rains,
+            NOBODY: self._nobody_home,
+            NIGHT: lambda: self._night.holds(dt_util.utcnow()),
+        }
+
+    @property
+    def night(self) -> Hours:
+        """Return the hours of the night."""
+        return self._night
+
+    @callback
+    def holds(self, condition: str | None) -> bool | None:
+        """Return whether a condition holds; no condition always holds."""
+        return True if condition is None else self._checks[condition]()
+
+    @callback
+    def matters(self, condition: str, state: State) -> bool:
+        """Return whether a condition depends on an entity."""
+        if state.domain not in DOMAINS[condition]:
+            return False
+        if condition == NOBODY:
+            return True
+        return _tells_rain(state) and is_exposed(self._hass, state.entity_id)
+
+    @callback
+    def states(self, condition: str | None) -> list[State]:
+        """Return the states on which a condition depends."""
+        if condition is None or not DOMAINS[condition]:
+            return []
+        found = self._hass.states.async_all(DOMAINS[condition])
+        return [state for state in found if self.matters(condition, state)]
+
+    def _rains(self) -> bool | None:
+        """Return whether any exposed entity reports rain; None if none reports anything."""
+        rains = [_is_wet(state) for state in self.states(RAIN) if state.state not in NO_STATE]
+        return any(rains) if rains else None
+
+    def _nobody_home(self) -> bool | None:
+        """Return whether everybody is away; None if there is no person, or one location is not known."""
+        places = [state.state for state in self._hass.states.async_all("person")]
+        if STATE_HOME in places:
+            return False
+        return None if not places or NO_STATE.intersection(places) else True
+
+
+def _tells_rain(state: State) -> bool:
+    """Return whether an entity reports rain."""
+    kind = state.attributes.get(ATTR_DEVICE_CLASS)
+    return state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY
+
+
+def _is_wet(state: State) -> bool:
+    """Return whether an entity reports rain now."""
+    if state.domain == "weather":
+        return state.state in WET
+    try:
+        return float(state.state) > 0
+    except ValueError:
+        return False

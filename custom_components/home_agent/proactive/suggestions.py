@@ -14,21 +14,20 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..agent.phrases import async_phrase
-from ..channels.notify_targets import user_id_of
+from ..channels.people import user_id_of
 from ..channels.phones import EVENT_PHONE
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
 from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
-from ..memory.learner.habits import HouseHabit, async_sentence, clock, days_key
+from ..memory.learner.habits import HouseHabit
+from ..memory.learner.presentation import async_sentence, clock, days_key
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
-from .automations import AutomationRefusedError, async_add, async_check
-from .drafting import AutomationDraft, draft
+from .automations import AutomationDraft, AutomationRefusedError, async_add, async_check, draft
 from .messenger import Messenger, speakable
-from .state import ProactiveState
-from .suggestion import Suggestion, SuggestionAnswer, SuggestionState
+from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 
 SURE: Final = 0.7
 """How sure a habit has to be."""
@@ -336,7 +335,6 @@ class Suggestions:
         )
 
     async def _phrase(self, key: str, **placeholders: str) -> str:
-        """Return a sentence in the language of the house."""
         return await async_phrase(self._hass, self._hass.config.language, key, **placeholders)
 
     def _speaker(self, context: Context | None = None, person_id: str | None = None) -> Speaker:
@@ -359,10 +357,8 @@ def _sureness(known: HouseHabit) -> float:
 
 
 def _issue_id(suggestion: Suggestion) -> str:
-    """Return the id of the repair issue in which a suggestion is answered."""
     return f"suggestion_{suggestion.id}"
 
 
 def _tag(suggestion: Suggestion) -> str:
-    """Return the tag of the messages about a suggestion."""
     return f"suggestion_{suggestion.id}"

@@ -29,9 +29,8 @@ from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
 from ..knowledge.house import House, is_exposed
-from .conditions import Conditions
 from .messenger import Messenger, speakable
-from .rules import MIN_RUN, OWN_RULE, ProactiveRule
+from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule
 from .state import ProactiveState, Watch
 
 COLLECT_SECONDS: Final = 3
@@ -175,7 +174,6 @@ class RuleWatcher:
         self._start(self._async_evaluate_all())
 
     async def _async_evaluate_all(self) -> None:
-        """Evaluate all rules."""
         for key, rule in self._rules.items():
             await self._async_evaluate(rule, self._watched.get(key, frozenset()))
 
@@ -318,7 +316,6 @@ class RuleWatcher:
         )
 
     def _persons(self, rule: ProactiveRule) -> Iterable[str]:
-        """Return who gets the messages of a rule."""
         return rule.persons or self._messenger.persons
 
     async def _async_message(self, rule: ProactiveRule, entity_ids: Sequence[str]) -> str:
@@ -356,7 +353,6 @@ class RuleWatcher:
 
 
 def _tag(rule: ProactiveRule) -> str:
-    """Return the tag of the messages of a rule."""
     return f"rule_{sha256(rule.key.encode()).hexdigest()[:12]}"
 
 

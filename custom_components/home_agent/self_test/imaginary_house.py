@@ -122,7 +122,6 @@ class Case:
 
 
 def _on(*entity_ids: str, service: str = "turn_on", **data: Any) -> Effects:
-    """Return one service on several entities."""
     return dict.fromkeys(entity_ids, (service, data))
 
 

@@ -38,6 +38,13 @@ from ..tools.resolving.resolver import resolve
 from ..tools.resolving.targets import Target
 from .imaginary_house import CASES, Case, house, lines, states
 
+MAX_TOKENS: Final = 160
+"""Of one answer: none of them needs more, and a model that never ends is not waited for."""
+SLOW_SECONDS: Final = 5.0
+"""A time to the end of an answer from which people assume that nothing happens."""
+BROKEN: Final = frozenset({ErrorKind.MALFORMED, ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_TOO_LONG})
+"""Errors that tell something of the model; with others it cannot be judged."""
+
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
@@ -151,13 +158,7 @@ def _says(words: str, wanted: Sequence[str]) -> bool:
     return any(word in said for word in wanted)
 
 
-MAX_TOKENS: Final = 160
-"""Of one answer: none of them needs more, and a model that never ends is not waited for."""
 GOOD, USABLE = 0.9, 0.7
-SLOW_SECONDS: Final = 5.0
-"""A time to the end of an answer from which people assume that nothing happens."""
-BROKEN: Final = frozenset({ErrorKind.MALFORMED, ErrorKind.BAD_REQUEST, ErrorKind.CONTEXT_TOO_LONG})
-"""Errors that tell something of the model; with others it cannot be judged."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from homeassistant.helpers import config_validation as cv
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..proactive.suggestion import Suggestion, SuggestionAnswer, SuggestionState
+from ..proactive.state import Suggestion, SuggestionAnswer, SuggestionState
 from ..runtime import HomeAgentConfigEntry
 from ..safety.confirmation import ConfirmationRefused
 from ..safety.pending import ActionOutcome

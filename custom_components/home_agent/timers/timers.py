@@ -18,6 +18,11 @@ from .records import Timer
 
 MAX_SECONDS: Final = 24 * 3600
 """Longer timers are announced by the agent: no device counts down for days."""
+STORE_KEY: Final = f"{DOMAIN}.timers"
+MAX_TIMERS: Final = 100
+"""Timers of one agent."""
+AHEAD: Final = timedelta(seconds=1)
+"""How long before its time it is asked whether a device is going to ring."""
 
 
 class Countdown:
@@ -95,7 +100,6 @@ class Countdown:
 
     @property
     def _manager(self) -> TimerManager | None:
-        """Return the timer manager of Home Assistant."""
         return self._hass.data.get(TIMER_DATA)
 
     def _there(self, timer_id: str) -> TimerInfo | None:
@@ -103,12 +107,6 @@ class Countdown:
         manager, core_id = self._manager, self._shown.get(timer_id)
         return manager.timers.get(core_id) if manager and core_id else None
 
-
-STORE_KEY: Final = f"{DOMAIN}.timers"
-MAX_TIMERS: Final = 100
-"""Timers of one agent."""
-AHEAD: Final = timedelta(seconds=1)
-"""How long before its time it is asked whether a device is going to ring."""
 
 type Tell = Callable[[Timer, datetime, bool], Awaitable[None]]
 """Announces a timer; gets the time when it was due, and whether its device rings by itself."""

@@ -7,15 +7,14 @@ from random import Random
 
 import pytest
 
+from custom_components.home_agent.memory.learner.acts import IN_USE
 from custom_components.home_agent.memory.learner.habits import (
     HouseHabit,
-    Thing,
     as_dict,
     from_dict,
     kind_as_dict,
     kind_from_dict,
     kind_of,
-    without_doubles,
 )
 from custom_components.home_agent.memory.learner.patterns import (
     EVERY_DAY,
@@ -24,7 +23,7 @@ from custom_components.home_agent.memory.learner.patterns import (
     Observation,
     find_habits,
 )
-from custom_components.home_agent.memory.learner.usage import IN_USE
+from custom_components.home_agent.memory.learner.presentation import Thing, without_doubles
 from tests.helpers.habits import FIRST, LAST, habit
 
 LAMP, STRIP, SPOT = "light.lamp", "light.strip", "light.spot"

@@ -8,7 +8,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.search import duckduckgo, web
+from custom_components.home_agent.tools.search import base, duckduckgo
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
@@ -264,7 +264,7 @@ async def test_the_small_page_is_asked_next(
     """The service's own two pages; the loopback address stands in for them."""
     pages = (f"{search_server.address}/html", f"{search_server.address}/lite")
     monkeypatch.setattr(duckduckgo, "PAGES", pages)
-    monkeypatch.setattr(web, "is_local_name", lambda _host: False)
+    monkeypatch.setattr(base, "is_local_name", lambda _host: False)
     agent = await async_agent(hass, model_server, {"web_search_provider": "duckduckgo"})
     search_server.replies = [page(RIDDLE, 202), page(duckduckgo_lite(FOUND))]
     assert "Kiel harbour" in await searched(agent, "weather in Kiel")

@@ -19,7 +19,7 @@ from ...const import CONF_TELEGRAM_CHATS, DOMAIN, LOGGER
 from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
 from ...safety.pending import Owner
-from ..chats import async_register_chats
+from ..people import async_register_chats
 from .bot import Bot
 from .chats import Chats, TelegramPersonalChats
 from .commands import Asker, Chat, command_of
@@ -31,7 +31,7 @@ MAX_AGE: Final = timedelta(minutes=5)
 """What was written longer ago, while Home Assistant was away, is not done any more."""
 MAX_SEEN: Final = 200
 
-type Message = Event[dict[str, Any]]
+type TelegramMessage = Event[dict[str, Any]]
 
 
 class TelegramBridge:
@@ -46,7 +46,7 @@ class TelegramBridge:
         confirmations = entry.runtime_data.confirmations
         self._confirming = TelegramConfirmations(hass, confirmations, self._bot, self._known)
         self._chats: dict[int, Chat] = {}
-        self._waiting: dict[int, deque[tuple[User, Message]]] = {}
+        self._waiting: dict[int, deque[tuple[User, TelegramMessage]]] = {}
         self._tasks: dict[int, asyncio.Task[None]] = {}
         self._seen: OrderedDict[tuple[int, int], None] = OrderedDict()
 
@@ -54,7 +54,7 @@ class TelegramBridge:
     def async_start(self) -> CALLBACK_TYPE:
         """Begin to listen; return how to stop."""
         self._entry.runtime_data.confirmations.channels.append(self._confirming)
-        handlers: dict[str, Callable[[Message], Any]] = {
+        handlers: dict[str, Callable[[TelegramMessage], Any]] = {
             "telegram_text": self._async_received,
             "telegram_command": self._async_received,
             "telegram_attachment": self._async_received,
@@ -73,7 +73,7 @@ class TelegramBridge:
 
         return stop
 
-    async def _async_received(self, event: Message) -> None:
+    async def _async_received(self, event: TelegramMessage) -> None:
         """Let a message wait for its turn, one after the other in each chat."""
         user = await self._async_user(event)
         if user is None or self._is_repeated(event):
@@ -106,7 +106,7 @@ class TelegramBridge:
                 LOGGER.exception("A message from Telegram failed unexpectedly")
                 await self._bot.async_send(chat_id, await self._async_say("telegram_failed"))
 
-    async def _async_answer(self, chat: Chat, user: User, event: Message) -> None:
+    async def _async_answer(self, chat: Chat, user: User, event: TelegramMessage) -> None:
         """Answer one message."""
         if _is_old(event.data.get("date")):
             await self._bot.async_send(chat.id, await self._async_say("telegram_old"))
@@ -147,7 +147,7 @@ class TelegramBridge:
         if action:
             self._confirming.note_message(action, chat.id, message_id)
 
-    async def _async_pressed(self, event: Message) -> None:
+    async def _async_pressed(self, event: TelegramMessage) -> None:
         """Take the press of a button."""
         user = await self._async_user(event)
         if user is None or not is_press(event.data):
@@ -158,7 +158,7 @@ class TelegramBridge:
         await self._bot.async_answer_press(chat_id, event.data["id"], told)
         await self._bot.async_send(chat_id, told)
 
-    async def _async_user(self, event: Message) -> User | None:
+    async def _async_user(self, event: TelegramMessage) -> User | None:
         """Return who wrote or pressed a button if it is a person with a chat; others get no answer.
 
         Events that somebody fired over the network, or by a script or an automation, look the same and are
@@ -171,7 +171,7 @@ class TelegramBridge:
         user = await self._hass.auth.async_get_user(user_id)
         return user if user is not None and user.is_active else None
 
-    def _is_repeated(self, event: Message) -> bool:
+    def _is_repeated(self, event: TelegramMessage) -> bool:
         """Return whether a message came before: one that was edited is not done again."""
         key = (event.data["chat_id"], event.data.get("id", 0))
         repeated = key in self._seen
@@ -186,7 +186,6 @@ class TelegramBridge:
 
     @property
     def _agent_id(self) -> str | None:
-        """Return the entity of this agent."""
         return er.async_get(self._hass).async_get_entity_id(
             Platform.CONVERSATION, DOMAIN, self._entry.entry_id
         )

@@ -6,7 +6,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from ...knowledge.persons import PERSON
-from ..notify_targets import user_id_of
+from ..people import user_id_of
 from .bot import Bot
 
 CHAT: Final = "chat_id"

@@ -111,13 +111,12 @@ async def _async_new(asker: Asker, _said: str) -> str:
 
 
 async def _async_help(asker: Asker, _said: str) -> str:
-    """List the commands."""
     return await asker.async_say("telegram_help")
 
 
-type Command = Callable[[Asker, str], Awaitable[str]]
+type ChatCommand = Callable[[Asker, str], Awaitable[str]]
 
-COMMANDS: Final[Mapping[str, Command]] = {
+COMMANDS: Final[Mapping[str, ChatCommand]] = {
     "/start": _async_help,
     "/help": _async_help,
     "/new": _async_new,
@@ -127,6 +126,6 @@ COMMANDS: Final[Mapping[str, Command]] = {
 }
 
 
-def command_of(word: str) -> Command:
+def command_of(word: str) -> ChatCommand:
     """Return the handler of a command, or the help. `/help@bot` is `/help`."""
     return COMMANDS.get(word.partition("@")[0].casefold(), _async_help)

@@ -22,7 +22,7 @@ REJECT: Final = "home_agent no "
 
 
 @dataclass(slots=True)
-class _Asked:
+class _ChatQuestion:
     """A question, and the messages that show it."""
 
     action: PendingAction
@@ -41,13 +41,13 @@ class TelegramConfirmations(ConfirmationChannel):
         self._confirmations = confirmations
         self._bot = bot
         self._chats = chats
-        self._asked: dict[str, _Asked] = {}
+        self._asked: dict[str, _ChatQuestion] = {}
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
         """Send the question, unless it is the answer to a message that is being written here."""
         here = surface.get() is Surface.TELEGRAM
-        self._asked[action.id] = _Asked(action, answered_here=here)
+        self._asked[action.id] = _ChatQuestion(action, answered_here=here)
         if not here:
             self._hass.async_create_task(self._async_send_question(action), "home_agent telegram question")
 

@@ -48,7 +48,6 @@ def _prose(text: str) -> str:
 
 
 def _bold(heading: re.Match[str]) -> str:
-    """Return a heading as a bold line."""
     return f"**{heading['title'].rstrip(' \t#')}**"
 
 

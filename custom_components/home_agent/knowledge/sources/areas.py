@@ -100,5 +100,4 @@ def _shown(records: list[EntityRecord]) -> Iterator[str]:
 
 
 def _names(names: Iterable[str]) -> str:
-    """Return cleaned names."""
     return together((clean(name, NAME_CHARS) for name in names), limit=MAX_LISTED)

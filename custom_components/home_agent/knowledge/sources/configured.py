@@ -224,7 +224,6 @@ class SceneSource(ConfiguredSource):
 
 
 def _description(words: Words, config: Mapping[str, Any]) -> str:
-    """Return the description by its author."""
     return words.text(str(config.get("description") or ""), DESCRIPTION_CHARS).rstrip(".")
 
 

@@ -130,7 +130,7 @@ def _action(words: Words, action: str) -> str:
         return domain
     if domain == "script" and service not in SCRIPT_ACTIONS:
         return words.entity(action.lower())
-    return words.text(action) if is_template(action) else action
+    return words.text(action) if is_template(action) else clean(action, TEXT_CHARS)
 
 
 def _targets(words: Words, given: Mapping[str, Any]) -> dict[str, Any]:

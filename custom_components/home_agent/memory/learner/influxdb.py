@@ -23,8 +23,7 @@ from yarl import URL
 
 from ...inference.errors import server_message, shorten
 from ...inference.transport import failure
-from .acts import ObservedChange, SourceError
-from .usage import Level
+from .acts import Level, ObservedChange, SourceError
 
 SECONDS: Final = 60
 """For one query and its answer."""
@@ -339,7 +338,6 @@ def _numbers(points: Iterable[Point]) -> dict[tuple[str, datetime], float]:
 
 
 def _is_number(value: Any) -> bool:
-    """Return whether a value can be counted with."""
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 

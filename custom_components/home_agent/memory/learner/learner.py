@@ -25,11 +25,22 @@ from ...knowledge.house import is_exposed
 from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
-from .acts import Act, ObservationSource, ObservedChange, SourceError, acts, watched_domains
-from .habits import HouseHabit, Phrase, Thing, Things, async_sentence, find_same, kind_of, without_doubles
+from .acts import (
+    IN_USE,
+    Act,
+    ObservationSource,
+    ObservedChange,
+    Power,
+    SourceError,
+    acts,
+    read_power,
+    starts,
+    watched_domains,
+)
+from .habits import HouseHabit, find_same, kind_of
 from .observations import DAYS, Observations, is_learned
 from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
-from .usage import IN_USE, Power, read_power, starts
+from .presentation import Phrase, Thing, Things, async_sentence, without_doubles
 
 EVERY: Final = timedelta(hours=1)
 """How often is looked whether a day has to be read. A night that was missed is read that soon."""

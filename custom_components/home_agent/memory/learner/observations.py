@@ -22,6 +22,7 @@ MOST_A_DAY: Final = 6
 MOST: Final = 20_000
 """Times kept of all."""
 MOST_SILENCED: Final = 500
+STORE_KEY = f"{DOMAIN}.observations"
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +181,7 @@ def _by_time(moment: Moment) -> int:
 
 
 def _day(at: int) -> date:
-    """Return the day of habits to which a moment belongs."""
     return habit_day(dt_util.as_local(dt_util.utc_from_timestamp(at)))
-
-
-STORE_KEY = f"{DOMAIN}.observations"
 
 
 class ObservationStore(EntryStore[Observations]):

@@ -10,8 +10,7 @@ from homeassistant.helpers.recorder import DATA_INSTANCE, async_migration_in_pro
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JSON_DECODE_EXCEPTIONS, json_loads_object
 
-from .acts import UNKNOWN, ObservedChange, SourceError
-from .usage import Level
+from .acts import UNKNOWN, Level, ObservedChange, SourceError
 
 if TYPE_CHECKING:
     from sqlalchemy import Row, Select

@@ -20,10 +20,10 @@ from ...const import (
 )
 from ..memories import Memories
 from .acts import ObservationSource
-from .habits import Phrase
 from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
 from .learner import Learner
 from .observations import Observations
+from .presentation import Phrase
 from .recorder import RecorderSource
 
 

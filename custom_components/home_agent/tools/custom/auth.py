@@ -14,9 +14,8 @@ from aiohttp import ClientSession
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
-from .checks import YamlSection
+from .checks import Text, Variables, Writer, YamlSection
 from .http import Request, UrlTemplate, async_send, read_url
-from .templates import Text, Variables, Writer
 
 EXPIRES_SECONDS: Final = 3600
 EARLY_SECONDS: Final = 30

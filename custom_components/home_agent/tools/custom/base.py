@@ -14,8 +14,7 @@ from ..base import HomeAgentTool, ToolRun
 from ..calls.bounds import MAX_CHARS
 from ..calls.validation import JsonSchema
 from ..outgoing import Leaving, Outgoing, declared_by
-from .checks import YamlSection
-from .templates import Writer, variables_of
+from .checks import Writer, YamlSection, variables_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,8 +22,7 @@ from ...errors import ToolExecutionError
 from ...regex import lazy
 from ..hosts import leads_home
 from ..unpacking import Packed, unpacker
-from .checks import YamlSection
-from .templates import Text, Variables, Writer
+from .checks import Text, Variables, Writer, YamlSection
 
 MAX_URL: Final = 8_000
 EXAMPLE: Final = 'url: "https://api.example.com/items/{{ item }}"'
@@ -31,6 +30,17 @@ _EXPRESSION = lazy(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
 _ORIGIN = lazy(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
 _SEPARATORS = lazy(r"[/\\]")
+MAX_BYTES: Final = 1_000_000
+MAX_REDIRECTS: Final = 5
+MAX_DEPTH: Final = 100
+MOVED: Final = frozenset({301, 302})
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+FORBIDDEN_HEADERS: Final = frozenset(
+    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
+)
+HEADER = lazy(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+CONTROL = lazy(r"[\x00-\x1f\x7f]+")
+SHORTEST_SECRET: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +134,6 @@ def with_query(url: str, pairs: list[tuple[str, str]]) -> str:
     return f"{url}{'&' if '?' in url else '?'}{added}"
 
 
-MAX_BYTES: Final = 1_000_000
-MAX_REDIRECTS: Final = 5
-MAX_DEPTH: Final = 100
-MOVED: Final = frozenset({301, 302})
-REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
-FORBIDDEN_HEADERS: Final = frozenset(
-    {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
-)
-HEADER = lazy(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-CONTROL = lazy(r"[\x00-\x1f\x7f]+")
-SHORTEST_SECRET: Final = 6
 _CHARSETS: Final = frozenset(
     {"utf-8", "utf8", "utf-16", "us-ascii", "ascii", "iso-8859-1", "iso-8859-15", "latin-1", "windows-1252"}
 )

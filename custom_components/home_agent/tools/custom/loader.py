@@ -12,13 +12,12 @@ from ...const import DOMAIN, LOGGER
 from ...regex import lazy
 from ..calls.validation import JsonSchema
 from .base import CustomTool, Definition, Recipe
-from .checks import MAX_SHOWN, ProblemReport, ToolProblem, YamlPlace, YamlSection
+from .checks import MAX_REASON, MAX_SHOWN, ProblemReport, ToolProblem, Writer, YamlPlace, YamlSection
 from .mcp import McpTool, McpTools
 from .mcp_import import McpImport
 from .recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool, RawConfig
 from .rest import RestTool
 from .service import ServiceTool, TemplateTool
-from .templates import MAX_REASON, Writer
 
 CONF_CUSTOM_TOOLS: Final = "custom_tools"
 CONF_OLDER: Final = "tools_custom"

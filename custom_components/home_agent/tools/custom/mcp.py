@@ -19,14 +19,19 @@ from ..base import ToolRun
 from ..hosts import async_session, is_allowed, is_local_name
 from .auth import Auth, OAuth2, read_auth
 from .base import CustomTool
-from .checks import YamlSection
+from .checks import Text, Writer, YamlSection
 from .http import CONTROL, FORBIDDEN_HEADERS, HEADER, UrlTemplate, read_url, without_keys
 from .mcp_client import McpClient, RemoteTool, Unauthorized
-from .templates import Text, Writer
 
 DEFAULT_SECONDS: Final = 15.0
 MAX_SECONDS: Final = 120
 RESERVED_HEADERS: Final = FORBIDDEN_HEADERS | {"mcp-session-id", "mcp-protocol-version", "accept"}
+MAX_NAME: Final = 128
+MAX_FAILURE: Final = 300
+MAX_PATTERNS: Final = 100
+OTHER_KINDS: Final = {"image": "an image", "audio": "a sound", "resource_link": "a link"}
+"""What else servers answer with, and models at this end of the wire do not read."""
+RAW_METHODS: Final = ("tools/call", "tools/list")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -159,14 +164,6 @@ def _headers(section: YamlSection, writer: Writer) -> dict[str, Text]:
         elif (source := part.text(name, secret=True)) is not None:
             found[name] = writer.text(part, name, source)
     return found
-
-
-MAX_NAME: Final = 128
-MAX_FAILURE: Final = 300
-MAX_PATTERNS: Final = 100
-OTHER_KINDS: Final = {"image": "an image", "audio": "a sound", "resource_link": "a link"}
-"""What else servers answer with, and models at this end of the wire do not read."""
-RAW_METHODS: Final = ("tools/call", "tools/list")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

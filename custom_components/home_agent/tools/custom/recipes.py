@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .base import CustomTool, Recipe
     from .checks import ToolProblem
     from .mcp_import import McpImport
+DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,5 +75,3 @@ class CustomTools:
 
 CONFIG_SCHEMA: Final = probatio.Schema({DOMAIN: RawConfig.of}, extra=probatio.ALLOW_EXTRA)
 """Tools are checked one by one when they are read, so that a wrong one stops nothing."""
-
-DATA_CUSTOM_TOOLS: HassKey[CustomTools] = HassKey(f"{DOMAIN}.custom_tools")

@@ -8,9 +8,8 @@ from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
 from ...regex import lazy
-from .checks import YamlSection
+from .checks import Text, Variables, Writer, YamlSection
 from .http import HttpAnswer
-from .templates import Text, Variables, Writer
 
 FORMATS: Final = ("auto", "json", "text")
 EXTRA: Final = ("value", "value_json", "status")
@@ -25,7 +24,7 @@ _READABLE: Final = (
     "application/javascript",
 )
 
-type Step = str | int | None
+type PathStep = str | int | None
 """A key, an index, or None for each item."""
 
 
@@ -34,7 +33,7 @@ class ResponseReader:
     """How an answer is read."""
 
     kind: str = "auto"
-    path: Sequence[Step] = ()
+    path: Sequence[PathStep] = ()
     written: str = ""
     template: Text | None = None
 
@@ -78,10 +77,10 @@ def read_response(section: YamlSection, writer: Writer) -> ResponseReader:
     return ResponseReader(kind=kind, path=steps or (), written=written or "", template=template)
 
 
-def parse_path(written: str) -> list[Step] | None:
+def parse_path(written: str) -> list[PathStep] | None:
     """Return the steps of a path such as `$.items[0].name`; None for what is no path."""
     text = written.strip().removeprefix("$")
-    steps: list[Step] = []
+    steps: list[PathStep] = []
     position = 0
     while position < len(text):
         found = _STEP.match(text, position)
@@ -114,7 +113,7 @@ def _parsed(answer: HttpAnswer) -> Any:
         return _NOT_JSON
 
 
-def _follow(value: Any, steps: Sequence[Step], written: str) -> Any:
+def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
     """Return the value of a path. Raises ToolExecutionError if there is none."""
     for number, step in enumerate(steps):
         if step is None and isinstance(value, list):
@@ -126,7 +125,7 @@ def _follow(value: Any, steps: Sequence[Step], written: str) -> Any:
     return value
 
 
-def _step(value: Any, step: Step) -> Any:
+def _step(value: Any, step: PathStep) -> Any:
     """Return an item of a list or an object; a marker where there is none."""
     if isinstance(value, dict):
         return value.get(str(step), _NOT_JSON)

@@ -19,7 +19,7 @@ from ..base import ToolRun
 from ..hosts import async_session, is_allowed, is_local_name
 from .auth import Auth, OAuth2, read_auth
 from .base import CustomTool
-from .checks import YamlSection
+from .checks import Text, Variables, Writer, YamlSection, rendered
 from .http import (
     CONTROL,
     FORBIDDEN_HEADERS,
@@ -33,7 +33,6 @@ from .http import (
     without_keys,
 )
 from .response import ResponseReader, read_response
-from .templates import Text, Variables, Writer, rendered
 
 METHODS: Final = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD")
 READING: Final = frozenset({"GET", "HEAD"})
@@ -234,7 +233,6 @@ def _as_text(value: Any) -> str:
 
 
 def _advice(status: int) -> str:
-    """Return advice on a status."""
     return ADVICE.get(status, ": try again later" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "")
 
 

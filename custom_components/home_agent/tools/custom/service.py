@@ -17,8 +17,7 @@ from ...safety.firewall.own_values import texts_in, texts_repeated
 from ...safety.rules import Effect, RuleSet
 from ..base import ServiceCall, ToolRun
 from .base import CustomTool
-from .checks import MAX_SHOWN, YamlSection
-from .templates import Text, Writer, rendered
+from .checks import MAX_SHOWN, Text, Writer, YamlSection, rendered
 
 TARGETS: Final = (ATTR_ENTITY_ID, "device_id", "area_id", "floor_id", "label_id")
 MAX_TARGETS: Final = 200
@@ -32,6 +31,7 @@ REFUSED: Final = {
 _SERVICE = lazy(r"[a-z0-9_]+\.[a-z0-9_]+")
 _EXAMPLE = "action: notify.family"
 _BLOCKED = RuleSet(BLOCKED)
+EXAMPLE = "value_template: \"{{ states('sensor.power') }} W\""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,9 +160,6 @@ def _listed(value: Any) -> list[str]:
     if isinstance(value, (list, tuple)):
         return [str(item).strip() for item in value]
     return [part.strip() for part in str(value).split(",")]
-
-
-EXAMPLE = "value_template: \"{{ states('sensor.power') }} W\""
 
 
 class TemplateTool(CustomTool):

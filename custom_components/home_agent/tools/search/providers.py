@@ -20,11 +20,10 @@ from ...const import (
 from ..hosts import async_session
 from ..outgoing import Outgoing
 from ..web_search import SearchTool
-from .base import SearchProvider
+from .base import SearchProvider, Web
 from .duckduckgo import DuckDuckGo
 from .searxng import SearXNG
 from .tavily import Tavily
-from .web import Web
 
 PROVIDERS: Final[Mapping[str, type[SearchProvider]]] = {
     SEARCH_TAVILY: Tavily,

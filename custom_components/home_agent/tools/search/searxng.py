@@ -50,7 +50,6 @@ class SearXNG(SearchProvider):
         return await async_parsed(_page_results, answer.content)
 
     def _headers(self, language: str) -> dict[str, str]:
-        """Return the headers of a request."""
         return {"Accept-Language": f"{language},en;q=0.5", **self._bearer()}
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import probatio
 
@@ -18,20 +18,56 @@ from ..memory.quality import Reason
 from ..memory.records import MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
 from ..privacy import async_forget, async_forget_profile
 from ..services.memories import shown
-from .commands import Asking, Command
+from .commands import CommandRow, PanelCommand
 
-MOST: Final = 200
+MAX_ROWS: Final = 200
 """Memories in one answer, and profile entries."""
 
 
-async def _async_memories(asking: Asking) -> dict[str, Any]:
+class RefusedRow(TypedDict):
+    """A memory that was not kept, and why."""
+
+    at: str
+    content: str
+    reason: str
+    name: str
+
+
+class ProfileRow(TypedDict):
+    """A profile entry."""
+
+    id: str
+    category: str
+    key: str
+    value: str
+    name: str | None
+    sensitivity: str
+    confidence: float
+    source: str
+    first_seen: str
+    last_seen: str
+    count: int
+    previous: str | None
+
+
+class MemoriesAnswer(TypedDict):
+    """Memories as the services show them, with names; and the profile. At most `MAX_ROWS` of each."""
+
+    memories: list[dict[str, Any]]
+    memories_total: int
+    profile: list[ProfileRow]
+    profile_total: int
+    refused: list[RefusedRow]
+
+
+async def _async_memories(command: PanelCommand) -> MemoriesAnswer:
     """Return the memories that match a query, best first; all without a query, the newest first."""
-    data, names, query = asking.data, await asking.async_names(), asking.fields["query"].strip()
+    data, names, query = command.data, await command.async_names(), command.fields["query"].strip()
     memories, profile = data.memories.all(), data.profile.entries(_anybody)
     if query:
-        found = await data.memories.async_search(query, MOST, may_see=_anybody)
+        found = await data.memories.async_search(query, MAX_ROWS, may_see=_anybody)
         memories = [item.memory for item in found]
-        profile = await data.profile.async_search(query, MOST, may_see=_anybody)
+        profile = await data.profile.async_search(query, MAX_ROWS, may_see=_anybody)
     return {
         "memories": [
             {
@@ -47,16 +83,16 @@ async def _async_memories(asking: Asking) -> dict[str, Any]:
                     for heard in memory.provenance
                 ],
             }
-            for memory in memories[:MOST]
+            for memory in memories[:MAX_ROWS]
         ],
         "memories_total": len(memories),
-        "profile": [_entry(entry, names) for entry in profile[:MOST]],
+        "profile": [_entry(entry, names) for entry in profile[:MAX_ROWS]],
         "profile_total": len(profile),
         "refused": [] if query else [_refused(item, names) for item in reversed(data.extractor.refused)],
     }
 
 
-def _refused(item: Refused, names: Mapping[str, str]) -> dict[str, Any]:
+def _refused(item: Refused, names: Mapping[str, str]) -> RefusedRow:
     """Return a memory that was not kept, with the reason; a code is not shown."""
     return {
         "at": item.at.isoformat(),
@@ -66,16 +102,16 @@ def _refused(item: Refused, names: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-async def _async_update(asking: Asking) -> dict[str, Any]:
+async def _async_update(command: PanelCommand) -> dict[str, Any]:
     """Update a memory in the name of the administrator who uses the panel.
 
     Raises HomeAssistantError for one that is gone or was observed: what is observed follows the house.
     """
-    fields, memories = asking.fields, asking.data.memories
+    fields, memories = command.fields, command.data.memories
     memory = memories.get(fields["memory_id"])
     if memory is None or memory.origin is Origin.OBSERVED:
         raise _unknown(fields["memory_id"])
-    person = await async_person_of_user(asking.hass, asking.user.id)
+    person = await async_person_of_user(command.hass, command.user.id)
     heard = Provenance(at=dt_util.utcnow(), person=person.id if person else None)
     await memories.async_rewrite(
         replace(
@@ -90,21 +126,21 @@ async def _async_update(asking: Asking) -> dict[str, Any]:
     return {}
 
 
-async def _async_delete(asking: Asking) -> dict[str, Any]:
+async def _async_delete(command: PanelCommand) -> dict[str, Any]:
     """Forget a memory, everywhere and at once. Raises HomeAssistantError for one that is gone."""
-    if not await async_forget(asking.data, [asking.fields["memory_id"]]):
-        raise _unknown(asking.fields["memory_id"])
+    if not await async_forget(command.data, [command.fields["memory_id"]]):
+        raise _unknown(command.fields["memory_id"])
     return {}
 
 
-async def _async_update_entry(asking: Asking) -> dict[str, Any]:
+async def _async_update_entry(command: PanelCommand) -> dict[str, Any]:
     """Update a profile entry. Raises HomeAssistantError if it no longer exists, and for codes."""
-    entry = _profile_entry(asking)
-    await asking.data.profile.async_note(
+    entry = _profile_entry(command)
+    await command.data.profile.async_note(
         replace(
             entry,
-            value=asking.fields["value"],
-            sensitivity=Sensitivity(asking.fields["sensitivity"]),
+            value=command.fields["value"],
+            sensitivity=Sensitivity(command.fields["sensitivity"]),
             origin=Origin.TOLD,
             last_seen=dt_util.utcnow(),
         )
@@ -112,21 +148,21 @@ async def _async_update_entry(asking: Asking) -> dict[str, Any]:
     return {}
 
 
-async def _async_delete_entry(asking: Asking) -> dict[str, Any]:
+async def _async_delete_entry(command: PanelCommand) -> dict[str, Any]:
     """Forget a profile entry. Raises HomeAssistantError for one that is gone."""
-    await async_forget_profile(asking.data, [_profile_entry(asking).id])
+    await async_forget_profile(command.data, [_profile_entry(command).id])
     return {}
 
 
-def _profile_entry(asking: Asking) -> ProfileEntry:
+def _profile_entry(command: PanelCommand) -> ProfileEntry:
     """Return the entry that is meant. Raises HomeAssistantError for one that is gone."""
-    entry = asking.data.profile.get(asking.fields["profile_id"])
+    entry = command.data.profile.get(command.fields["profile_id"])
     if entry is None:
-        raise _unknown(asking.fields["profile_id"])
+        raise _unknown(command.fields["profile_id"])
     return entry
 
 
-def _entry(entry: ProfileEntry, names: Mapping[str, str]) -> dict[str, Any]:
+def _entry(entry: ProfileEntry, names: Mapping[str, str]) -> ProfileRow:
     """Return a profile entry as the page shows it."""
     return {
         "id": entry.id,
@@ -162,7 +198,7 @@ _SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1
 _MEMORY: Final = {probatio.Required("memory_id"): str}
 _PROFILE: Final = {probatio.Required("profile_id"): str}
 
-COMMANDS: Final[Mapping[str, Command]] = {
+COMMANDS: Final[Mapping[str, CommandRow]] = {
     "memories": (
         _async_memories,
         {probatio.Optional("query", default=""): probatio.All(str, probatio.Length(max=MAX_CONTENT))},
