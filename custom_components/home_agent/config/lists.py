@@ -1,7 +1,8 @@
-"""Selectors of lists whose items have fields of their own."""
+"""Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
 
 from collections.abc import Mapping
-from typing import Any
+from datetime import timedelta
+from typing import Any, Final
 
 from homeassistant.helpers.selector import (
     AreaSelector,
@@ -24,9 +25,12 @@ from homeassistant.helpers.selector import (
 from ..channels.people import TARGETS
 from ..channels.telegram.chats import CHAT
 from ..const import DOMAIN
+from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
-from ..proactive.rules import DURATION, ENTITIES, PERSONS as TOLD, RULE, STATE, TEMPLATES, URGENT
-from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS
+from ..memory.settings import read_span
+from ..proactive.rules import DURATION, ENTITIES, OWN_RULE, PERSONS as TOLD, RULE, STATE, TEMPLATES, URGENT
+from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from .validators import clean_names
 
 
 def profiles_selector() -> ObjectSelector:
@@ -129,3 +133,47 @@ def notify_selector(options: list[SelectOptionDict]) -> ObjectSelector:
             translation_key="notify_targets",
         )
     )
+
+
+MAX_WATCHED: Final = 50
+MAX_WATCHED_DAYS: Final = 30
+MAX_ENTITIES: Final = 500
+
+
+def clean_proactive(value: object) -> list[dict[str, object]]:
+    """Return the rules of proactive messages without empty values.
+
+    Raises InvalidInput for one that could never be told.
+    """
+    items = value if isinstance(value, list) else [value]
+    if len(items) > MAX_WATCHED:
+        raise InvalidInput("too_many_rules", limit=str(MAX_WATCHED))
+    return [_clean_watched(item) for item in items if isinstance(item, Mapping)]
+
+
+def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
+    """Return one rule of proactive messages."""
+    name = str(item[RULE])
+    template = TEMPLATES[name]
+    entities = clean_names(as_texts(item.get(ENTITIES)))[:MAX_ENTITIES]
+    state = str(item.get(STATE) or "").strip()
+    if name == OWN_RULE and not (entities and state):
+        raise InvalidInput("proactive_state_missing")
+    if not template.kinds and not entities:
+        raise InvalidInput("proactive_entities_missing")
+    duration = "".join(str(item.get(DURATION) or "").split()).lower()
+    if duration:
+        try:
+            too_long = (read_span(duration) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS)
+        except (ValueError, OverflowError) as err:
+            raise InvalidInput("proactive_duration") from err
+        if too_long:
+            raise InvalidInput("proactive_duration")
+    found: dict[str, object] = {
+        ENTITIES: entities,
+        STATE: state if name == OWN_RULE else "",
+        DURATION: duration,
+        TOLD: clean_names(as_texts(item.get(TOLD))),
+        URGENT: bool(item.get(URGENT)),
+    }
+    return {RULE: name, **{key: kept for key, kept in found.items() if kept}}

@@ -34,12 +34,12 @@ from .fields import (
 )
 from .lists import (
     chats_selector,
+    clean_proactive,
     notify_selector,
     owners_selector,
     proactive_selector,
     profiles_selector,
 )
-from .proactive import clean_proactive
 from .validators import (
     clean_attributes,
     clean_collection,
