@@ -159,7 +159,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         entry.async_on_unload(_warm_after_changes(hass, entry))
         if proactive is not None:
             entry.async_on_unload(proactive.async_start())
-        entry.async_on_unload(data.timers.async_start(data.announcer.async_tell))
+        entry.async_on_unload(data.timers.async_start(data.announcer.async_announce))
 
     entry.async_on_unload(async_at_started(hass, warm))
     _end_with_home_assistant(hass, entry)

@@ -205,7 +205,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         data = {key: value for key, value in self._data.items() if value is not None}
         title = data.get(CONF_NAME) or data[CONF_MODEL]
         if (made := self._imported) is not None:
-            await self._async_leave_imported(made, title)
+            await self._async_save_imported(made, title)
             return self.async_create_entry(title=title, data=data, options=made.options)
         if self.source != SOURCE_RECONFIGURE:
             return self.async_create_entry(title=title, data=data)

@@ -162,7 +162,7 @@ async def _async_use_own_model(hass: HomeAssistant, data: Data) -> None:
         hass.config_entries.async_update_entry(entry, options=options)
 
 
-async def _async_leave_out(hass: HomeAssistant, data: Data) -> None:
+async def _async_exclude_collection(hass: HomeAssistant, data: Data) -> None:
     """Remove a collection from the search; it is not deleted."""
     if entry := _entry_of(hass, data):
         kept = [name for name in entry.options.get(CONF_COLLECTIONS, ()) if name != data["collection"]]
@@ -220,8 +220,8 @@ async def _async_note(_hass: HomeAssistant, _data: Data) -> None:
 _OPEN_VECTOR_STORE: Final[Fix] = partial(_async_open_options, page="vector_store")
 
 FIXES: Final[Mapping[str, Fix]] = {
-    "collection_mismatch": _async_leave_out,
-    "collection_missing": _async_leave_out,
+    "collection_mismatch": _async_exclude_collection,
+    "collection_missing": _async_exclude_collection,
     "custom_tool_invalid": _async_reload_tools,
     "embedder_refused": _OPEN_VECTOR_STORE,
     "embedder_unavailable": _OPEN_VECTOR_STORE,

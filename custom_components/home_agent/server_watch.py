@@ -46,7 +46,7 @@ class ServerWatch:
     @callback
     def async_start(self) -> CALLBACK_TYPE:
         """Ask now, and listen to what turns find out; return how to stop."""
-        self._router.heard = self._hear
+        self._router.heard = self._note_result
         self._ask()
         return self._stop
 
@@ -58,7 +58,7 @@ class ServerWatch:
         withdraw(self._hass, self._down)
 
     @callback
-    def _hear(self, name: str, err: ModelServerError | None) -> None:
+    def _note_result(self, name: str, err: ModelServerError | None) -> None:
         """Process the result of a request to a model."""
         if name != PRIMARY:
             return

@@ -62,7 +62,7 @@ CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""
 PLACES: Final = (DEVICES, AREAS, DEVICE)
 """Fields whose names are ids of devices and areas."""
-MAX_TOLD: Final = 20
+MAX_LISTED: Final = 20
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONF_POLICY_PROFILES: (PERSONS, DEVICES, AREAS, *RULE_FIELDS),
@@ -294,7 +294,7 @@ class _Watch:
             persistent=True,
             fix={"entry_id": self._entry.entry_id, "page": page, **renamed},
             title=self._entry.title,
-            names="\n".join(lines[:MAX_TOLD]),
+            names="\n".join(lines[:MAX_LISTED]),
         )
 
 

@@ -17,7 +17,7 @@ import yaml
 
 from custom_components.home_agent import const
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.memory.learner.habits import HouseHabit
+from custom_components.home_agent.memory.learner.habits import KnownHabit
 from custom_components.home_agent.memory.learner.patterns import EVERY_DAY, WEEKEND, WORKDAYS
 from custom_components.home_agent.memory.memories import make_memory
 from custom_components.home_agent.memory.records import MemoryType, Origin, Provenance
@@ -181,7 +181,7 @@ async def test_one_at_a_time(model_server: ModelServer, home: Home) -> None:
     ],
     ids=lambda found: f"{found.habit.subject} {found.habit.value}",
 )
-async def test_never_suggested(model_server: ModelServer, home: Home, found: HouseHabit) -> None:
+async def test_never_suggested(model_server: ModelServer, home: Home, found: KnownHabit) -> None:
     """What opens the house, what the policy restricts, what is hidden, and values that are no values."""
     home.put("lock.front_door", "locked", supported_features=1)
     home.put("cover.garage", "closed", device_class="garage", supported_features=15)
@@ -217,10 +217,10 @@ async def test_never_suggested(model_server: ModelServer, home: Home, found: Hou
         ),
         (habit("climate.hall", "off"), {"action": "climate.set_hvac_mode", "data": {"hvac_mode": "off"}}),
     ],
-    ids=lambda found: found.habit.value if isinstance(found, HouseHabit) else "",
+    ids=lambda found: found.habit.value if isinstance(found, KnownHabit) else "",
 )
 async def test_actions(
-    model_server: ModelServer, home: Home, found: HouseHabit, action: dict[str, Any]
+    model_server: ModelServer, home: Home, found: KnownHabit, action: dict[str, Any]
 ) -> None:
     """Each habit becomes the action that does it."""
     home.put("climate.hall", "heat", hvac_modes=["heat", "off"], min_temp=7, max_temp=35)

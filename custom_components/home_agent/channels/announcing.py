@@ -39,9 +39,9 @@ class Announcer:
         self._speaking = asyncio.Lock()
         """A satellite that is saying something takes nothing else."""
 
-    async def async_tell(self, timer: Timer, due: datetime, rings: bool) -> None:
+    async def async_announce(self, timer: Timer, due: datetime, rings: bool) -> None:
         """Tell of a timer that was due then, unless its device rings by itself; automations hear of it."""
-        told_by = "device" if rings else await self._async_tell(timer, due)
+        told_by = "device" if rings else await self._async_announce(timer, due)
         self._emitter.fire(
             EVENT_TIMER_FINISHED,
             timer_id=timer.id,
@@ -52,7 +52,7 @@ class Announcer:
             told_by=told_by,
         )
 
-    async def _async_tell(self, timer: Timer, due: datetime) -> str:
+    async def _async_announce(self, timer: Timer, due: datetime) -> str:
         """Announce it on the device, send it, or show it in Home Assistant; return which."""
         late = dt_util.utcnow() - due
         message = await self._async_message(timer, due, late)

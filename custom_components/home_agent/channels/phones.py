@@ -145,7 +145,7 @@ class PhoneChannel(ConfirmationChannel):
         }
         await self._async_send(asked, messages)
 
-    async def _async_tell(self, asked: _SentQuestion, sentence: str) -> None:
+    async def _async_report(self, asked: _SentQuestion, sentence: str) -> None:
         """Report the outcome of an answer."""
         await self._async_send(
             asked,
@@ -201,7 +201,7 @@ class PhoneChannel(ConfirmationChannel):
         sentence = await async_error_sentence(self._hass, asked.action.speaker.language, err)
         again = reason in (Refusal.PIN_NEEDED, Refusal.PIN_WRONG)
         self._start(
-            self._async_send_question(asked, sentence) if again else self._async_tell(asked, sentence)
+            self._async_send_question(asked, sentence) if again else self._async_report(asked, sentence)
         )
 
     @callback

@@ -59,7 +59,7 @@ class ImportSteps(ConfigFlow):
             description_placeholders={"report": await part.async_report(self.hass, made)},
         )
 
-    async def _async_leave_imported(self, made: Imported, title: str) -> None:
+    async def _async_save_imported(self, made: Imported, title: str) -> None:
         """Write the tools to a file, and the report to a notification."""
         part = await async_part(self.hass, "config.import_report")
-        await part.async_leave(self.hass, made, title)
+        await part.async_save(self.hass, made, title)

@@ -164,7 +164,7 @@ def _without_value(found: re.Match[str]) -> str:
     return f"{mark}{name}={REDACTED if is_key else value}"
 
 
-async def async_leave(hass: HomeAssistant, made: Imported, title: str) -> None:
+async def async_save(hass: HomeAssistant, made: Imported, title: str) -> None:
     """Write the file, and leave a notification that can be read again."""
     failure = ""
     if made.functions.tools:

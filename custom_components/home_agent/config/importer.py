@@ -54,7 +54,7 @@ OPTIONS: Final[Mapping[str, tuple[str, Any]]] = {
     "max_function_calls_per_conversation": (CONF_TOOLS_MAX_CALLS, 1),
 }
 """Its options, ours, and its default if that differs from an unset option."""
-AT_LEAST_OURS: Final = frozenset({CONF_TOOLS_MAX_CALLS})
+RAISED_TO_OURS: Final = frozenset({CONF_TOOLS_MAX_CALLS})
 """Limits that count something smaller here, so that a lower one would end too early."""
 
 VARIABLES: Final = ("user_message", "current_device_id", "ha_name", "exposed_entities")
@@ -151,7 +151,7 @@ def _take_options(made: Imported, options: Mapping[str, Any]) -> None:
         if value in (None, "", unchosen):
             continue
         try:
-            value = max(value, DEFAULTS[key]) if key in AT_LEAST_OURS else value
+            value = max(value, DEFAULTS[key]) if key in RAISED_TO_OURS else value
             checked = check((fields[key],), {key: value}, {})
         except TypeError, ValueError:
             checked = Checked({}, {key: "invalid"}, {})

@@ -60,7 +60,7 @@ async def async_check_fallback(hass: HomeAssistant, checked: Checked, stored: Ma
     _require(checked, FALLBACK, chosen, InvalidInput("fallback_incomplete"))
     if not checked.errors and chosen != FALLBACK.chosen(stored):
         await _async_reach(hass, checked, FALLBACK, chosen)
-        tell_cloud(checked, checked.values[FALLBACK.base_url], "fallback_cloud")
+        warn_about_cloud(checked, checked.values[FALLBACK.base_url], "fallback_cloud")
 
 
 async def async_check_external(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
@@ -72,10 +72,10 @@ async def async_check_external(hass: HomeAssistant, checked: Checked, stored: Ma
     known = bool(stored.get(CONF_EXTERNAL)) and chosen == EXTERNAL.chosen(stored)
     if not checked.errors and not known:
         await _async_reach(hass, checked, EXTERNAL, chosen)
-        tell_cloud(checked, checked.values[EXTERNAL.base_url], "external_cloud")
+        warn_about_cloud(checked, checked.values[EXTERNAL.base_url], "external_cloud")
 
 
-def tell_cloud(checked: Checked, address: str, step: str) -> None:
+def warn_about_cloud(checked: Checked, address: str, step: str) -> None:
     """Have a step say what leaves the house, if this server is outside of it."""
     if not checked.errors and is_cloud(address):
         checked.report = step

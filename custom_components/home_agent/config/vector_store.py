@@ -42,7 +42,7 @@ from ..vector.embeddings import EmbeddingError
 from ..vector.store import StoreProblem, VectorStoreError
 from .fields import Checked, Values
 from .probe import EMBEDDING_ERROR_KEYS, candidates, failure_of
-from .servers import tell_cloud
+from .servers import warn_about_cloud
 from .validators import normalise_url
 
 EMBEDDING_KEYS: Final = (
@@ -190,7 +190,7 @@ async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Va
         checked.placeholders["dimension"] = str(dimension)
         checked.report = "vector_checked"
         if chosen[CONF_EMBEDDING_PROVIDER] != EMBEDDING_BUILTIN:
-            tell_cloud(checked, embedding_address({**chosen, **checked.values}), "vector_cloud")
+            warn_about_cloud(checked, embedding_address({**chosen, **checked.values}), "vector_cloud")
         return
     checked.fail(*failures[0])
 

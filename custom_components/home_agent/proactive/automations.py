@@ -40,7 +40,7 @@ from .messenger import speakable
 
 _MODE: Final = lazy(r"^[a-z0-9_]{1,40}$")
 AUTOMATION: Final = "automation"
-MOST_BYTES: Final = 10_000_000
+MAX_BYTES: Final = 10_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +197,7 @@ def _take_back(path: Path, before: str | None, after: str) -> None:
 def _read(path: Path) -> str | None:
     """Return the text of the file, None where there is none."""
     try:
-        if path.stat().st_size > MOST_BYTES:
+        if path.stat().st_size > MAX_BYTES:
             raise AutomationRefusedError("automations_unreadable")
         with path.open(encoding="utf-8", newline="") as file:
             return file.read()

@@ -97,14 +97,14 @@ class Messenger:
         return tuple(dict.fromkeys((*self._targets, *self._in_chats)))
 
     @callback
-    def may_tell(self, now: datetime, *, urgent: bool = False) -> bool:
+    def may_send(self, now: datetime, *, urgent: bool = False) -> bool:
         """Return whether a message may be sent now, by quiet hours and the daily limit."""
         sent = self._state.sent_on(dt_util.as_local(now).date())
         if urgent:
             return sent < self._most + URGENT_MORE
         return not self.quiet.holds(now) and sent < self._most
 
-    async def async_tell(
+    async def async_send(
         self,
         tag: str,
         message: str,

@@ -280,7 +280,7 @@ class Conditions:
             return False
         if condition == NOBODY:
             return True
-        return _tells_rain(state) and is_exposed(self._hass, state.entity_id)
+        return _reports_rain(state) and is_exposed(self._hass, state.entity_id)
 
     @callback
     def states(self, condition: str | None) -> list[State]:
@@ -303,7 +303,7 @@ class Conditions:
         return None if not places or NO_STATE.intersection(places) else True
 
 
-def _tells_rain(state: State) -> bool:
+def _reports_rain(state: State) -> bool:
     """Return whether an entity reports rain."""
     kind = state.attributes.get(ATTR_DEVICE_CLASS)
     return state.domain == "weather" or kind == SensorDeviceClass.PRECIPITATION_INTENSITY

@@ -8,7 +8,7 @@ from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS
 from ..events import EventEmitter
 from ..knowledge.house import House
-from ..memory.learner.habits import HouseHabit
+from ..memory.learner.habits import KnownHabit
 from ..tools.guard import Guard
 from .messenger import Messenger
 from .rules import read_rules
@@ -30,7 +30,7 @@ class Proactive:
         guard: Guard,
         emitter: EventEmitter,
         house: House,
-        habits: Callable[[], Sequence[HouseHabit]],
+        habits: Callable[[], Sequence[KnownHabit]],
     ) -> None:
         """Put the parts together; nothing is watched yet."""
         messenger = Messenger(hass, entry_id, settings, state, emitter)

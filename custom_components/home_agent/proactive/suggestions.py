@@ -21,7 +21,7 @@ from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
-from ..memory.learner.habits import HouseHabit
+from ..memory.learner.habits import KnownHabit
 from ..memory.learner.presentation import async_sentence, clock, days_key
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
@@ -31,7 +31,7 @@ from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 
 SURE: Final = 0.7
 """How sure a habit has to be."""
-MOST_OPEN: Final = 3
+MAX_OPEN: Final = 3
 """Suggestions that wait at once."""
 SEVERAL: Final = 2
 """Persons of a household in which one has something to keep from another."""
@@ -59,7 +59,7 @@ class Suggestions:
         messenger: Messenger,
         guard: Guard,
         emitter: EventEmitter,
-        habits: Callable[[], Sequence[HouseHabit]],
+        habits: Callable[[], Sequence[KnownHabit]],
     ) -> None:
         """Take where habits come from, and who judges what may be suggested."""
         self._hass = hass
@@ -122,7 +122,7 @@ class Suggestions:
         async with self._working:
             self._expire(now)
             waiting = sum(item.is_open(now) for item in self._state.suggestions.values())
-            if waiting >= MOST_OPEN or not self._messenger.may_tell(now):
+            if waiting >= MAX_OPEN or not self._messenger.may_send(now):
                 return
             for known in sorted(self._habits(), key=_sureness, reverse=True):
                 whose = known.habit.person
@@ -133,7 +133,7 @@ class Suggestions:
                     await self._async_ask(suggestion)
                     return
 
-    async def _async_suggestion(self, known: HouseHabit, now: datetime) -> Suggestion | None:
+    async def _async_suggestion(self, known: KnownHabit, now: datetime) -> Suggestion | None:
         """Return the suggestion for a habit; None where it is known, forbidden or no automation."""
         habit = known.habit
         silenced = any(item.silences(known.kind, now) for item in self._state.suggestions.values())
@@ -161,7 +161,7 @@ class Suggestions:
             created_at=now,
         )
 
-    async def _async_words(self, known: HouseHabit, made: AutomationDraft) -> str:
+    async def _async_words(self, known: KnownHabit, made: AutomationDraft) -> str:
         """Return in words what an automation would do."""
         call, language = made.call, self._hass.config.language
         texts = await async_get_translations(self._hass, language, "services", {call.domain})
@@ -254,7 +254,7 @@ class Suggestions:
             summary=suggestion.text if whose is None else "",
             expires_at=suggestion.expires_at.isoformat(),
         )
-        await self._messenger.async_tell(
+        await self._messenger.async_send(
             _tag(suggestion),
             f"{suggestion.text} {ask}",
             await self._async_asked(whose),
@@ -325,7 +325,7 @@ class Suggestions:
         self, whose: str | None, tag: str, message: str, buttons: Sequence[Mapping[str, Any]] = ()
     ) -> None:
         """Tell those who were asked what one of them wanted to know."""
-        await self._messenger.async_tell(
+        await self._messenger.async_send(
             tag,
             message,
             await self._async_asked(whose),
@@ -351,7 +351,7 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
         yield ServiceCall(domain=domain, service=service, entity_ids=entity_ids, data=action.get("data", {}))
 
 
-def _sureness(known: HouseHabit) -> float:
+def _sureness(known: KnownHabit) -> float:
     """Return how sure a habit is."""
     return known.habit.confidence
 

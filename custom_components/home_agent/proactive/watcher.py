@@ -289,12 +289,12 @@ class RuleWatcher:
             now = dt_util.utcnow()
             found = sorted(entity_id for rule_key, entity_id in due if rule_key == key)
             found = [entity_id for entity_id in found if self._is_due(rule, entity_id, now)]
-            if not found or not self._messenger.may_tell(now, urgent=rule.urgent):
+            if not found or not self._messenger.may_send(now, urgent=rule.urgent):
                 continue
             for entity_id in found:
                 self._state.watches[key, entity_id].notified = True
             self._state.changed()
-            await self._messenger.async_tell(
+            await self._messenger.async_send(
                 _tag(rule),
                 await self._async_message(rule, found),
                 self._persons(rule),

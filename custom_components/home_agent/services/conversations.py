@@ -90,21 +90,21 @@ async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEnt
 
 async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Return everything that is held about a person."""
-    person = await _async_whose(call)
+    person = await _async_person_of(call)
     held: dict[str, JsonValueType] = await async_export(entry.runtime_data, person)
     return {"person": {"id": person.id, "name": person.name}, **held}
 
 
 async def _async_erase(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Erase everything that is held about a person."""
-    person = await _async_whose(call)
+    person = await _async_person_of(call)
     if not call.data["confirm"]:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="erase_unconfirmed")
     counts: dict[str, JsonValueType] = {**await async_erase(entry.runtime_data, person)}
     return {"erased": counts}
 
 
-async def _async_whose(call: ServiceCall) -> Person:
+async def _async_person_of(call: ServiceCall) -> Person:
     """Return the person of a call: the caller if none is named; others need an administrator."""
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call) or caller

@@ -21,7 +21,7 @@ from ..privacy import async_forget
 from ..runtime import HomeAgentConfigEntry, HomeAgentData
 from .base import Service, async_caller, async_require_admin
 
-MOST: Final = 1_000
+MAX_MEMORIES: Final = 1_000
 """Memories in one response."""
 
 
@@ -180,7 +180,7 @@ def shown(memory: Memory) -> dict[str, JsonValueType]:
 
 
 _SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1))
-_COUNT: Final = probatio.All(probatio.Coerce(int), probatio.Range(min=1, max=MOST))
+_COUNT: Final = probatio.All(probatio.Coerce(int), probatio.Range(min=1, max=MAX_MEMORIES))
 _TYPE: Final = probatio.In([kind.value for kind in MemoryType])
 
 SERVICES: Final[Mapping[str, Service]] = {

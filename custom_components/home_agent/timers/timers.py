@@ -108,7 +108,7 @@ class Countdown:
         return manager.timers.get(core_id) if manager and core_id else None
 
 
-type Tell = Callable[[Timer, datetime, bool], Awaitable[None]]
+type Announce = Callable[[Timer, datetime, bool], Awaitable[None]]
 """Announces a timer; gets the time when it was due, and whether its device rings by itself."""
 
 
@@ -124,7 +124,7 @@ class Timers:
         self._flush = flush
         self._timers: dict[str, Timer] = {}
         self._countdown = Countdown(hass)
-        self._tell: Tell | None = None
+        self._announce: Announce | None = None
         self._cancel: CALLBACK_TYPE | None = None
 
     @property
@@ -214,14 +214,14 @@ class Timers:
         return len(gone)
 
     @callback
-    def async_start(self, tell: Tell) -> CALLBACK_TYPE:
+    def async_start(self, announce: Announce) -> CALLBACK_TYPE:
         """Begin to tell what is due, what became due meanwhile at once; return how to stop."""
-        self._tell = tell
+        self._announce = announce
         self._ring(dt_util.utcnow())
 
         @callback
         def stop() -> None:
-            self._tell = None
+            self._announce = None
             self._wait()
 
         return stop
@@ -238,7 +238,7 @@ class Timers:
         if self._cancel is not None:
             self._cancel()
             self._cancel = None
-        if self._tell is not None and self._timers:
+        if self._announce is not None and self._timers:
             job = HassJob(self._ring, "home_agent timer", cancel_on_shutdown=True)
             due = min(self._asked_at(timer) for timer in self._timers.values())
             self._cancel = async_track_point_in_utc_time(self._hass, job, due)
@@ -264,17 +264,17 @@ class Timers:
                 del self._timers[timer.id]
             else:
                 self._timers[timer.id] = replace(timer, due=again)
-        if due and self._tell is not None:
-            self._hass.async_create_task(_async_tell_all(self._tell, due), "home_agent timer")
+        if due and self._announce is not None:
+            self._hass.async_create_task(_async_announce_all(self._announce, due), "home_agent timer")
         if changed:
             self._changed()
         self._wait()
 
 
-async def _async_tell_all(tell: Tell, due: list[tuple[Timer, bool]]) -> None:
+async def _async_announce_all(announce: Announce, due: list[tuple[Timer, bool]]) -> None:
     """Tell of timers."""
     for timer, shown in due:
-        await tell(timer, timer.due, shown)
+        await announce(timer, timer.due, shown)
 
 
 class TimerStore(EntryStore[Timers]):

@@ -9,7 +9,7 @@ import pytest
 
 from custom_components.home_agent.memory.learner.acts import IN_USE
 from custom_components.home_agent.memory.learner.habits import (
-    HouseHabit,
+    KnownHabit,
     as_dict,
     from_dict,
     kind_as_dict,
@@ -62,7 +62,7 @@ def test_what_one_button_switches_is_one_habit() -> None:
     (fewer,) = told(also(seen, STRIP))
     assert kind_of(fewer).is_same(kind_of(found))
     assert kind_from_dict(kind_as_dict(kind_of(found))) == kind_of(found)
-    known = HouseHabit(id="1", habit=found, name="Lamp + Spot + Strip", who="", text="\u2026")
+    known = KnownHabit(id="1", habit=found, name="Lamp + Spot + Strip", who="", text="\u2026")
     assert from_dict(as_dict(known)) == known
 
 

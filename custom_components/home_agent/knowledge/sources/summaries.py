@@ -124,7 +124,7 @@ class SummarySource(KnowledgeSource):
         for entity_id in figures:
             if record := house.entities.get(entity_id):
                 rooms.setdefault(record.area_id, []).append(record)
-        told = ToldStates(self._hass, house, figures, until)
+        told = SummarizedStates(self._hass, house, figures, until)
         found = [told.document(area_id, records) async for area_id, records in in_slices(rooms.items())]
         return [document for document in found if document is not None]
 
@@ -156,7 +156,7 @@ class SummarySource(KnowledgeSource):
 
 
 @dataclass(frozen=True, slots=True)
-class ToldStates:
+class SummarizedStates:
     """Figures of one moment, with the names of the same moment."""
 
     hass: HomeAssistant

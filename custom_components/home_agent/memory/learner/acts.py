@@ -11,15 +11,15 @@ from ...domains import DOMAINS
 
 IN_USE: Final = "in_use"
 """What using something is called among observations."""
-LEAST_WATTS: Final = 20.0
+MIN_WATTS: Final = 20.0
 """What something draws at least while it is in use."""
 APART: Final = 5.0
 """In use it draws at least so many times what it draws at rest."""
 OF_RANGE: Final = 0.2
 """From this share of the way between rest and use on it counts as in use."""
-MOST_IN_USE: Final = 0.25
+MAX_SHARE_IN_USE: Final = 0.25
 """Share of the hours; what runs longer is not used, it works by itself: fridges, heat pumps, solar panels."""
-LEAST_HOURS: Final = 3 * 24
+MIN_HOURS: Final = 3 * 24
 PAUSE: Final = timedelta(hours=1)
 """A machine that is idle for less time continues the same run."""
 SEEN_OFTEN: Final = 4
@@ -53,15 +53,15 @@ class Power:
 
 def read_power(hours: Sequence[Level]) -> Power | None:
     """Return how use shows in hours of several weeks; None where it does not."""
-    if len(hours) < LEAST_HOURS:
+    if len(hours) < MIN_HOURS:
         return None
     highs = sorted(hour.high for hour in hours)
     rest, top = max(highs[len(highs) // 10], 0.0), highs[-SEEN_OFTEN]
-    if top < max(LEAST_WATTS, APART * rest):
+    if top < max(MIN_WATTS, APART * rest):
         return None
     threshold = rest + OF_RANGE * (top - rest)
     share = sum(high >= threshold for high in highs) / len(highs)
-    return Power(rest, threshold) if share <= MOST_IN_USE else None
+    return Power(rest, threshold) if share <= MAX_SHARE_IN_USE else None
 
 
 def starts(levels: Sequence[Level], power: Power) -> Iterator[datetime]:

@@ -36,7 +36,7 @@ class HabitKind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HouseHabit:
+class KnownHabit:
     """A habit that was found, as it is remembered and spoken of."""
 
     id: str
@@ -62,7 +62,7 @@ def kind_of(habit: Habit) -> HabitKind:
     )
 
 
-def find_same(kind: HabitKind, habits: Iterable[HouseHabit]) -> HouseHabit | None:
+def find_same(kind: HabitKind, habits: Iterable[KnownHabit]) -> KnownHabit | None:
     """Return the habit that is the same."""
     return next((known for known in habits if known.kind.is_same(kind)), None)
 
@@ -95,7 +95,7 @@ def kind_from_dict(stored: Mapping[str, Any]) -> HabitKind:
     )
 
 
-def as_dict(known: HouseHabit) -> dict[str, Any]:
+def as_dict(known: KnownHabit) -> dict[str, Any]:
     """Return a habit as it is stored."""
     habit = known.habit
     return {
@@ -111,10 +111,10 @@ def as_dict(known: HouseHabit) -> dict[str, Any]:
     }
 
 
-def from_dict(stored: Mapping[str, Any]) -> HouseHabit:
+def from_dict(stored: Mapping[str, Any]) -> KnownHabit:
     """Return a stored habit. Raises KeyError, TypeError or ValueError for what is none."""
     kind = kind_from_dict(stored)
-    return HouseHabit(
+    return KnownHabit(
         id=str(stored["id"]),
         habit=Habit(
             subject=kind.subject,

@@ -37,7 +37,7 @@ from .acts import (
     starts,
     watched_domains,
 )
-from .habits import HouseHabit, find_same, kind_of
+from .habits import KnownHabit, find_same, kind_of
 from .observations import DAYS, Observations, is_learned
 from .patterns import DAY_BEGINS, Habit, Observation, find_habits, habit_day
 from .presentation import Phrase, Thing, Things, async_sentence, without_doubles
@@ -47,11 +47,11 @@ EVERY: Final = timedelta(hours=1)
 FINE: Final = timedelta(minutes=5)
 QUIET: Final = timedelta(minutes=20)
 """How long a day has been over before it is read; the recorder tidies up a little after four."""
-LEAST_SPAN: Final = 14
+MIN_SPAN: Final = 14
 """Days that are looked at for something new in the house."""
-LEAST_DAYS: Final = 7
+MIN_DAYS: Final = 7
 """Days without which nothing can be called a habit."""
-MOST_NAMED: Final = 3
+MAX_NAMED: Final = 3
 """Entities of one habit that are named; of the rest it is said how many."""
 WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
 PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
@@ -81,7 +81,7 @@ class Learner:
         self._working = asyncio.Lock()
 
     @property
-    def habits(self) -> Sequence[HouseHabit]:
+    def habits(self) -> Sequence[KnownHabit]:
         """Return the habits that were found last."""
         return tuple(self._observations.habits)
 
@@ -190,7 +190,7 @@ class Learner:
             name = _names(self._hass, habit)
             unit = self._hass.config.units.temperature_unit
             text = await async_sentence(self._phrase, habit, name, who, unit)
-            house_habit = HouseHabit(
+            house_habit = KnownHabit(
                 id=known.id if known else ulid_now(), habit=habit, name=name, who=who, text=text
             )
             if await self._async_remember(house_habit, now):
@@ -199,7 +199,7 @@ class Learner:
         await self._memories.async_drop(gone)
         self._observations.set_habits(noted)
 
-    async def _async_remember(self, known: HouseHabit, now: datetime) -> bool:
+    async def _async_remember(self, known: KnownHabit, now: datetime) -> bool:
         """Note a habit, or how sure it is by now; return whether there was room.
 
         Half its confidence is its importance, so that it never crowds out what somebody said. What
@@ -300,8 +300,8 @@ def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
     for items in by_subject.values():
         first = oldest if items[0].value == IN_USE else since  # statistics reach further back
         begun = min(habit_day(item.at) for item in items)
-        first = max(first, min(begun, last - timedelta(days=LEAST_SPAN - 1)))
-        if (last - first).days + 1 >= LEAST_DAYS:
+        first = max(first, min(begun, last - timedelta(days=MIN_SPAN - 1)))
+        if (last - first).days + 1 >= MIN_DAYS:
             found += find_habits(items, first, last)
     return without_doubles(found, by_subject, things)
 
@@ -333,7 +333,7 @@ def _person_of(hass: HomeAssistant, entity_id: str) -> Person | None:
 @callback
 def _names(hass: HomeAssistant, habit: Habit) -> str:
     """Return the name of the subject of a habit."""
-    named = [_name(hass, subject) for subject in habit.subjects[:MOST_NAMED]]
+    named = [_name(hass, subject) for subject in habit.subjects[:MAX_NAMED]]
     more = len(habit.subjects) - len(named)
     return " + ".join([*named, str(more)] if more else named)
 

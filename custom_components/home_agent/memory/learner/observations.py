@@ -12,16 +12,16 @@ from ...const import DOMAIN
 from ...store import EntryStore, read_moment
 from ..memories import Memories
 from ..records import Memory, Origin
-from .habits import HabitKind, HouseHabit, as_dict, from_dict, kind_as_dict, kind_from_dict
+from .habits import HabitKind, KnownHabit, as_dict, from_dict, kind_as_dict, kind_from_dict
 from .patterns import Observation, habit_day
 
 DAYS: Final = 42
 """Days that are kept and looked at: enough for what happens once a week, and short enough to forget."""
-MOST_A_DAY: Final = 6
+MAX_A_DAY: Final = 6
 """Times kept of one action on one day."""
-MOST: Final = 20_000
+MAX_OBSERVATIONS: Final = 20_000
 """Times kept of all."""
-MOST_SILENCED: Final = 500
+MAX_SILENCED: Final = 500
 STORE_KEY = f"{DOMAIN}.observations"
 
 
@@ -48,7 +48,7 @@ class Observations:
         """The first day with observations."""
         self.last: dict[str, str] = {}
         """The last known value of each entity, for the reading that follows."""
-        self.habits: list[HouseHabit] = []
+        self.habits: list[KnownHabit] = []
         self.silenced: list[HabitKind] = []
         """Habits that were deleted by a user: they do not return."""
         self._seen: dict[Action, list[Moment]] = {}
@@ -65,7 +65,7 @@ class Observations:
             moment = Moment(int(item.at.timestamp()), item.person)
             today.setdefault((item.subject, item.value), set()).add(moment)
         for action, moments in today.items():
-            few = sorted(moments, key=_by_time)[:MOST_A_DAY]
+            few = sorted(moments, key=_by_time)[:MAX_A_DAY]
             self._seen[action] = [*self._seen.get(action, ()), *few]
         self.read_until = until
         self._forget_before(until - timedelta(days=DAYS))
@@ -80,7 +80,7 @@ class Observations:
         ]
 
     @callback
-    def set_habits(self, habits: Iterable[HouseHabit]) -> None:
+    def set_habits(self, habits: Iterable[KnownHabit]) -> None:
         """Take the habits that were found last."""
         self.habits = list(habits)
         self._changed()
@@ -91,7 +91,7 @@ class Observations:
         gone = [known.kind for known in self.habits if known.id in ids]
         if gone:
             self.habits = [known for known in self.habits if known.id not in ids]
-            self.silenced = [*self.silenced, *gone][-MOST_SILENCED:]
+            self.silenced = [*self.silenced, *gone][-MAX_SILENCED:]
             self._changed()
 
     @callback
@@ -160,7 +160,7 @@ class Observations:
     def _forget_before(self, moment: datetime) -> None:
         """Forget what is older, and the oldest of what is too much."""
         oldest = moment.timestamp()
-        if (more := len(self) - MOST) > 0:
+        if (more := len(self) - MAX_OBSERVATIONS) > 0:
             ordered = sorted(item.at for moments in self._seen.values() for item in moments)
             oldest = max(oldest, ordered[more])
             self.since = max(self.since, _day(int(oldest))) if self.since else None

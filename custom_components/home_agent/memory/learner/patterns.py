@@ -12,17 +12,17 @@ DAY_BEGINS: Final = 4 * 60
 MINUTES: Final = 24 * 60
 WINDOW: Final = 60
 """Minutes within which times count as the same."""
-LEAST_DAYS: Final = 4
+MIN_DAYS: Final = 4
 """Days on which something has to have happened."""
-LEAST_RATE: Final = 0.7
+MIN_RATE: Final = 0.7
 """Share of the days on which it happens."""
-LEAST_PART: Final = 0.5
+MIN_PART: Final = 0.5
 """The same for each part of the days: seven days are not the habit of five."""
 CHANCE: Final = 1e-4
 """How likely it may be that the times lie together by chance."""
 HALF_LIFE: Final = 21.0
 """Days after which a day counts half, so that a habit fades when it is given up."""
-MOST_OF_ONE: Final = 3
+MAX_OF_ONE: Final = 3
 """Most habits found for one action."""
 
 WORKDAYS: Final = frozenset(range(5))
@@ -110,7 +110,7 @@ def _habits(
     """Yield the habits of one action, the surest first."""
     moments = {_moment(seen.at): seen.person for seen in observations}
     left = {moment: person for moment, person in moments.items() if span[0] <= moment.day <= span[-1]}
-    for _ in range(MOST_OF_ONE):
+    for _ in range(MAX_OF_ONE):
         found = _surest(list(left), span)
         if found is None:
             return
@@ -143,7 +143,7 @@ def _surest(moments: Sequence[_Moment], span: Sequence[date]) -> tuple[frozenset
         within = [moment for moment in moments if moment.day.weekday() in days]
         hits = _densest(within)
         if _is_habit(hits, within, moments, days, span) and all(
-            _rate(hits, part, span) >= LEAST_PART for part in parts
+            _rate(hits, part, span) >= MIN_PART for part in parts
         ):
             return days, hits
     return None
@@ -159,7 +159,7 @@ def _is_habit(
     """Return whether something happens often enough at this time, and neither by chance nor on all days."""
     possible = sum(day.weekday() in days for day in span)
     happened = len({hit.day for hit in hits})
-    if happened < LEAST_DAYS or happened < LEAST_RATE * possible:
+    if happened < MIN_DAYS or happened < MIN_RATE * possible:
         return False
     by_chance = max(
         1 - exp(-len(within) / possible * WINDOW / MINUTES), _on_other_days(hits, moments, days, span)

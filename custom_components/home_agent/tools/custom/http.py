@@ -178,7 +178,7 @@ async def async_send(session: ClientSession, request: Request) -> HttpAnswer:
                     return await _async_read(response)
                 request = target
     except (ClientError, OSError, ValueError) as err:
-        raise ToolExecutionError(words_of(err)) from err
+        raise ToolExecutionError(error_message(err)) from err
     raise ToolExecutionError("The server redirects in a circle")
 
 
@@ -218,7 +218,7 @@ async def _async_read(response: ClientResponse) -> HttpAnswer:
     )
 
 
-def words_of(err: Exception) -> str:
+def error_message(err: Exception) -> str:
     """Return a message for an error; the errors' own texts contain addresses, which may contain keys."""
     if leads_home(err):
         return "The server's name leads into the private network, which is not allowed for it"

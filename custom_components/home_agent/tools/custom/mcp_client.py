@@ -13,7 +13,7 @@ from aiohttp import ClientError, ClientResponse, ClientSession, ClientTimeout
 
 from ...errors import ToolExecutionError
 from ...inference.sse import JSONReader
-from .http import words_of
+from .http import error_message
 
 VERSIONS: Final = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions of the protocol that are spoken, the one that is asked for first."""
@@ -189,7 +189,7 @@ class McpClient:
                     answered += 1
                     await self._tell(_reply(message), session)
         except (ClientError, OSError, ValueError) as err:
-            raise ToolExecutionError(words_of(err)) from err
+            raise ToolExecutionError(error_message(err)) from err
         finally:
             response.close()
         raise ToolExecutionError("The MCP server ended its answer without a result")
@@ -223,7 +223,7 @@ class McpClient:
                 timeout=ClientTimeout(total=None, sock_connect=10),
             )
         except (ClientError, OSError, ValueError) as err:
-            raise ToolExecutionError(words_of(err)) from err
+            raise ToolExecutionError(error_message(err)) from err
         packed = response.headers.get("Content-Encoding", "identity").strip().casefold() != "identity"
         if response.status < HTTPStatus.MULTIPLE_CHOICES and not packed:
             return response

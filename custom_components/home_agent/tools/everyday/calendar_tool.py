@@ -25,7 +25,7 @@ MAX_EVENTS: Final = 30
 MAX_PERIOD: Final = timedelta(days=366)
 MAX_TITLE: Final = 200
 MAX_DESCRIPTION: Final = 200
-USUAL_LENGTH: Final = timedelta(hours=1)
+DEFAULT_LENGTH: Final = timedelta(hours=1)
 NEXT: Final = timedelta(days=31)
 """How far it is looked for the next event where today holds none."""
 MAX_CONFLICTS: Final = 5
@@ -168,7 +168,7 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
         shown = start.isoformat() if last == start else f"{start.isoformat()} to {last.isoformat()}"
     else:
         begin = start_of(start)
-        until = start_of(end) if end is not None else begin + USUAL_LENGTH
+        until = start_of(end) if end is not None else begin + DEFAULT_LENGTH
         if until <= begin:
             raise ValidationError("end: must be later than start")
         times = {"start_date_time": begin.isoformat(), "end_date_time": until.isoformat()}

@@ -27,7 +27,7 @@ MAX_QUESTION: Final = 300
 MAX_NAME: Final = 80
 PICTURE: Final = "/api/camera_proxy/{}"
 """Where a phone gets the picture from, with its own rights."""
-USUAL: Final = "What can be seen?"
+DEFAULT_QUESTION: Final = "What can be seen?"
 
 type See = Callable[[bytes, str, str], Awaitable[str]]
 """Answers a question from a picture of a media type."""
@@ -57,7 +57,7 @@ class CameraTool(HomeAgentTool):
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Get one picture through the guard; it needs a confirmation unless the household allows it."""
         chosen = choose_one(run, records_of(run, DOMAIN), args.get("camera"), "camera")
-        question = one_line((args.get("question") or run.sentence or USUAL).strip(), MAX_QUESTION)
+        question = one_line((args.get("question") or run.sentence or DEFAULT_QUESTION).strip(), MAX_QUESTION)
 
         async def look() -> str:
             picture, media_type = await _async_picture(run.hass, chosen.entity_id)
