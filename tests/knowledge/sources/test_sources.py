@@ -411,6 +411,37 @@ async def test_secrets_stay_out(hass: HomeAssistant, knowledge: HouseKnowledge) 
         assert secret not in text
 
 
+async def test_only_listed_keys_are_shown(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
+    """Keys of other meaning may hold anything, at any depth and in the data of any action."""
+    found = await automations(
+        hass,
+        knowledge,
+        {
+            "triggers": [
+                {"trigger": "event", "event_type": "call", "context": {"user_id": "user-1"}},
+                {
+                    "trigger": "some.thing",
+                    "options": {"api_key": "key-2", "level": "high"},
+                    "other": "text-3",
+                },
+            ],
+            "actions": [
+                KITCHEN_ON,
+                {"variables": {"x": "text-4"}},
+                {"if": [IS_DARK], "then": [{"wait_for_trigger": [{"trigger": "tag", "tag_id": "tag-5"}]}]},
+                {"action": "mqtt.publish", "data": {"topic": "t", "payload": "text-6"}},
+                {"action": "light.turn_on", "data": {"profile": "text-7"}, "metadata": {"name": "text-8"}},
+            ],
+        },
+    )
+    (document,) = found
+    assert "{trigger: some.thing, level: high}" in document.text
+    assert "{trigger: tag}" in document.text
+    assert "{action: mqtt.publish}" in document.text
+    for number in range(1, 9):
+        assert f"-{number}" not in document.text
+
+
 async def test_own_exposure_is_enough(hass: HomeAssistant, knowledge: HouseKnowledge) -> None:
     """An automation that is exposed is known though nothing in it is; by what it may say."""
     config = {"alias": "Night", "triggers": AT_TEN, "actions": [{"action": "homeassistant.reload_all"}]}
