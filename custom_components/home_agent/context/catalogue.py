@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from homeassistant.util import slugify
 
@@ -41,8 +40,7 @@ type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityReco
 type Writer = Callable[[EntityRecord, Area | None], str]
 
 
-@dataclass(frozen=True, slots=True)
-class Catalogue:
+class Catalogue(NamedTuple):
     """The text for the prompt; `complete` if it lists every entity."""
 
     text: str

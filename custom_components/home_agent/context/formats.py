@@ -1,9 +1,8 @@
 """How an entity with its state is written beside a sentence: as a table of formats."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import State
 from homeassistant.helpers.json import json_dumps
@@ -21,8 +20,7 @@ HIDDEN: Final = frozenset({"access_token", "code", "entity_picture", "entity_pic
 """Attributes that are keys, or addresses with a key in them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownEntity:
+class ShownEntity(NamedTuple):
     """One entity as it is to be shown."""
 
     record: EntityRecord

@@ -1,19 +1,17 @@
 """Estimates how many tokens a model makes of texts, messages and tools, and cuts texts to fit."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 import re
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import orjson
 
 from ..regex import lazy
 
 
-@dataclass(frozen=True, slots=True)
-class Pieces:
+class Pieces(NamedTuple):
     """One class of pieces that tokenisers cut text into, and what such a piece costs."""
 
     pattern: re.Pattern[str]

@@ -1,9 +1,8 @@
 """What the agent can look up besides entities: texts with a source."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from homeassistant.core import CALLBACK_TYPE
 
@@ -26,8 +25,7 @@ class Source(StrEnum):
     """A passage of a text file, in an additional collection; never among the house's own knowledge."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnowledgeDocument:
+class KnowledgeDocument(NamedTuple):
     """One text that can be found."""
 
     id: str

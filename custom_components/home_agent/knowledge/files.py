@@ -10,7 +10,7 @@ from hashlib import sha256
 import os
 from pathlib import Path, PurePosixPath
 import stat
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..regex import lazy
 
@@ -45,8 +45,7 @@ class FolderRefused(Exception):
         self.key = key
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextFile:
+class TextFile(NamedTuple):
     """One file as it was read."""
 
     digest: str
@@ -168,8 +167,7 @@ def _text(raw: bytes) -> str:
     raise ValueError("it is no text")
 
 
-@dataclass(frozen=True, slots=True)
-class _Paragraph:
+class _Paragraph(NamedTuple):
     """A paragraph with the headings above it."""
 
     headings: tuple[str, ...]

@@ -2,8 +2,7 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import HomeAssistant
 
@@ -21,8 +20,7 @@ LOOK_SECONDS: Final = 600
 """How often a collection that gives nothing is looked for."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A passage that was found."""
 
     key: tuple[str, str]

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import NamedTuple
 import zlib
 
 from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
@@ -33,8 +33,7 @@ STEPS = 10
 """Events of one collection in one run, besides the last one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(NamedTuple):
     """What a run did."""
 
     entities: SyncReport

@@ -6,11 +6,10 @@ vector store, which follows.
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -30,8 +29,7 @@ type Files = dict[str, TextFile]
 """Files of one collection by their path from the configuration directory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FolderReport:
+class FolderReport(NamedTuple):
     """What indexing a folder did."""
 
     files: int

@@ -1,9 +1,8 @@
 """The store on a Chroma server."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import isfinite, sumprod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import quote
 
 import aiohttp
@@ -26,8 +25,7 @@ SPARE: Final = 3
 """Entries asked for, for each one wanted, where the server ranks by something else than the angle."""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(NamedTuple):
     """A collection on the server."""
 
     id: str

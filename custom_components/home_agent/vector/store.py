@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # numpy is loaded where vectors are in use, and only there
     import numpy as np
@@ -53,8 +53,7 @@ class Entry:
     metadata: Mapping[str, Value] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(NamedTuple):
     """One answer of a search."""
 
     id: str

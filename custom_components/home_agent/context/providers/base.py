@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 from homeassistant.core import HomeAssistant
 
@@ -20,8 +20,7 @@ from ..tokens import lines_tokens
 from ..window import Budget
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProviderSetup:
+class ProviderSetup(NamedTuple):
     """What providers are made of."""
 
     hass: HomeAssistant
@@ -36,8 +35,7 @@ class ProviderSetup:
     data_policy: DataPolicy
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextRequest:
+class ContextRequest(NamedTuple):
     """The sentence that context is wanted for."""
 
     sentence: str

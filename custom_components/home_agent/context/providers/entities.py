@@ -6,9 +6,8 @@ abilities as well.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
-from typing import override
+from typing import NamedTuple, override
 
 from homeassistant.core import State
 
@@ -45,8 +44,7 @@ FOUND_IN_LARGE_HOUSE = 20
 QUIET_STATES = frozenset({"off", "closed", "idle", "standby", "unavailable", "unknown", "docked", "locked"})
 
 
-@dataclass(frozen=True, slots=True)
-class Meant:
+class Meant(NamedTuple):
     """What was found by meaning: entity ids with their similarity, best first, and what was asked for."""
 
     hits: tuple[tuple[str, float], ...] = ()
@@ -54,8 +52,7 @@ class Meant:
     """None where a vector store was not asked, or did not answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(NamedTuple):
     """An entity with its state as the model sees it."""
 
     record: EntityRecord
