@@ -208,6 +208,31 @@ def test_what_a_sentence_wants(sentence: str, language: str, kind: SentenceKind)
     assert kind_of(sentence, language) is kind
 
 
+@pytest.mark.parametrize(
+    ("greeting", "order", "language"),
+    [
+        ("Good evening", "Good evening, turn on the light", "en"),
+        ("Hello again", "Hello turn on the light", "en"),
+        ("Guten Abend", "Guten Abend, mach das Licht an", "de"),
+        ("Bonne nuit", "Bonsoir, allume la lumière", "fr"),
+        ("Buenas tardes", "Buenas tardes, enciende la luz", "es"),
+        ("Goedemorgen", "Goedemorgen, doe het licht aan", "nl"),
+        ("Buonasera", "Buonasera, accendi la luce", "it"),
+        ("Bom dia", "Bom dia, acende a luz", "pt"),
+        ("Dzień dobry", "Dzień dobry, włącz światło", "pl"),
+        ("God natt", "Hej, tänd lampan", "sv"),
+        ("Godnat", "Godaften, tænd lyset", "da"),
+        ("God kveld", "God kveld, slå på lyset", "nb"),
+        ("Спокойной ночи", "Добрый вечер, включи свет", "ru"),
+    ],
+)
+def test_a_greeting_asks_for_nothing(greeting: str, order: str, language: str) -> None:
+    """What answers a greeting is no claim; what follows it may be an order."""
+    gate = ClaimGate(greeting, language, lambda _kind: False)
+    assert gate.feed("Done.") + gate.finish() == "Done."
+    assert kind_of(order, language) is SentenceKind.ORDER
+
+
 @pytest.mark.parametrize("streaming", [True, False])
 async def test_a_false_claim_becomes_true(
     hass: HomeAssistant, model_server: ModelServer, streaming: bool

@@ -38,6 +38,7 @@ CLAIM_TABLES = (
     "did",
     "done",
     "fillers",
+    "greetings",
     "honest",
     "is",
     "orders",

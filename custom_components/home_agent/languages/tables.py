@@ -69,6 +69,7 @@ SECTIONS: Final = (
             "states",
             "now",
             "fillers",
+            "greetings",
             "asks",
         ),
         strict="an answer to a command that tells a state counts as a claim, and promises are not recognized",

@@ -28,6 +28,7 @@ OWN_TABLES: Final = (
     "orders",
     "asks",
     "tells",
+    "greetings",
     "states",
 )
 SHARED_TABLES: Final = {
@@ -238,8 +239,10 @@ class SpacedReader:
     def kind_of(self, clause: Clause, language: str) -> SentenceKind:
         """Return what a clause of a person wants."""
         said = clause.words
-        names = ("tells", "asks", "orders", "commands", "states")
-        tells, asks, orders, commands, states = (self._lexicon.matches(name, said) for name in names)
+        names = ("tells", "asks", "orders", "commands", "states", "greetings")
+        tells, asks, orders, commands, states, greetings = (
+            self._lexicon.matches(name, said) for name in names
+        )
         kind = clause_kind(clause, language)
         if 0 in tells or (tells and kind is ClauseKind.REQUEST and not commands and not states):
             return SentenceKind.STORY
@@ -252,7 +255,9 @@ class SpacedReader:
             return SentenceKind.ORDER
         if clause.is_asked and kind is not ClauseKind.REQUEST:
             return SentenceKind.QUESTION
-        return SentenceKind.ORDER if 0 in commands or ends_with_state else SentenceKind.REMARK
+        if 0 in commands or ends_with_state:
+            return SentenceKind.ORDER
+        return SentenceKind.QUESTION if 0 in greetings and not commands else SentenceKind.REMARK
 
 
 @cache
