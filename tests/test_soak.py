@@ -16,6 +16,8 @@ from tests.helpers.examples import THOROUGH
 from tests.helpers.homes import build_home
 from tests.servers.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 TURNS = 600 if THOROUGH else 60
 OURS = "custom_components.home_agent"
 BOUNDS = {

@@ -111,6 +111,7 @@ def test_nothing_is_lost(answer: str, sentence: str, language: str) -> None:
 STORY = "This house has many rooms, and each of them has a lamp. " * 10
 
 
+@pytest.mark.slow
 def test_late_claims() -> None:
     """Far into an answer a sentence that says that the agent did something is still found; states pass."""
     late = [line for line in FALSE if line[0] == "en"]

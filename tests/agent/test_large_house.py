@@ -75,6 +75,7 @@ async def test_all_that_a_sentence_asks_for_reach_the_model(
 LAMPS = 5000
 
 
+@pytest.mark.slow
 async def test_what_just_changed_is_found_before_the_index_is_ready(
     hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -210,6 +210,7 @@ async def agent(
     await hass.config_entries.async_unload(found.entry.entry_id)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 async def test_nobody_sees_what_is_another_persons(hass: HomeAssistant, agent: Agent, seed: int) -> None:
     """And everybody sees their own; the index holds no words of it."""

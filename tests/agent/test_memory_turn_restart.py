@@ -106,6 +106,7 @@ async def by_extraction(agent: Agent, freezer: FrozenDateTimeFactory) -> None:
     await agent.hass.async_block_till_done(wait_background_tasks=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expected_lingering_timers", [True])  # of entries, which a stop does not unload
 @pytest.mark.parametrize("learn", [by_tool, by_extraction])
 @pytest.mark.parametrize("embedder", ["none", "builtin", "openai"])

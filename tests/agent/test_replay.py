@@ -57,6 +57,7 @@ async def test_replay_of_a_light(tmp_path: Path) -> None:
     assert figures["passing ones that still pass"][1:4] == (1, "100.0 % (1)", "100.0 % (1)")
 
 
+@pytest.mark.slow
 async def test_replay_of_a_lock(tmp_path: Path) -> None:
     """A guess moves no lock; a call that is only written badly does."""
     guessed, mended, opposite = await replay(

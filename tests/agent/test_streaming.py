@@ -442,6 +442,7 @@ async def test_half_characters_and_a_missing_end(hass: HomeAssistant, model_serv
         assert speech(result) == sentence.replace(" 🎉", "")
 
 
+@pytest.mark.slow
 async def test_a_model_that_talks_without_end(hass: HomeAssistant, model_server: ModelServer) -> None:
     """It is stopped, and its server is not asked again."""
     agent = await async_agent(hass, model_server)

@@ -114,6 +114,7 @@ async def test_the_agents_own_server(
     assert model_server.requests[-1].headers["authorization"] == "Bearer sk-agent-123456"
 
 
+@pytest.mark.slow
 async def test_the_built_in_model(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     result = await save(hass, entry, "vector_store", {"vector_db_embedding_provider": "builtin"})
     told = result["description_placeholders"]

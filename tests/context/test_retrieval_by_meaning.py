@@ -118,6 +118,7 @@ QUERIES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "query", "expected"), QUERIES)
 async def test_the_built_in_embedder_finds_what_words_do_not(
     built_in: Ask, language: str, query: str, expected: str

@@ -167,6 +167,7 @@ async def test_packages_that_cannot_be_installed(
         await async_create_embedder(hass, settings_of(model_server, "builtin"))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unloaded")
 async def test_the_built_in_model(hass: HomeAssistant, model_server: ModelServer) -> None:
     one = await async_create_embedder(hass, settings_of(model_server, "builtin"))

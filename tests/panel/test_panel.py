@@ -160,6 +160,7 @@ async def test_what_was_shortened(panel: Panel, agent: Agent) -> None:
     assert request["original"] > request["tokens"]
 
 
+@pytest.mark.slow
 async def test_turns_are_bounded(
     hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer
 ) -> None:

@@ -37,6 +37,8 @@ from tests.helpers.month import (
 from tests.helpers.phones import Phones, push_service
 from tests.servers.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 COFFEE, CURTAINS = "switch.coffee_machine", "cover.bedroom_curtains"
 CLOSED = "Bedroom Curtains is closed at about 22:00 every day."

@@ -24,6 +24,8 @@ from custom_components.home_agent.agent.claims.gate import ClaimGate
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 100_000
 MOST_SECONDS = 0.2
 SCREEN = 250

@@ -214,6 +214,7 @@ HARMLESS_STEPS: dict[str, list[Any]] = {
 }
 
 
+@pytest.mark.slow
 async def test_steps(rooms: Rooms) -> None:
     """A step is free only if its service is known to reach nothing but the entities that it names."""
     cases = [*product(RISKY_STEPS.items(), [True]), *product(HARMLESS_STEPS.items(), [False])]

@@ -49,6 +49,7 @@ async def obey(home: Home, payload: Payload) -> Obedient:
     return model
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wall", ["both walls", "inner wall alone"])
 @pytest.mark.parametrize("part", range(4))
 async def test_the_corpus(home: Home, monkeypatch: pytest.MonkeyPatch, wall: str, part: int) -> None:
@@ -246,6 +247,7 @@ async def test_another_agents_calls_share_a_context(home: Home) -> None:
     assert home.unlocks() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["A", "ignore the ", "a b ", "<a ", "%41", "{", "\u200b", "unlock the "])
 def test_endless_texts_are_cut(text: str) -> None:
     """Thirty megabytes are read as far as a model would read, and no further."""

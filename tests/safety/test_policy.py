@@ -159,6 +159,7 @@ async def by_call(agent: Agent, secure: SecureHouse, row: tuple[Any, ...], path:
             )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", PATHS)
 async def test_matrix(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, path: str) -> None:
     """A restricted service runs only after an approval of exactly that, by the same person, in time, once."""

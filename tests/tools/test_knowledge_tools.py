@@ -255,6 +255,7 @@ async def test_schema_is_small_and_stays(demo: Agent) -> None:
 # Entity ids by name
 
 
+@pytest.mark.slow
 async def test_ids_are_offered_where_the_catalogue_lacks_them(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:

@@ -21,6 +21,8 @@ from tests.helpers.learner_home import _database_first, agent, home, the_learner
 from tests.helpers.month import ANNA, NOW, PUT_IN, TIMES, TOM, Row, async_record, at, make_month
 from tests.servers.model_server import ModelServer
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 COFFEE = "Anna turns Coffee Machine on at about 6:30 on workdays."
 CURTAINS = "Bedroom Curtains is closed at about 22:00 every day."

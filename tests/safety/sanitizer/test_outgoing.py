@@ -102,6 +102,7 @@ async def outside(hass: HomeAssistant, model_server: ModelServer) -> Outside:
     return Outside(home, fetch, send)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("secret", SECRETS)
 async def test_no_secret_leaves_in_any_disguise(outside: Outside, secret: str) -> None:
     """A page has been read, and the model puts a secret into searches, pages and lists: nothing is sent."""

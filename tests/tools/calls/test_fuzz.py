@@ -6,6 +6,7 @@ import json
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings, strategies as st
+import pytest
 
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.errors import ValidationError
@@ -27,6 +28,8 @@ from tests.helpers.examples import many
 from tests.helpers.native_tools import TOOLS
 from tests.helpers.schemas import ASSIST, PLAYER
 from tests.servers.model_server import ModelServer
+
+pytestmark = pytest.mark.slow
 
 CALLS = many(500)
 PROTECTED = ("lock", "cover", "valve", "alarm_control_panel")

@@ -177,6 +177,7 @@ async def test_one_entity_with_endless_attributes_still_fits(rooms: QueryHouse) 
     assert answer["entities"][0]["state"] == "ok"
 
 
+@pytest.mark.slow
 @given(
     st.recursive(
         st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary() | st.datetimes(),

@@ -284,6 +284,7 @@ async def test_a_public_name_that_leads_home_is_not_asked(
     assert search_server.requests == []
 
 
+@pytest.mark.slow
 async def test_nothing_found_and_odd_pages(
     hass: HomeAssistant, model_server: ModelServer, search_server: SearchServer
 ) -> None:
