@@ -45,7 +45,8 @@ SECTIONS: Final = (
             "promises",
             "past",
             "orders",
-            # Of Japanese, Chinese and Korean, which are read by sentence.
+            # Of Japanese, Chinese and Korean, which are read by sentence. `letters`: first and last letter.
+            "letters",
             "did_nouns",
             "do",
             "did_endings",

@@ -11,7 +11,7 @@ from typing import Final
 from ...languages import DEFAULT, find, languages_with
 from ...languages.lexicon import Word, clauses
 from ...texts import fold, is_word, plain
-from .scripts import SCRIPTS, script_of
+from .scripts import script_languages, script_of
 from .wording import MAX_WORDS, SentenceKind, SpacedReader, kind_of, spaced_reader
 
 CHECKED_CHARS: Final = 400
@@ -226,7 +226,7 @@ def _readers(language: str) -> tuple[tuple[SpacedReader, ...], bool]:
     """
     own = find(language)
     if own is None:
-        names = [name for name in languages_with("claims") if name not in SCRIPTS]
+        names = [name for name in languages_with("claims") if name not in script_languages()]
         return tuple(map(spaced_reader, names)), True
-    names = [DEFAULT] if own in SCRIPTS else list(dict.fromkeys((own, DEFAULT)))
+    names = [DEFAULT] if own in script_languages() else list(dict.fromkeys((own, DEFAULT)))
     return tuple(map(spaced_reader, names)), False

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Final
 
-from ...languages import find, words
-from ...regex import lazy
+from ...languages import find, languages_with, words
 from .wording import SentenceKind
 
 QUESTION_MARKS: Final = ("?", "\uff1f")
@@ -16,12 +15,6 @@ AROUND: Final = " \t\n\"'\u201d\u2019\u300d\u300f\uff09)]\u2026~\u301c,\uff0c\u3
 """What may stand around a sentence and belongs to none."""
 STOPS: Final = "\u3002\uff0e.\uff01!\n"
 PARTS: Final = "\uff0c\u3002\uff01\uff1f,!?"
-SCRIPTS: Final = {
-    "ja": lazy(r"[\u3041-\u30ff]"),
-    "ko": lazy(r"[\uac00-\ud7a3]"),
-    "zh": lazy(r"[\u4e00-\u9fff]"),
-}
-"""The languages that are read so, with the letters by which a sentence is recognised."""
 MAX_TO_DID: Final = 16
 MAX_TO_STATE: Final = 10
 MAX_TO_THING_STATE: Final = 6
@@ -119,9 +112,21 @@ def _reader(language: str) -> ScriptReader:
     return ScriptReader(language)
 
 
+@cache
+def script_languages() -> tuple[str, ...]:
+    """Return the languages that are read by sentence."""
+    return languages_with("claims.letters")
+
+
 def script_of(sentence: str, language: str) -> ScriptReader | None:
     """Return what reads a language, by its name, else by the letters of the sentence."""
     own = find(language)
-    if own in SCRIPTS:
+    if own in script_languages():
         return _reader(own)
-    return next((_reader(name) for name, letters in SCRIPTS.items() if letters.search(sentence)), None)
+    return next((_reader(name) for name in script_languages() if _is_written_in(sentence, name)), None)
+
+
+def _is_written_in(sentence: str, language: str) -> bool:
+    """Return whether a sentence has a letter that only this language is recognized by."""
+    spans = [entry.split("-") for entry in words(language, "claims.letters")]
+    return any(first <= char <= last for first, last in spans for char in sentence)
