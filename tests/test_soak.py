@@ -26,7 +26,7 @@ BOUNDS = {
     "memory.extractor.MAX_REFUSED": 4,
     "memory.memories.MAX_PROVENANCE": 1,
     "safety.journal.MAX_ENTRIES": 4,
-    "safety.ledger.MAX_DEEDS": 4,
+    "safety.ledger.MAX_LEDGER_ACTIONS": 4,
     "sessions.MAX_SESSIONS": 4,
 }
 """What is kept, so small here that it is full after the first part."""

@@ -13,7 +13,7 @@ import pytest
 
 from custom_components import home_agent
 from custom_components.home_agent import regex
-from custom_components.home_agent.regex import compile_all, lazy
+from custom_components.home_agent.regex import compile_all, lazy_regex
 from homeassistant.const import SERVER_PORT
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import async_add_agent
@@ -57,7 +57,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_pattern_is_compiled_once_at_its_first_use(compiled: list[str]) -> None:
-    word = lazy(r"(?P<first>\w)\w*", re.IGNORECASE)
+    word = lazy_regex(r"(?P<first>\w)\w*", re.IGNORECASE)
     assert (word.pattern, compiled) == (r"(?P<first>\w)\w*", [])
     assert word.sub("x", "two words") == "x x"
     assert [found["first"] for found in word.finditer("two words")] == ["t", "w"]
@@ -71,7 +71,7 @@ def test_a_pattern_is_compiled_once_at_its_first_use(compiled: list[str]) -> Non
 
 
 def test_a_pattern_does_what_a_compiled_one_does() -> None:
-    written, made = lazy(r"a+(b)?"), re.compile(r"a+(b)?")
+    written, made = lazy_regex(r"a+(b)?"), re.compile(r"a+(b)?")
     for text in ("aab", "xab", "b", "a ab"):
         for method in ("search", "match", "fullmatch"):
             mine, theirs = getattr(written, method)(text), getattr(made, method)(text)
@@ -79,11 +79,11 @@ def test_a_pattern_does_what_a_compiled_one_does() -> None:
         for method in ("findall", "split"):
             assert getattr(written, method)(text) == getattr(made, method)(text)
         assert written.subn("-", text) == made.subn("-", text)
-    assert lazy(rb"\d+").findall(b"1 22") == [b"1", b"22"]
+    assert lazy_regex(rb"\d+").findall(b"1 22") == [b"1", b"22"]
 
 
 def test_all_patterns_are_compiled_ahead(compiled: list[str]) -> None:
-    first, second = lazy("one"), lazy("two")
+    first, second = lazy_regex("one"), lazy_regex("two")
     assert first.search("one")
     compile_all()
     assert sorted(compiled) == ["one", "two"]
@@ -94,7 +94,7 @@ def test_all_patterns_are_compiled_ahead(compiled: list[str]) -> None:
 async def test_a_set_up_compiles_them_beside_the_loop(
     house: HomeAssistant, model_server: ModelServer, compiled: list[str]
 ) -> None:
-    lazy("one more")
+    lazy_regex("one more")
     await async_add_agent(house, model_server)
     assert "one more" in compiled
 

@@ -21,7 +21,7 @@ from .agent.turn import Turn
 from .const import CONF_MAX_TOKENS, DOMAIN
 from .context.fitting import Prompt, RequestDraft
 from .knowledge.speaker import Speaker
-from .regex import lazy
+from .regex import lazy_regex
 from .runtime import HomeAgentConfigEntry
 from .tools.turn_calls import TurnCalls
 
@@ -33,8 +33,8 @@ MAX_CALLS = 50
 MIN_ANSWER_TOKENS = 4096
 """Data is longer than what is spoken."""
 
-THOUGHT = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
-FENCED = lazy(r"\A[^{\[\"]*```\w*\s*\n(.*?)\n?```", re.DOTALL)
+THOUGHT = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+FENCED = lazy_regex(r"\A[^{\[\"]*```\w*\s*\n(.*?)\n?```", re.DOTALL)
 """What stands before a fence is prose; a fence inside the data belongs to it."""
 
 

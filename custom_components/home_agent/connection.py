@@ -32,7 +32,7 @@ from .const import (
 )
 from .errors import AuthenticationError, InvalidInput
 from .inference.models import Dialect, Endpoint
-from .regex import lazy
+from .regex import lazy_regex
 
 MAX_HEADERS: Final = 32
 _LOCAL_SUFFIXES = (
@@ -46,8 +46,8 @@ _LOCAL_SUFFIXES = (
     ".home.arpa",
     ".ts.net",
 )
-_HEADER_NAME = lazy(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
-_HEADER_VALUE = lazy(r"^[\t\x20-\x7e\x80-\xff]*$")
+_HEADER_NAME = lazy_regex(r"^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+_HEADER_VALUE = lazy_regex(r"^[\t\x20-\x7e\x80-\xff]*$")
 _FRAMING_HEADERS = {"connection", "content-length", "content-type", "host", "transfer-encoding"}
 
 

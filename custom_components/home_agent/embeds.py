@@ -6,11 +6,11 @@ A picture whose address carries what was read would tell a server outside, witho
 import re
 from typing import Final
 
-from .regex import lazy
+from .regex import lazy_regex
 
 _TAGS: Final = "img|image|picture|source|video|audio|track|iframe|frame|object|embed|svg|input|link|style|ha-"
-_EMBED: Final = lazy(rf"!(?=\[)|<(?=(?:{_TAGS}))", re.IGNORECASE)
-_BEGINS: Final = lazy(r"(?:!|<[a-z-]{0,7})\Z", re.IGNORECASE)
+_EMBED: Final = lazy_regex(rf"!(?=\[)|<(?=(?:{_TAGS}))", re.IGNORECASE)
+_BEGINS: Final = lazy_regex(r"(?:!|<[a-z-]{0,7})\Z", re.IGNORECASE)
 """What may become an embed with what comes next."""
 
 

@@ -110,12 +110,12 @@ def async_register_own_api(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> 
     @callback
     def leave() -> None:
         if not [other for other in _loaded(hass) if other.entry_id != entry.entry_id]:
-            hass.data.pop(_REGISTERED, _nothing)()
+            hass.data.pop(_REGISTERED, _no_operation)()
 
     entry.async_on_unload(leave)
 
 
-def _nothing() -> None:
+def _no_operation() -> None:
     """Stand in for what is gone already."""
 
 

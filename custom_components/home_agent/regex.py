@@ -35,7 +35,7 @@ class _Lazy:
         return getattr(compiled, name)
 
 
-def lazy[Text: (str, bytes)](pattern: Text, flags: int = 0) -> re.Pattern[Text]:
+def lazy_regex[Text: (str, bytes)](pattern: Text, flags: int = 0) -> re.Pattern[Text]:
     """Return a pattern for the top of a module; nothing is compiled yet."""
     written = _Lazy(pattern, flags)
     _written.append(written)

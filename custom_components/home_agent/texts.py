@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import Any, Final
 import unicodedata
 
-from .regex import lazy
+from .regex import lazy_regex
 
 _SPECIAL: Final = str.maketrans(
     {"ł": "l", "ø": "o", "đ": "d", "ħ": "h", "\u0131": "i", "æ": "ae", "œ": "oe", "þ": "th", "ß": "ss"}
@@ -38,11 +38,11 @@ UNSPACED: Final = (
 )
 """Scripts that put no space between words; their text is taken in pairs of characters."""
 
-_NO_WORD: Final = lazy("[^a-z0-9]+")
-_UNSPACED_RUNS: Final = lazy(rf"[{UNSPACED}]+|[^{UNSPACED}]+")
-_UNSPACED: Final = lazy(rf"[{UNSPACED}]")
-_NUMBERED: Final = lazy(r"([^\W\d_]{2,})(\d+)")
-_BREAKS: Final = lazy(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
+_NO_WORD: Final = lazy_regex("[^a-z0-9]+")
+_UNSPACED_RUNS: Final = lazy_regex(rf"[{UNSPACED}]+|[^{UNSPACED}]+")
+_UNSPACED: Final = lazy_regex(rf"[{UNSPACED}]")
+_NUMBERED: Final = lazy_regex(r"([^\W\d_]{2,})(\d+)")
+_BREAKS: Final = lazy_regex(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Zero-width characters that some scripts and emoji need."""
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from homeassistant.util import dt as dt_util
 
-from .regex import lazy
+from .regex import lazy_regex
 
 TIME_CHARS: Final = 64
 """Longer texts name no time."""
@@ -20,10 +20,10 @@ _UNIT_SECONDS: Final = {
     **dict.fromkeys(("mo", "month", "months"), 30 * 86_400),
     **dict.fromkeys(("y", "yr", "year", "years"), 365 * 86_400),
 }
-_PART: Final = lazy(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
-_ISO: Final = lazy(r"p(?=t?\d)([^t]*)t?(.*)")
-_CLOCK: Final = lazy(r"\d{1,3}:\d{1,2}:\d{2}")
-_COMPACT: Final = lazy(r"(?:\d+[smhdw])+")
+_PART: Final = lazy_regex(r"(?<!\d)(\d{1,9}(?:[.,]\d{1,9})?|an?(?= )|one(?= )|)\s*([a-z]+)[\s,]*(?:and\s+)?")
+_ISO: Final = lazy_regex(r"p(?=t?\d)([^t]*)t?(.*)")
+_CLOCK: Final = lazy_regex(r"\d{1,3}:\d{1,2}:\d{2}")
+_COMPACT: Final = lazy_regex(r"(?:\d+[smhdw])+")
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 _DAY: Final = 24 * _HOUR

@@ -119,7 +119,7 @@ def test_any_request_fits(
     max_tokens: int,
 ) -> None:
     """Whatever the house, the conversation, the sentence, the instructions, the tools and their results."""
-    budget = Budget.shared_out(limit, answer=max_tokens, factor=factor)
+    budget = Budget.from_limit(limit, answer=max_tokens, factor=factor)
     history = [
         {"role": role, "content": f"{role} said this {'and that ' * number}"}
         for number in range(turns)
@@ -152,7 +152,7 @@ def test_any_request_fits(
 def test_what_goes_first() -> None:
     """Passages, then old turns, then states, then the list of the house; the rules stay."""
     house = house_of(60)
-    budget = Budget.shared_out(8000)
+    budget = Budget.from_limit(8000)
     history = [
         {"role": role, "content": f"{number} {role} " + "bla " * 120}
         for number in range(6)
@@ -186,7 +186,7 @@ def test_old_turns_go_whole() -> None:
         {"role": "user", "content": "Thanks"},
         {"role": "assistant", "content": "Fine."},
     ]
-    draft = draft_of(house_of(3), Budget.shared_out(8000), history=history)
+    draft = draft_of(house_of(3), Budget.from_limit(8000), history=history)
     whole = fit(draft, [{"role": "user", "content": "And now?"}], 100_000)
     fitted = fit(draft, [{"role": "user", "content": "And now?"}], whole.tokens - 10)
     assert [message["content"] for message in fitted.messages[1:]] == ["Thanks", "Fine.", "And now?"]
@@ -195,7 +195,7 @@ def test_old_turns_go_whole() -> None:
 
 def test_the_stable_part_does_not_follow_the_sentence() -> None:
     """Where the house is too much for the model, the same shorter text is sent with every sentence."""
-    budget = Budget.shared_out(8000)
+    budget = Budget.from_limit(8000)
     draft = draft_of(house_of(150), budget, tools=[tool("one"), tool("two")], slots=(CLOCK, STATES))
     systems = set()
     for words in (1, 10, 60, 100):
@@ -206,7 +206,7 @@ def test_the_stable_part_does_not_follow_the_sentence() -> None:
 
 def test_a_long_result_is_cut_and_says_so() -> None:
     """The newest result keeps its beginning; nothing else has to go for it."""
-    draft = draft_of(house_of(5), Budget.shared_out(8000), slots=(CLOCK, STATES))
+    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK, STATES))
     current = [{"role": "user", "content": "Which are on?"}, *called(1, 30_000)]
     fitted = fit(draft, current, 6000)
     assert fitted.steps == ("results",)
@@ -216,7 +216,7 @@ def test_a_long_result_is_cut_and_says_so() -> None:
 
 def test_a_long_sentence_keeps_its_ends() -> None:
     sentence = "Turn off the kitchen. " + "By the way, " * 5000 + "And tell me the time."
-    draft = draft_of(house_of(5), Budget.shared_out(8000), slots=(CLOCK, STATES))
+    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK, STATES))
     fitted = fit(draft, [{"role": "user", "content": sentence}], 3000)
     newest = fitted.messages[-1]["content"]
     assert newest.startswith("Turn off the kitchen.")
@@ -227,7 +227,7 @@ def test_a_long_sentence_keeps_its_ends() -> None:
 
 def test_images_are_counted_and_stay() -> None:
     parts = [{"type": "text", "text": "What is this?"}, {"type": "image_url", "image_url": {"url": "data:x"}}]
-    draft = draft_of(house_of(5), Budget.shared_out(8000), slots=(CLOCK,))
+    draft = draft_of(house_of(5), Budget.from_limit(8000), slots=(CLOCK,))
     fitted = fit(draft, [{"role": "user", "content": parts}], 6000)
     assert fitted.messages[-1]["content"][:2] == parts
     assert "Time: Monday" in fitted.messages[-1]["content"][2]["text"]
@@ -263,21 +263,21 @@ def test_cut_fairly() -> None:
 
 
 def test_the_shares_at_the_reference_size() -> None:
-    budget = Budget.shared_out(8000)
+    budget = Budget.from_limit(8000)
     assert (budget.rules, budget.tools, budget.home, budget.history) == (800, 1200, 2400, 2000)
     assert (budget.retrieved, budget.documents, budget.memories, budget.profile) == (800, 800, 400, 400)
 
 
 def test_shares_follow_size_tokeniser_and_choice() -> None:
-    small, large = Budget.shared_out(2000), Budget.shared_out(64_000)
+    small, large = Budget.from_limit(2000), Budget.from_limit(64_000)
     assert small.home < 300
     assert small.retrieved == 200
     assert large.home == 9600
     assert large.retrieved == 1600
-    assert Budget.shared_out(8000, limit=32_000).history > 8000
-    assert Budget.shared_out(8000, limit=32_000).home == 2400
-    assert Budget.shared_out(8000, factor=1.5).home == 1600
-    assert Budget.shared_out(8000, chosen={"home": 900}, factor=1.5).home == 600
+    assert Budget.from_limit(8000, limit=32_000).history > 8000
+    assert Budget.from_limit(8000, limit=32_000).home == 2400
+    assert Budget.from_limit(8000, factor=1.5).home == 1600
+    assert Budget.from_limit(8000, chosen={"home": 900}, factor=1.5).home == 600
 
 
 @pytest.mark.parametrize(

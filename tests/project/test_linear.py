@@ -31,7 +31,7 @@ MOST_SECONDS = 0.2
 SCREEN = 250
 """Characters with which all strings are tried; the slowest of them are tried at full length."""
 SLOWEST = 2
-PATIENCE = 10
+MAX_SECONDS = 10
 """Seconds that the next length may take at worst; a string that may take longer is slow already."""
 STEPS = (SCREEN, 1_000, 4_000, 20_000)
 BOUNDED = {
@@ -217,9 +217,9 @@ def too_slow(
             if taken * (most / length) ** 2 < limit:
                 break
             growth = (following / length) ** (3 if length < STEPS[-1] else 2)
-            if taken > limit or taken * growth > PATIENCE:
+            if taken > limit or taken * growth > MAX_SECONDS:
                 taken = min(taken, *(seconds(run, text(piece, length)) for _ in range(2)))
-                if taken > limit or taken * growth > PATIENCE:
+                if taken > limit or taken * growth > MAX_SECONDS:
                     return f"{piece!r} x {length}: {taken:.2f} s"
     return ""
 

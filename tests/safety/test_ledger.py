@@ -8,12 +8,12 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 
 from custom_components.home_agent.safety.journal import STORE_KEY
 from custom_components.home_agent.safety.ledger import (
-    MAX_DEEDS,
+    MAX_LEDGER_ACTIONS,
     MAX_STATES,
     MAX_STORED,
-    Deed,
     EarlierState,
     Ledger,
+    RecordedAction,
     clean_data,
 )
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
@@ -25,15 +25,15 @@ from tests.helpers.undo import LIGHT, act, control, undo_service
 from tests.servers.model_server import ModelServer
 
 
-def deeds(agent: Agent) -> list[Deed]:
+def actions(agent: Agent) -> list[RecordedAction]:
     """Return what is in the ledger, the newest first."""
-    return agent.entry.runtime_data.handler.guard.journal.ledger.recent(MAX_DEEDS)
+    return agent.entry.runtime_data.handler.guard.journal.ledger.recent(MAX_LEDGER_ACTIONS)
 
 
-def a_deed(number: int, entities: int = 1) -> Deed:
+def an_action(number: int, entities: int = 1) -> RecordedAction:
     """Return a call on so many entities."""
     ids = tuple(f"light.a{index}" for index in range(entities))
-    return Deed(
+    return RecordedAction(
         at=dt_util.utcnow(),
         turn_id=f"turn {number}",
         conversation_id="c",
@@ -53,21 +53,25 @@ async def test_a_call_is_kept(hass: HomeAssistant, model_server: ModelServer) ->
     agent = await async_agent(hass, model_server)
     context = Context()
     result = await act(agent, control("turn_on", brightness_pct=40), context=context)
-    (deed,) = deeds(agent)
-    assert (deed.domain, deed.service, deed.entity_ids) == ("light", "turn_on", (LIGHT,))
-    assert deed.conversation_id == result.conversation_id
-    assert deed.context_id == context.id
-    assert deed.success
-    assert deed.before[LIGHT].state == "off"
-    assert deed.after[LIGHT].state == "on"
-    assert deed.after[LIGHT].attributes["brightness"] == 102
+    (action,) = actions(agent)
+    assert (action.domain, action.service, action.entity_ids) == (
+        "light",
+        "turn_on",
+        (LIGHT,),
+    )
+    assert action.conversation_id == result.conversation_id
+    assert action.context_id == context.id
+    assert action.success
+    assert action.before[LIGHT].state == "off"
+    assert action.after[LIGHT].state == "on"
+    assert action.after[LIGHT].attributes["brightness"] == 102
 
 
 async def test_a_question_leaves_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Reading is no deed."""
+    """Reading is not recorded as an action."""
     agent = await async_agent(hass, model_server)
     await act(agent, ("ha_query", {"entity_id": LIGHT}), sentence="Is it on?")
-    assert deeds(agent) == []
+    assert actions(agent) == []
 
 
 async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -79,9 +83,9 @@ async def test_a_failed_call_is_kept_as_failed(hass: HomeAssistant, model_server
 
     hass.services.async_register("light", "turn_on", fail)
     await act(agent, control("turn_on"))
-    (deed,) = deeds(agent)
-    assert not deed.success
-    assert "bridge unreachable" in (deed.error or "")
+    (action,) = actions(agent)
+    assert not action.success
+    assert "bridge unreachable" in (action.error or "")
     assert (await undo_service(hass))["restored"] == {}
 
 
@@ -102,7 +106,7 @@ async def test_codes_are_never_kept(
     await hass.async_block_till_done()
     await act(agent, control("lock", "lock.shed", code="483920"), sentence="Lock the shed with 483920")
     assert given == ["483920"], "the lock itself gets it"
-    assert deeds(agent)[0].entity_ids == ("lock.shed",)
+    assert actions(agent)[0].entity_ids == ("lock.shed",)
     await agent.entry.runtime_data.shared.journals.async_flush()
     assert "lock.shed" in json.dumps(hass_storage[STORE_KEY])
     assert "483920" not in json.dumps(hass_storage[STORE_KEY])
@@ -120,13 +124,13 @@ async def test_passwords_are_never_kept(hass: HomeAssistant) -> None:
 async def test_bounds(hass: HomeAssistant) -> None:
     """The number of calls and of states is limited; the newest stay."""
     ledger = Ledger(hass)
-    for number in range(MAX_DEEDS + 50):
-        ledger.add(a_deed(number))
-    assert len(ledger.recent(1000)) == MAX_DEEDS
-    assert ledger.recent(1)[0].turn_id == f"turn {MAX_DEEDS + 49}"
+    for number in range(MAX_LEDGER_ACTIONS + 50):
+        ledger.add(an_action(number))
+    assert len(ledger.recent(1000)) == MAX_LEDGER_ACTIONS
+    assert ledger.recent(1)[0].turn_id == f"turn {MAX_LEDGER_ACTIONS + 49}"
     for number in range(50):
-        ledger.add(a_deed(number, entities=200))
-    assert sum(len(deed.before) for deed in ledger.recent(1000)) <= MAX_STATES
+        ledger.add(an_action(number, entities=200))
+    assert sum(len(action.before) for action in ledger.recent(1000)) <= MAX_STATES
     assert len(ledger.stored()) <= MAX_STORED
 
 
@@ -144,7 +148,7 @@ async def test_a_restart(
     await journals.async_load()
     assert await hass.config_entries.async_reload(agent.entry.entry_id)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert deeds(agent)[0].entity_ids == (LIGHT,)
+    assert actions(agent)[0].entity_ids == (LIGHT,)
     assert set((await undo_service(hass))["restored"]) == {LIGHT}
     assert hass.states.get(LIGHT).state == "off"
 
@@ -161,7 +165,7 @@ async def test_a_broken_store_is_kept_aside(
     }
     agent = await async_agent(hass, model_server)
     await act(agent, control("turn_on"))
-    assert len(deeds(agent)) == 1
+    assert len(actions(agent)) == 1
 
 
 async def test_removal_forgets(

@@ -33,7 +33,7 @@ LIGHT = "light.kitchen_ceiling"
 PROBE = ("probe", {"what": "it"})
 LONGEST = MAX_RESULT_CHARS + 200
 
-type Deed = Callable[[], Coroutine[Any, Any, Any]]
+type ProbeAction = Callable[[], Coroutine[Any, Any, Any]]
 
 
 class Probe(HomeAgentTool):
@@ -43,42 +43,42 @@ class Probe(HomeAgentTool):
     description = "Does something"
     parameters = probatio.Schema({probatio.Optional("what"): object})
 
-    def __init__(self, deed: Deed) -> None:
+    def __init__(self, action: ProbeAction) -> None:
         """Remember what to do."""
-        self.deed = deed
+        self.action = action
         self.runs = 0
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> Any:
         """Do it."""
         self.runs += 1
-        return await self.deed()
+        return await self.action()
 
 
-def give(agent: Agent, deed: Deed) -> Probe:
+def give(agent: Agent, action: ProbeAction) -> Probe:
     """Give an agent the tool."""
-    probe = Probe(deed)
+    probe = Probe(action)
     handler = agent.entry.runtime_data.handler
     handler.tools["probe"] = probe
     return probe
 
 
-def returning(value: Any) -> Deed:
+def returning(value: Any) -> ProbeAction:
     """Return what returns a value."""
 
-    async def deed() -> Any:
+    async def action() -> Any:
         return value
 
-    return deed
+    return action
 
 
-def raising(error: BaseException) -> Deed:
+def raising(error: BaseException) -> ProbeAction:
     """Return what raises."""
 
-    async def deed() -> Any:
+    async def action() -> Any:
         raise error
 
-    return deed
+    return action
 
 
 async def run_probe(agent: Agent, call: tuple[str, Any] = PROBE) -> tuple[str, dict[str, Any]]:
@@ -205,7 +205,7 @@ async def test_whatever_a_tool_raises(
     assert envelope["error"]
     assert "secret stack" not in envelope["error"]
     assert probe.runs == 1
-    probe.deed = returning("fine")
+    probe.action = returning("fine")
     assert (await run_probe(agent))[1]["result"] == "fine"
 
 
@@ -309,14 +309,14 @@ async def test_the_same_call_while_it_still_runs(
     agent = await async_agent(hass, model_server)
     begun, release = asyncio.Event(), asyncio.Event()
 
-    async def deed() -> str:
+    async def action() -> str:
         begun.set()
         await release.wait()
         if fails:
             raise ToolExecutionError("no")
         return "fine"
 
-    probe = give(agent, deed)
+    probe = give(agent, action)
     handler = agent.entry.runtime_data.handler
     context = Context()
     turn = TurnCalls(

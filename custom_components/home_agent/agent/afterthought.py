@@ -16,7 +16,7 @@ from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
 from ..memory.extraction_reply import INSTRUCTION, SCHEMA
 from ..memory.extractor import Ask, Exchange
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..safety.disclosure import DataPolicy
 from .model_errors import as_agent_error
 
@@ -30,7 +30,7 @@ Now do something else. Do not answer the person. Sum up what was said in this co
 person's language and in at most 120 words: what the person wanted, what was found out and done, what is \
 still open. Only what was said; no states, no lists of devices. Write the summary and nothing else."""
 SUMMARY_TOKENS: Final = 300
-_THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 
 
 def afterthought(

@@ -23,7 +23,7 @@ async def async_settle(turn: Turn) -> bool:
     """Take the sentence as the answer to our question, if it is one; False if the turn goes on."""
     confirmations, speaker = turn.data.confirmations, turn.calls.speaker
     owner = Owner.of(speaker, turn.calls.conversation_id)
-    action = confirmations.waiting_for(owner, unheard=speaker.is_automation)
+    action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
     ended = None if action else confirmations.take_ended(owner)
     expects_pin = confirmations.expects_pin(owner)
     if action is None and ended is None and not expects_pin:

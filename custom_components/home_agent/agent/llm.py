@@ -103,7 +103,7 @@ class LLMMixin(StreamingMixin):
             earlier = self.data.handler.guard.journal.ledger.of_speaker(
                 turn.calls.conversation_id, speaker.context.user_id, speaker.device_id
             )
-            return kind is SentenceKind.QUESTION and any(deed.success for deed in earlier)
+            return kind is SentenceKind.QUESTION and any(action.success for action in earlier)
 
         return ClaimGate(turn.calls.sentence, turn.language, is_backed)
 

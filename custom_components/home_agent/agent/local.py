@@ -8,7 +8,7 @@ from homeassistant.helpers import intent
 
 from ..errors import PermissionDenied
 from ..safety.frozen import FrozenIntent
-from ..safety.ledger import Deed
+from ..safety.ledger import RecordedAction
 from ..safety.rules import Verdict
 from ..tools.asked_about import freeze
 from .log import async_say, remove_from
@@ -28,7 +28,7 @@ async def async_answer_locally(turn: Turn) -> bool:
     guard, speaker = turn.data.handler.guard, turn.calls.speaker
     user = await guard.async_user(speaker)
     waiting: list[FrozenIntent] = []
-    deeds: list[Deed] = []
+    actions: list[RecordedAction] = []
 
     def refused(result: RecognizeResult) -> bool:
         slots = {entity.name: entity.value for entity in result.entities_list}
@@ -43,7 +43,7 @@ async def async_answer_locally(turn: Turn) -> bool:
             waiting.append(frozen)
             return True
         turn.calls.touched.extend(entity_id for call in frozen.calls for entity_id in call.entity_ids)
-        deeds[:] = [guard.journal.begin(call, speaker) for call in frozen.calls]
+        actions[:] = [guard.journal.begin(call, speaker) for call in frozen.calls]
         return False
 
     before = len(turn.chat_log.content)
@@ -51,8 +51,8 @@ async def async_answer_locally(turn: Turn) -> bool:
         turn.hass, turn.user_input, turn.chat_log, intent_filter=refused
     )
     failed = response is None or response.response_type is intent.IntentResponseType.ERROR
-    for deed in deeds:
-        guard.journal.end(deed, "failed" if failed else None)
+    for action in actions:
+        guard.journal.end(action, "failed" if failed else None)
     if response is None or response.response_type is intent.IntentResponseType.ERROR:
         # What the sentences noted down about a failed try would reach the model as calls of its own.
         remove_from(turn, before)

@@ -27,7 +27,7 @@ from ..context.manager import AssembledContext
 from ..context.tokens import cut_fairly
 from ..issues import report, withdraw
 from ..knowledge.speaker import Speaker
-from ..regex import lazy
+from ..regex import lazy_regex
 
 ROLE = "You are {persona}, the assistant of the household {home}. You run in Home Assistant."
 
@@ -51,7 +51,7 @@ STYLES: Mapping[str, str] = {
 }
 
 ISSUE: Final = "prompt_template_invalid"
-VARIABLES_OF_THE_HOUSE = lazy(r"\b(entity_context|exposed_entities)\b")
+VARIABLES_OF_THE_HOUSE = lazy_regex(r"\b(entity_context|exposed_entities)\b")
 
 
 class PromptBuilder:

@@ -9,7 +9,7 @@ from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
 from ..safety.pending import Question
 from ..texts import fold_letters
@@ -77,7 +77,7 @@ REPORTED = frozenset(
 )
 """Services with a sentence of their own."""
 
-_WORD_ENDS = lazy(r"(?<=[a-z0-9])(?=[A-Z])")
+_WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 async def async_question(

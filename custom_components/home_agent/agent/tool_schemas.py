@@ -13,7 +13,7 @@ from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
 from ..tools.base import HomeAgentTool, useful_tools
 from ..tools.calls.validation import serialize
-from ..tools.foreign import async_fair, async_report_refused
+from ..tools.foreign import async_report_refused, async_sanitize
 from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
 
 
@@ -93,7 +93,7 @@ async def async_other_tools(
     named = named_tools(instances, taken)
     schemas = {tool.name: function_tool(tool, instance.custom_serializer) for tool, instance in named}
     foreign = {tool.name: instance for tool, instance in named if is_foreign(instance)}
-    told = await async_fair(hass, [schemas[name]["function"] for name in foreign])
+    told = await async_sanitize(hass, [schemas[name]["function"] for name in foreign])
     refused: dict[str, list[str]] = {}
     for (name, instance), one in zip(foreign.items(), told, strict=True):
         if one.function is None:

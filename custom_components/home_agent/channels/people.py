@@ -12,7 +12,7 @@ from homeassistant.util.hass_dict import HassKey
 
 from ..const import DOMAIN
 from ..knowledge.persons import PERSON
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..tools.base import ServiceCall
 
 NOTIFY = "notify"
@@ -130,7 +130,7 @@ async def async_write_to(chats: PersonalChats | None, numbers: Sequence[int], me
     return any([await chats.async_write(number, message) for number in numbers])
 
 
-_CAMERA: Final = lazy(r"/api/camera_proxy/camera\.[a-z0-9_]+")
+_CAMERA: Final = lazy_regex(r"/api/camera_proxy/camera\.[a-z0-9_]+")
 
 
 class People:

@@ -176,14 +176,14 @@ def switch(key: str) -> Field:
     return Field(key=key, selector=BooleanSelector())
 
 
-def whole(key: str, low: int, high: int, unit: str | None = None) -> Field:
+def int_field(key: str, low: int, high: int, unit: str | None = None) -> Field:
     """Return a field for a whole number."""
     return Field(
         key=key, selector=number(low, high, 1, unit), clean=lambda value: int(within(value, low, high))
     )
 
 
-def share(key: str, high: float) -> Field:
+def fraction_field(key: str, high: float) -> Field:
     """Return a field for a number from 0 to `high` in steps of 0.05."""
     return Field(
         key=key, selector=number(0, high, 0.05), clean=lambda value: round(within(value, 0, high), 3)

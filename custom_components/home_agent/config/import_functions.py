@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import yaml
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..tools.custom.checks import SINGLE
 
 MAX_TEXT: Final = 200_000
@@ -48,7 +48,7 @@ BESIDES: Final = frozenset({"alias", "continue_on_error", "enabled", "metadata"}
 """Keys of a step that do not say what it does."""
 BEARER: Final = "bearer "
 MAX_SECONDS: Final = 120
-_ENCODED = lazy(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
+_ENCODED = lazy_regex(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from ..agent.phrases import async_phrase
 from ..connection import is_template
 from ..const import CONF_BASE_URL, DOMAIN, LOGGER
 from ..embeds import without_embeds
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..safety.redaction import is_secret
 from ..tools.custom.loader import CONF_CUSTOM_TOOLS, async_problems
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools
@@ -32,8 +32,8 @@ SCRIPTED: Final = ("script.", "scene.")
 READING: Final = frozenset({"GET", "HEAD"})
 SECRET_PARAMETERS: Final = frozenset({"appid", "key", "sig", "signature"})
 """Names in an address that are secret there and nowhere else."""
-_TICKS = lazy(r"`+")
-_PARAMETER = lazy(r"([?&])([^=&?{}]+)=([^&{}]+)")
+_TICKS = lazy_regex(r"`+")
+_PARAMETER = lazy_regex(r"([?&])([^=&?{}]+)=([^&{}]+)")
 
 
 class _Dumper(yaml.SafeDumper):

@@ -36,7 +36,7 @@ from ..const import (
     EXTENDED_OPENAI,
 )
 from ..inference.models import Dialect
-from ..regex import lazy
+from ..regex import lazy_regex
 from .fields import Checked, check
 from .import_functions import Functions, Note, convert, read_functions
 from .schemas import PAGES
@@ -73,8 +73,8 @@ UNCHANGED: Final = frozenset(
 )
 """Digests of its default prompts."""
 MAX_ERROR: Final = 200
-_SPACE = lazy(r"\s+")
-_WORD = lazy(r"\w+")
+_SPACE = lazy_regex(r"\s+")
+_WORD = lazy_regex(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,12 +19,12 @@ from ..inference.dialects import address
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Dialect, Endpoint, Probe
 from ..inference.probing import probe
-from ..regex import lazy
+from ..regex import lazy_regex
 
 LIST_SECONDS: Final = 20
 PROBE_SECONDS: Final = 90
 
-_VERSIONED = lazy(r"/v\d+[a-z0-9]*(/|$)")
+_VERSIONED = lazy_regex(r"/v\d+[a-z0-9]*(/|$)")
 _NO_LIST = frozenset({501, 505})
 
 _ERROR_KEYS: Final[dict[ErrorKind, str]] = {

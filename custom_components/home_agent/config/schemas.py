@@ -23,14 +23,14 @@ from .fields import (
     FIELD_PATTERNS,
     Field,
     choice,
+    fraction_field,
+    int_field,
     key,
     rules,
-    share,
     shown_if,
     stripped,
     switch,
     text,
-    whole,
 )
 from .lists import (
     chats_selector,
@@ -84,11 +84,11 @@ CONNECTION: Final = (
 REAUTH: Final = (Field(key=const.CONF_API_KEY, selector=key(), secret=True),)
 
 LLM: Final = (
-    share(const.CONF_TEMPERATURE, 2),
-    share(const.CONF_TOP_P, 1),
-    whole(const.CONF_MAX_TOKENS, 1, 100_000),
+    fraction_field(const.CONF_TEMPERATURE, 2),
+    fraction_field(const.CONF_TOP_P, 1),
+    int_field(const.CONF_MAX_TOKENS, 1, 100_000),
     Field(key=const.CONF_KEEP_ALIVE, selector=text(), clean=clean_duration),
-    whole(const.CONF_NUM_CTX, 512, 2_000_000),
+    int_field(const.CONF_NUM_CTX, 512, 2_000_000),
     switch(const.CONF_THINKING),
     Field(
         key=const.CONF_REASONING_EFFORT,
@@ -130,8 +130,8 @@ CONTEXT: Final = (
         clean=clean_attributes,
     ),
     Field(key=const.CONF_CONTEXT_FORMAT, selector=choice("context_format", const.CONTEXT_FORMATS)),
-    whole(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
-    *(whole(key, 0, 100_000) for key in const.CONF_BUDGETS.values()),
+    int_field(const.CONF_MAX_CONTEXT_TOKENS, 1_000, 128_000),
+    *(int_field(key, 0, 100_000) for key in const.CONF_BUDGETS.values()),
 )
 
 VECTOR_STORE: Final = (
@@ -156,22 +156,22 @@ VECTOR_STORE: Final = (
         const.CONF_VECTOR_BACKEND,
         (const.BACKEND_CHROMA,),
         Field(key=const.CONF_VECTOR_HOST, selector=text(), clean=stripped),
-        whole(const.CONF_VECTOR_PORT, 1, 65_535),
+        int_field(const.CONF_VECTOR_PORT, 1, 65_535),
         switch(const.CONF_VECTOR_SSL),
         Field(key=const.CONF_VECTOR_TOKEN, selector=key(), secret=True),
         Field(key=const.CONF_VECTOR_TENANT, selector=text(), clean=stripped),
         Field(key=const.CONF_VECTOR_DATABASE, selector=text(), clean=stripped),
     ),
     Field(key=const.CONF_VECTOR_COLLECTION, selector=text(), clean=clean_collection),
-    whole(const.CONF_VECTOR_TOP_K, 1, 50),
-    share(const.CONF_VECTOR_THRESHOLD, 1),
+    int_field(const.CONF_VECTOR_TOP_K, 1, 50),
+    fraction_field(const.CONF_VECTOR_THRESHOLD, 1),
     Field(
         key=const.CONF_COLLECTIONS,
         selector=TextSelector(TextSelectorConfig(multiple=True)),
         clean=clean_collections,
     ),
-    whole(const.CONF_COLLECTIONS_TOP_K, 1, 50),
-    share(const.CONF_COLLECTIONS_THRESHOLD, 1),
+    int_field(const.CONF_COLLECTIONS_TOP_K, 1, 50),
+    fraction_field(const.CONF_COLLECTIONS_THRESHOLD, 1),
 )
 
 HISTORY: Final = (
@@ -179,14 +179,14 @@ HISTORY: Final = (
     *shown_if(
         const.CONF_HISTORY,
         (True,),
-        whole(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
-        whole(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000),
+        int_field(const.CONF_HISTORY_MAX_MESSAGES, 1, 100),
+        int_field(const.CONF_HISTORY_MAX_TOKENS, 100, 50_000),
         switch(const.CONF_HISTORY_PERSIST),
-        whole(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
+        int_field(const.CONF_HISTORY_RETENTION_DAYS, 1, 365, "d"),
         switch(const.CONF_HISTORY_SUMMARIZE),
     ),
     switch(const.CONF_SESSION_PERSISTENCE),
-    whole(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
+    int_field(const.CONF_SESSION_TIMEOUT, 1, 1_440, "min"),
 )
 
 _INFLUXDB: Final = (
@@ -222,12 +222,12 @@ MEMORY: Final = (
                 key=const.CONF_MEMORY_EXTRACTION_LLM,
                 selector=choice("memory_extraction_llm", const.EXTRACTION_LLMS),
             ),
-            share(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
+            fraction_field(const.CONF_MEMORY_MIN_IMPORTANCE, 1),
         ),
-        whole(const.CONF_MEMORY_TOP_K, 1, 20),
-        whole(const.CONF_MEMORY_MAX, 10, 10_000),
-        share(const.CONF_MEMORY_DEDUP, 1),
-        share(const.CONF_MEMORY_DECAY, 1),
+        int_field(const.CONF_MEMORY_TOP_K, 1, 20),
+        int_field(const.CONF_MEMORY_MAX, 10, 10_000),
+        fraction_field(const.CONF_MEMORY_DEDUP, 1),
+        fraction_field(const.CONF_MEMORY_DECAY, 1),
         *(Field(key=key, selector=text(), clean=clean_span) for key in const.CONF_MEMORY_TTL.values()),
         Field(key=const.CONF_MEMORY_CLEANUP, selector=text(), clean=clean_span),
         Field(key=const.CONF_MEMORY_COLLECTION, selector=text(), clean=clean_collection),
@@ -249,8 +249,8 @@ EXTERNAL_LLM: Final = (
         Field(key=const.CONF_EXTERNAL_BASE_URL, selector=text(), clean=normalise_url),
         Field(key=const.CONF_EXTERNAL_API_KEY, selector=key(), secret=True),
         Field(key=const.CONF_EXTERNAL_MODEL, selector=text(), clean=stripped),
-        share(const.CONF_EXTERNAL_TEMPERATURE, 2),
-        whole(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000),
+        fraction_field(const.CONF_EXTERNAL_TEMPERATURE, 2),
+        int_field(const.CONF_EXTERNAL_MAX_TOKENS, 1, 100_000),
         Field(key=const.CONF_EXTERNAL_KEEP_ALIVE, selector=text(), clean=clean_duration),
         Field(key=const.CONF_EXTERNAL_DESCRIPTION, selector=text(multiline=True), clean=stripped),
     ),
@@ -276,8 +276,8 @@ TOOLS: Final = (
         selector=choice("tools_disabled", tuple(NATIVE), free=True, multiple=True),
         clean=clean_names,
     ),
-    whole(const.CONF_TOOLS_MAX_CALLS, 1, 50),
-    whole(const.CONF_TOOLS_TIMEOUT, 5, 300, "s"),
+    int_field(const.CONF_TOOLS_MAX_CALLS, 1, 50),
+    int_field(const.CONF_TOOLS_TIMEOUT, 5, 300, "s"),
     Field(key=const.CONF_SEARCH_PROVIDER, selector=choice("search_provider", const.SEARCH_PROVIDERS)),
     *shown_if(
         const.CONF_SEARCH_PROVIDER,
@@ -295,7 +295,7 @@ SAFETY: Final = (
     rules(const.CONF_POLICY_BLOCKED),
     rules(const.CONF_POLICY_RESTRICTED),
     rules(const.CONF_POLICY_ALLOWED),
-    whole(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
+    int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
     Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector(), clean=clean_profiles),
     switch(const.CONF_ALLOW_SCRIPTS),
@@ -305,7 +305,7 @@ SAFETY: Final = (
         clean=clean_hosts,
     ),
     switch(const.CONF_MCP_WRITES),
-    whole(const.CONF_AUTOMATION_TURNS, 1, 1_000),
+    int_field(const.CONF_AUTOMATION_TURNS, 1, 1_000),
     switch(const.CONF_CLOUD_PROFILE),
     switch(const.CONF_CLOUD_STATES),
     Field(
@@ -330,7 +330,7 @@ PROACTIVE: Final = (
         switch(const.CONF_PROACTIVE_SUGGESTIONS),
         Field(key=const.CONF_PROACTIVE_QUIET_START, selector=TimeSelector()),
         Field(key=const.CONF_PROACTIVE_QUIET_END, selector=TimeSelector()),
-        whole(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
+        int_field(const.CONF_PROACTIVE_MAX_PER_DAY, 1, 50),
     ),
 )
 

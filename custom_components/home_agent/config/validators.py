@@ -11,7 +11,7 @@ from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
 
@@ -21,17 +21,17 @@ MAX_COLLECTIONS: Final = 10
 MIN_KEYWORD: Final = 2
 """Letters."""
 
-_SCHEME = lazy(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
-_HOST = lazy(r"^(?=[.:%-]*\w)[\w.:%-]+$")
-_KNOWN_ENDINGS = lazy(
+_SCHEME = lazy_regex(r"^(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*)://")
+_HOST = lazy_regex(r"^(?=[.:%-]*\w)[\w.:%-]+$")
+_KNOWN_ENDINGS = lazy_regex(
     r"(/chat/completions|/completions|/embeddings|/models|/responses|/api/(chat|generate|tags|version))$"
 )
-_DURATION = lazy(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
-_TARGET = lazy(r"^notify\.[a-z0-9_]+$")
-_ALLOWED_HOST = lazy(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
-_ATTRIBUTE = lazy(r"^(?:[a-z0-9_*?]+\.[a-z0-9_*?]+:)?[a-z0-9_*?]+$")
-_PATTERN = lazy(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
-_COLLECTION = lazy(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
+_DURATION = lazy_regex(r"^(?:-1|\d+|(?:\d+(?:\.\d+)?(?:ms|s|m|h))+)$")
+_TARGET = lazy_regex(r"^notify\.[a-z0-9_]+$")
+_ALLOWED_HOST = lazy_regex(r"^(\[?[a-z0-9*?][a-z0-9*?.:_-]*?\]?)(?::\d{1,5})?(?:/.*)?$")
+_ATTRIBUTE = lazy_regex(r"^(?:[a-z0-9_*?]+\.[a-z0-9_*?]+:)?[a-z0-9_*?]+$")
+_PATTERN = lazy_regex(r"^[a-z0-9_*?]+\.[a-z0-9_*?]+$")
+_COLLECTION = lazy_regex(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]$")
 """What Chroma takes, in each of its versions, as a name."""
 
 

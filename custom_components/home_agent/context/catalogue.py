@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 from homeassistant.util import slugify
 
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..texts import clean, quoted, words
 from .tokens import estimate_tokens
 
@@ -33,7 +33,7 @@ CLASS_DOMAINS: Final = frozenset({"binary_sensor", "sensor"})
 READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
 """Domains that a summary leaves out first."""
 
-_PLAIN = lazy(r"[^\W_][\w .'/&()+-]*")
+_PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
 """Names that may stand without quotes."""
 
 type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]

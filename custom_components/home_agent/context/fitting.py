@@ -10,7 +10,7 @@ from math import ceil
 from typing import Any, Final
 
 from ..inference.models import Message, MessageCall
-from ..regex import lazy
+from ..regex import lazy_regex
 from .catalogue import Catalogue
 from .providers.base import Slot
 from .tokens import cut_fairly, cut_middle, cut_tail, estimate_tokens, messages_tokens, tools_tokens
@@ -34,7 +34,7 @@ BETWEEN: Final = 8
 DESCRIPTION_CHARS: Final = 160
 CUT_ARGUMENTS: Final = '{"cut":true}'
 
-_SENTENCE_END = lazy(r"[.!?](?=\s|$)")
+_SENTENCE_END = lazy_regex(r"[.!?](?=\s|$)")
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from ..regex import lazy
+from ..regex import lazy_regex
 
 
 class Pieces(NamedTuple):
@@ -31,7 +31,7 @@ class Pieces(NamedTuple):
 
 def _pieces(pattern: str, each: float, further: float = 0.0, free: int = 0) -> Pieces:
     """Return a class of pieces."""
-    return Pieces(lazy(pattern), each, further, free)
+    return Pieces(lazy_regex(pattern), each, further, free)
 
 
 # The figures are a least-squares fit to what o200k_base makes of English prose, tool schemas, recorded

@@ -103,7 +103,7 @@ class Budget:
     """The shares that a person has set; these hold even if there is more space."""
 
     @classmethod
-    def shared_out(
+    def from_limit(
         cls,
         size: int,
         *,
@@ -225,7 +225,7 @@ class ContextWindow:
         basis = (limit, factor) = calibration.limit, calibration.factor
         known = self._budgets.get(model)
         if known is None or known[0] != basis:
-            budget = Budget.shared_out(
+            budget = Budget.from_limit(
                 min(self._settings[CONF_MAX_CONTEXT_TOKENS], limit),
                 limit=limit,
                 answer=self._settings[CONF_MAX_TOKENS],

@@ -7,14 +7,14 @@ from typing import Final
 from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..texts import quoted
 from ..timespans import format_largest
 
 TEXT_CHARS: Final = 60
 """Characters kept of text that somebody else wrote."""
 
-_SIMPLE: Final = lazy(r"[\w+./:-]{1,40}")
+_SIMPLE: Final = lazy_regex(r"[\w+./:-]{1,40}")
 """States that are one word."""
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import orjson
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from .models import ToolCall
 
 MAX_CALLS: Final = 64
@@ -18,7 +18,7 @@ ID_CHARS: Final = 128
 # Mistral's templates insist on nine letters and digits; everybody else takes them too.
 _ID_CHARS: Final = 9
 _ALPHABET: Final = string.ascii_letters + string.digits
-_COUNTED: Final = lazy(r"(?:call)?[-_]?\d{0,6}")
+_COUNTED: Final = lazy_regex(r"(?:call)?[-_]?\d{0,6}")
 
 
 @dataclass(slots=True)
@@ -130,16 +130,16 @@ class CallAssembler:
         """Return a call under an id that no other has."""
         call.emitted = True
         self.seen += 1
-        call_id = mended(call.id)
+        call_id = well_formed(call.id)
         while len(call_id) > ID_CHARS or _COUNTED.fullmatch(call_id) or call_id in self._ids:
             call_id = new_call_id()
         self._ids.add(call_id)
         if call.extra:
             self.extras[call_id] = call.extra
-        return ToolCall(call_id, mended(call.name), mended(call.arguments))
+        return ToolCall(call_id, well_formed(call.name), well_formed(call.arguments))
 
 
-def mended(text: str) -> str:
+def well_formed(text: str) -> str:
     """Return a whole text that can be encoded: halves that belong together are joined, others replaced."""
     try:
         text.encode()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import re
 from typing import Any, Final
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from .errors import ErrorKind, ModelServerError, server_message
 from .models import Dialect, Endpoint
 
@@ -66,7 +66,7 @@ class RefusableParameter:
     def __post_init__(self) -> None:
         """Compile the words."""
         words = "|".join(map(re.escape, (self.name, *self.words)))
-        object.__setattr__(self, "pattern", lazy(rf"(?<![a-z_]){'(?:' + words + ')'}(?![a-z_])"))
+        object.__setattr__(self, "pattern", lazy_regex(rf"(?<![a-z_]){'(?:' + words + ')'}(?![a-z_])"))
 
 
 def _optional(name: str, *words: str) -> RefusableParameter:
@@ -98,15 +98,15 @@ PARAMETERS: Final = (
 )
 # What goes first when a server refuses something without saying what.
 _EXTRAS: Final = ("chat_template_kwargs", "stream_options", "reasoning_effort")
-_REFUSALS: Final = lazy(
+_REFUSALS: Final = lazy_regex(
     r"un(?:supported|known|recognized|expected|available)|not (?:support|permit|allow|available|recogni)"
     r"|does not|extra|forbidden|invalid|additional|cannot|only|deprecated|no longer|must"
 )
-_UNNAMED: Final = lazy(
+_UNNAMED: Final = lazy_regex(
     r"(?:un(?:supported|known|recogni[sz]ed|expected)|extra|additional|invalid)[\w ]{0,30}"
     r"(?:param|argument|field|propert|input|key|option)"
 )
-_NO_ROOM: Final = lazy(r"max_(?:completion_)?tokens\W.{0,60}too large")
+_NO_ROOM: Final = lazy_regex(r"max_(?:completion_)?tokens\W.{0,60}too large")
 _LEARNABLE: Final = (400, 422, 500, 501)
 
 

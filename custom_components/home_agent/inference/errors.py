@@ -9,14 +9,14 @@ from http import HTTPStatus
 import re
 from typing import Any, Final, override
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..texts import cut
 
 DETAIL_CHARS: Final = 200
 _HIDDEN: Final = "***"
 _SHORTEST_SECRET: Final = 4
 _STATUSES: Final = frozenset(str(code) for code in range(400, 600))
-_KEY_LIKE: Final = lazy(
+_KEY_LIKE: Final = lazy_regex(
     r"\b(?:sk|pk|gsk|xai|hf)[-_][\w*.-]{6,}|\bAIza[\w-]{10,}|\beyJ[\w.-]{20,}"
     r"|(?i:(?<=bearer )\S+|(?<=basic )\S+|(?<=[?&]key=)[^&\s]+|(?<=api[-_]key=)[^&\s]+|(?<=token=)[^&\s]+)"
     r"|(?<=://)[^/\s@]+(?=@)"
@@ -120,7 +120,7 @@ _STATUS_KINDS: Final = {
 _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] = (
     (
         ErrorKind.CONTEXT_TOO_LONG,
-        lazy(
+        lazy_regex(
             r"context[ _](?:length|window|size|limit)|exceed_context|max(?:imum)? (?:context|model length)"
             r"|context overflow|context the overflows|prompt is too long|prompt too long|input is too long"
             r"|input length|too many (?:input )?tokens|input token count|reduce the length|request too large"
@@ -129,7 +129,7 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     ),
     (
         ErrorKind.AUTH,
-        lazy(
+        lazy_regex(
             r"api[ _]key (?:not valid|expired|is invalid)|(?:invalid|incorrect|missing) api[ _]key"
             r"|invalid_api_key"
         ),
@@ -137,7 +137,7 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     ),
     (
         ErrorKind.MODEL_NOT_FOUND,
-        lazy(
+        lazy_regex(
             r"model .{0,100}(?:not found|does not exist|not exist)|not a valid model|model_not_found"
             r"|unknown model|invalid model|no models? loaded|deploymentnotfound"
         ),
@@ -145,12 +145,12 @@ _WORDING: Final[tuple[tuple[ErrorKind, re.Pattern[str], frozenset[int]], ...]] =
     ),
     (
         ErrorKind.RATE_LIMIT,
-        lazy(r"rate.?limit|too many requests|overloaded|quota"),
+        lazy_regex(r"rate.?limit|too many requests|overloaded|quota"),
         frozenset({0, 400}),
     ),
 )
-_CODE: Final = lazy(r"[a-z0-9]+(?:[_.-][a-z0-9]+){0,7}", re.IGNORECASE)
-_SPENT: Final = lazy(r"insufficient_quota|exceeded your current quota|billing|credit")
+_CODE: Final = lazy_regex(r"[a-z0-9]+(?:[_.-][a-z0-9]+){0,7}", re.IGNORECASE)
+_SPENT: Final = lazy_regex(r"insufficient_quota|exceeded your current quota|billing|credit")
 
 
 SMALLEST_CONTEXT: Final = 256
@@ -158,19 +158,21 @@ _LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
 _COUNTED_FIELDS: Final = ("n_prompt_tokens",)
 # The first that fits wins. Between the words and the number stand "is", "of only", brackets and the like.
 _LIMITS: Final = (
-    lazy(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
-    lazy(r"> (\d{1,9}) maximum"),
-    lazy(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
-    lazy(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
-    lazy(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
+    lazy_regex(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
+    lazy_regex(r"> (\d{1,9}) maximum"),
+    lazy_regex(r"(?:maximum|max) (?:context|model|input|prompt)(?: length| window| size)?\D{0,40}(\d{1,9})"),
+    lazy_regex(r"(?:context (?:length|window|size)|n_ctx)\D{0,40}(\d{1,9})"),
+    lazy_regex(r"(?:limit|maximum)(?: is| of|:)? (\d{1,9})"),
 )
 _COUNTED: Final = (
-    lazy(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
-    lazy(r"resulted in (\d{1,9})"),
-    lazy(r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"),
-    lazy(r"requested (\d{1,9})"),
+    lazy_regex(r"(?<!\d)(\d{1,9}) (?:tokens )?in the messages"),
+    lazy_regex(r"resulted in (\d{1,9})"),
+    lazy_regex(
+        r"(?:request|input token count|prompt is too long|decoder prompt|prompt contains)\D{0,30}(\d{1,9})"
+    ),
+    lazy_regex(r"requested (\d{1,9})"),
 )
-_THOUSANDS: Final = lazy(r"(?<=\d),(?=\d{3}\b)")
+_THOUSANDS: Final = lazy_regex(r"(?<=\d),(?=\d{3}\b)")
 
 
 def scrub(text: str, secrets: Iterable[str] = ()) -> str:

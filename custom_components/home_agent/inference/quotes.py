@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from ..regex import lazy
+from ..regex import lazy_regex
 
 GRAM: Final = 12
 """Consecutive letters and digits that count as a quote if the conversation contains them too."""
@@ -13,14 +13,16 @@ LEAST_WORD: Final = 3
 """Letters of the shortest word of the sentence that is removed on its own."""
 CUT: Final = "…"
 
-_ESCAPE: Final = lazy(r"\\u([0-9a-fA-F]{4})|\\[nrtbf\"/\\]")
-_QUOTED: Final = lazy(
+_ESCAPE: Final = lazy_regex(r"\\u([0-9a-fA-F]{4})|\\[nrtbf\"/\\]")
+_QUOTED: Final = lazy_regex(
     r"\{.*\}|\[.*\]|(?<!\w)'[^']*'(?!\w)|\"[^\"]*\"|`[^`]*`|“[^”]*(?:”|$)|„[^“”]*(?:[“”]|$)|«[^»]*(?:»|$)|[{\[].*$|(?<!\w)[\"`'][^\"`']*$",
     re.DOTALL,
 )
-_IDENTIFIER: Final = lazy(r"(?=[^\W]{0,64}[\d_./:-])[A-Za-z0-9_./:-]{1,64}")
-_DENSE: Final = lazy(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_WORD: Final = lazy(r"\w+")
+_IDENTIFIER: Final = lazy_regex(r"(?=[^\W]{0,64}[\d_./:-])[A-Za-z0-9_./:-]{1,64}")
+_DENSE: Final = lazy_regex(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]"
+)
+_WORD: Final = lazy_regex(r"\w+")
 
 
 def without_quotes(words: str, conversation: str, sentence: str = "") -> str:

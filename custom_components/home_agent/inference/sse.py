@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import orjson
 
-from ..regex import lazy
+from ..regex import lazy_regex
 
 LINE_BYTES: Final = 2 * 1024 * 1024
 BODY_BYTES: Final = 32 * 1024 * 1024
@@ -24,8 +24,8 @@ _RETURN: Final = 0x0D
 _TOO_LONG: Final = "a line of the answer is too long"
 _DONE_MARK: Final = b"[DONE]"
 _BOM: Final = b"\xef\xbb\xbf"
-_LINE_END: Final = lazy(rb"[\r\n]")
-_FIELD: Final = lazy(rb"(?:event|id|retry)\s*:|:")
+_LINE_END: Final = lazy_regex(rb"[\r\n]")
+_FIELD: Final = lazy_regex(rb"(?:event|id|retry)\s*:|:")
 
 
 class _NotJSONError(Exception):

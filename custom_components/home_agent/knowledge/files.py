@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 import stat
 from typing import Final, NamedTuple
 
-from ..regex import lazy
+from ..regex import lazy_regex
 
 SUFFIXES: Final = (".md", ".txt")
 MAX_FILES: Final = 500
@@ -30,10 +30,10 @@ OVERLAP_CHARS: Final = 120
 """How much of a passage the next one begins with, so that a sentence keeps what it refers to."""
 HEADING_CHARS: Final = 120
 
-_HEADING = lazy(r"^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
-_UNDERLINE = lazy(r"^ {0,3}(=+|-+)\s*$")
-_FENCE = lazy(r"^ {0,3}(```|~~~)")
-_SENTENCE_END = lazy(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
+_HEADING = lazy_regex(r"^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
+_UNDERLINE = lazy_regex(r"^ {0,3}(=+|-+)\s*$")
+_FENCE = lazy_regex(r"^ {0,3}(```|~~~)")
+_SENTENCE_END = lazy_regex(r"(?<=[.!?…])\s+|(?<=[\u3002\uff01\uff1f])")
 
 
 class FolderRefused(Exception):

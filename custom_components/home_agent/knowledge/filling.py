@@ -60,7 +60,7 @@ class Filling:
             vectors = await self._async_vectors(batch)
             if not vectors:
                 continue
-            if await self._async_made_anew(next(iter(vectors.values()))):
+            if await self._async_recreate_if_changed(next(iter(vectors.values()))):
                 asked = {document.id for document in batch}
                 pending = [document for document in documents if document.id not in asked]
                 self.report.indexed = self.report.skipped = 0
@@ -80,7 +80,7 @@ class Filling:
             if self.progress is not None:
                 self.progress(len(documents) - len(pending), len(documents))
 
-    async def _async_made_anew(self, vector: Vector) -> bool:
+    async def _async_recreate_if_changed(self, vector: Vector) -> bool:
         """Empty the collection if it holds another embedder's vectors; return whether that was so."""
         made_now = fingerprint(self.embedder, vector)
         if self.made_by == made_now:

@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any, Final
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from .quality import Candidate
 from .records import MemoryType
 
@@ -49,8 +49,8 @@ about: speaker or household.
 Answer with JSON only: \
 {{"memories": [{{"content": "...", "type": "...", "importance": 0.5, "about": "speaker"}}]}}"""
 
-_FENCE: Final = lazy(r"```[a-z]*\n?|```")
-_THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_FENCE: Final = lazy_regex(r"```[a-z]*\n?|```")
+_THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _KINDS: Final[Mapping[str, MemoryType]] = {
     **{kind.value: kind for kind in MemoryType},
     "preferences": MemoryType.PREFERENCE,

@@ -121,7 +121,7 @@ class Memories:
         if not content:
             raise ValidationError("content: there is nothing to remember in it")
         new = replace(new, content=content)
-        twin = await self._async_twin(new)
+        twin = await self._async_find_duplicate(new)
         if twin is not None:
             return SaveOutcome.MERGED, await self._async_store(merged(twin, new))
         if not self._make_room(new):
@@ -160,7 +160,7 @@ class Memories:
         return [FoundMemory(self._kept[key], relevance[key]) for key in ranked[:limit]]
 
     @callback
-    def standing(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:
+    def always_relevant(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:
         """Return what always counts, the strongest first: what weighs at least so much."""
         weighed = [
             (strength(memory, now, self.settings.decay), memory)
@@ -204,11 +204,11 @@ class Memories:
         """Keep what is the household's without who of them said it, and in which words."""
         for memory in self.records():
             if any(heard.person == person_id for heard in memory.provenance):
-                nobody = tuple(
+                anonymous = tuple(
                     replace(heard, person=None, said="") if heard.person == person_id else heard
                     for heard in memory.provenance
                 )
-                self._kept[memory.id] = replace(memory, provenance=nobody)
+                self._kept[memory.id] = replace(memory, provenance=anonymous)
                 self._note_change()
 
     async def async_observe(self, memory: Memory) -> bool:
@@ -260,7 +260,7 @@ class Memories:
         self._kept[memory.id] = memory
         self._words.add(memory.id, memory.content)
 
-    async def _async_twin(self, new: Memory) -> Memory | None:
+    async def _async_find_duplicate(self, new: Memory) -> Memory | None:
         """Return the memory of the same person that says the same."""
         for memory_id, _ in self._words.alike(new.content, self.settings.dedup_threshold):
             memory = self._kept[memory_id]

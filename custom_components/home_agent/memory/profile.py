@@ -161,7 +161,7 @@ class Profile:
         return documents(await self.async_search(text, FOUND, may_see=may_see))
 
     @callback
-    def standing(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
+    def always_relevant(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
         """Return what fits every request."""
         return [
             entry

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from ..languages import languages, words
 from ..languages.phrases import any_of
-from ..regex import composed, lazy
+from ..regex import composed, lazy_regex
 from ..texts import fold_letters, words as split
 from .records import MemoryType
 from .secrets import holds_secret
@@ -64,7 +64,7 @@ class _QualityPatterns(NamedTuple):
 def _patterns() -> _QualityPatterns:
     """Return the patterns, each composed by language: a verb of one with a state of another says nothing."""
     found = [_sources(language) for language in languages()]
-    return _QualityPatterns(*(lazy("|".join(sources)) for sources in zip(*found, strict=True)))
+    return _QualityPatterns(*(lazy_regex("|".join(sources)) for sources in zip(*found, strict=True)))
 
 
 def _sources(language: str) -> tuple[str, ...]:

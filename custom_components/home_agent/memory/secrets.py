@@ -5,17 +5,17 @@ from typing import Final, NamedTuple
 
 from ..languages import languages, words
 from ..languages.phrases import all_words, any_of
-from ..regex import composed, lazy
+from ..regex import composed, lazy_regex
 from ..texts import fold_letters
 
-_DIGITS: Final = lazy(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
-_DIGIT: Final = lazy(r"\d")
-_LETTER: Final = lazy(r"[^\W\d_]")
+_DIGITS: Final = lazy_regex(r"(?<!\w)\d(?:[ .-]?\d){2,}(?!\w)")
+_DIGIT: Final = lazy_regex(r"\d")
+_LETTER: Final = lazy_regex(r"[^\W\d_]")
 _MIXED_CHARS: Final = 5
-_QUOTED: Final = lazy(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
-_CARD: Final = lazy(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
-_KEY: Final = lazy(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z0-9]{12,}", re.IGNORECASE)
-_ACCOUNT: Final = lazy(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
+_QUOTED: Final = lazy_regex(r"[\"'\u2018-\u201f\u00ab\u00bb]\S{3,}[\"'\u2018-\u201f\u00ab\u00bb]")
+_CARD: Final = lazy_regex(r"(?<!\d)(?:\d[ -]?){13,19}(?!\d)")
+_KEY: Final = lazy_regex(r"(?<!\w)(?:sk|pk|ghp|gho|xox[abp]|eyj|akia|aiza)[-_a-z0-9]{12,}", re.IGNORECASE)
+_ACCOUNT: Final = lazy_regex(r"(?<!\w)[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?(?!\w)")
 
 
 class _SecretWords(NamedTuple):
@@ -41,10 +41,10 @@ def _secret_words() -> _SecretWords:
     )
     passwords = (f"*{word}" for word in all_words("secrets.passwords"))
     return _SecretWords(
-        password=lazy(any_of(passwords, fold_letters)),
-        code=lazy(any_of(codes, fold_letters)),
-        said=lazy(rf"(?:{any_of(all_words('secrets.is'), fold_letters)}|[:=])\s*(\S{{4,}})"),
-        participle=lazy(rf"{any_of(all_words('secrets.participles'), fold_letters)}\W*$"),
+        password=lazy_regex(any_of(passwords, fold_letters)),
+        code=lazy_regex(any_of(codes, fold_letters)),
+        said=lazy_regex(rf"(?:{any_of(all_words('secrets.is'), fold_letters)}|[:=])\s*(\S{{4,}})"),
+        participle=lazy_regex(rf"{any_of(all_words('secrets.participles'), fold_letters)}\W*$"),
     )
 
 

@@ -5,7 +5,7 @@ import re
 from typing import Final, NamedTuple
 
 from ..languages.phrases import all_words, any_of
-from ..regex import composed, lazy
+from ..regex import composed, lazy_regex
 from ..texts import fold_letters, words
 from .words import STEM
 
@@ -30,7 +30,9 @@ class _SpeechPatterns(NamedTuple):
 def _patterns() -> _SpeechPatterns:
     """Return the patterns."""
     tables = ("recall", "remember", "group", "self")
-    return _SpeechPatterns(*(lazy(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables))
+    return _SpeechPatterns(
+        *(lazy_regex(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables)
+    )
 
 
 @cache

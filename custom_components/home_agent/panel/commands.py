@@ -129,7 +129,7 @@ async def _async_audit(command: PanelCommand) -> AuditAnswer:
     return {"entries": [{**entry, "person": names.get(entry.get("user_id") or "", "")} for entry in found]}
 
 
-def whole(least: int, most: int) -> probatio.All[Any]:
+def int_in_range(least: int, most: int) -> probatio.All[Any]:
     """Return the check of a whole number."""
     return probatio.All(int, probatio.Range(min=least, max=most))
 
@@ -201,11 +201,11 @@ _ACTION: Final = {probatio.Required("action_id"): str}
 COMMANDS: Final[Mapping[str, CommandRow]] = {
     "turns": (_async_turns, {}),
     "turn": (_async_turn, {probatio.Required("turn_id"): str}),
-    "usage": (_async_usage, {probatio.Optional("days", default=30): whole(1, MAX_DAYS)}),
+    "usage": (_async_usage, {probatio.Optional("days", default=30): int_in_range(1, MAX_DAYS)}),
     "audit": (
         _async_audit,
         {
-            probatio.Optional("limit", default=100): whole(1, MAX_ENTRIES),
+            probatio.Optional("limit", default=100): int_in_range(1, MAX_ENTRIES),
             probatio.Optional("kind"): probatio.In([kind.value for kind in AuditKind]),
         },
     ),

@@ -33,12 +33,12 @@ from ..const import DOMAIN
 from ..domains import DOMAINS
 from ..memory.learner.patterns import DAY_BEGINS, EVERY_DAY, Habit
 from ..memory.learner.presentation import clock
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..tools.base import ServiceCall
 from ..tools.own_calls import async_reload_automation
 from .messenger import speakable
 
-_MODE: Final = lazy(r"^[a-z0-9_]{1,40}$")
+_MODE: Final = lazy_regex(r"^[a-z0-9_]{1,40}$")
 AUTOMATION: Final = "automation"
 MAX_BYTES: Final = 10_000_000
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Final
 
 from ..languages import DEFAULT, find, table, words
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..texts import is_word
 from .pin import MAX_DIGITS, MIN_DIGITS
 from .spoken_numbers import Numbers, fold_word, read_numbers
@@ -26,7 +26,7 @@ PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200
 UNFINISHED: Final = ("...", "…", "..")
 """How a sentence ends that somebody did not finish."""
 
-_FIGURES = lazy(r"\d(?:[\s.-]?\d){3,}")
+_FIGURES = lazy_regex(r"\d(?:[\s.-]?\d){3,}")
 
 
 class Answer(StrEnum):

@@ -179,7 +179,7 @@ class Confirmations:
         return action
 
     @callback
-    def waiting_for(self, owner: Owner, *, unheard: bool = False) -> PendingAction | None:
+    def waiting_for(self, owner: Owner, *, include_unattended: bool = False) -> PendingAction | None:
         """Return the action that waits for this very speaker in this very conversation.
 
         `unheard` also returns one whose question nobody heard in the conversation.
@@ -188,7 +188,9 @@ class Confirmations:
             (
                 action
                 for action in reversed(self.pending)
-                if action.owner == owner and (unheard or not action.unattended) and not self._is_late(action)
+                if action.owner == owner
+                and (include_unattended or not action.unattended)
+                and not self._is_late(action)
             ),
             None,
         )

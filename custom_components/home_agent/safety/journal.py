@@ -14,7 +14,7 @@ from ..const import DOMAIN
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore
-from .ledger import Deed, Ledger, clean_data, now
+from .ledger import Ledger, RecordedAction, clean_data, now
 from .redaction import without_secrets
 
 MAX_ENTRIES: Final = 500
@@ -149,7 +149,7 @@ class Journal:
         already: frozenset[str] = frozenset(),
     ) -> Iterator[None]:
         """Keep several calls that are made meanwhile; codes among `args` are kept out of what fails."""
-        deeds = [self.begin(call, speaker) for call in calls]
+        actions = [self.begin(call, speaker) for call in calls]
         error: str | None = "interrupted"
         try:
             yield
@@ -158,13 +158,13 @@ class Journal:
             error = without_secrets(str(err), args) or type(err).__name__
             raise
         finally:
-            for deed in deeds:
-                self.end(deed, error, already)
+            for action in actions:
+                self.end(action, error, already)
 
     @callback
-    def begin(self, call: JournaledCall, speaker: Speaker) -> Deed:
+    def begin(self, call: JournaledCall, speaker: Speaker) -> RecordedAction:
         """Look at the targets before a call; nothing is kept until it ends."""
-        return Deed(
+        return RecordedAction(
             at=now(),
             turn_id=speaker.turn_id,
             conversation_id=speaker.conversation_id,
@@ -180,29 +180,31 @@ class Journal:
         )
 
     @callback
-    def end(self, deed: Deed, error: str | None = None, already: frozenset[str] = frozenset()) -> None:
+    def end(
+        self, action: RecordedAction, error: str | None = None, already: frozenset[str] = frozenset()
+    ) -> None:
         """Keep a call that has ended.
 
         `already` names targets that showed what was asked for before the call. Where they show the same
         afterwards, nothing was done to them: there is nothing to tell of and nothing to put back.
         """
-        deed.error = error
-        deed.success = error is None
-        deed.after = self.ledger.show(deed.entity_ids)
-        if deed.success and already:
-            same = {one for one in already if deed.before.get(one) == deed.after.get(one)}
-            deed.entity_ids = tuple(one for one in deed.entity_ids if one not in same)
-            if not deed.entity_ids:
+        action.error = error
+        action.success = error is None
+        action.after = self.ledger.show(action.entity_ids)
+        if action.success and already:
+            same = {one for one in already if action.before.get(one) == action.after.get(one)}
+            action.entity_ids = tuple(one for one in action.entity_ids if one not in same)
+            if not action.entity_ids:
                 return
-        self.ledger.add(deed)
+        self.ledger.add(action)
         self.audit.note(
             AuditKind.ACTION,
-            service=f"{deed.domain}.{deed.service}",
-            targets=deed.entity_ids,
-            success=deed.success,
+            service=f"{action.domain}.{action.service}",
+            targets=action.entity_ids,
+            success=action.success,
             reason=error,
-            undo=True if deed.undoes else None,
-            **_origin(deed.user_id, deed.device_id, deed.conversation_id),
+            undo=True if action.undoes else None,
+            **_origin(action.user_id, action.device_id, action.conversation_id),
         )
         self._on_change()
 
@@ -248,9 +250,9 @@ class Journal:
     @callback
     def mark_undone(self, turn_id: str) -> None:
         """Note that a turn has been put back."""
-        for deed in self.ledger.of_speaker(None):
-            if deed.turn_id == turn_id and not deed.undoes:
-                deed.undone = True
+        for action in self.ledger.of_speaker(None):
+            if action.turn_id == turn_id and not action.undoes:
+                action.undone = True
         self._on_change()
 
     def stored(self) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from ..domains import DOMAINS
 from ..store import read_moment, read_text_or_none
 from .redaction import is_secret, redacted
 
-MAX_DEEDS: Final = 100
+MAX_LEDGER_ACTIONS: Final = 100
 MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
 MAX_STORED: Final = 20
@@ -45,7 +45,7 @@ class EarlierState:
 
 
 @dataclass(slots=True, kw_only=True)
-class Deed:
+class RecordedAction:
     """One service call."""
 
     at: datetime
@@ -79,7 +79,7 @@ class Deed:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Return a stored deed.
+        """Return a stored action.
 
         Raises LookupError, TypeError, ValueError or AttributeError for anything else.
         """
@@ -108,7 +108,7 @@ class Ledger:
     def __init__(self, hass: HomeAssistant) -> None:
         """Start with none."""
         self._hass = hass
-        self._deeds: deque[Deed] = deque(maxlen=MAX_DEEDS)
+        self._actions: deque[RecordedAction] = deque(maxlen=MAX_LEDGER_ACTIONS)
 
     @callback
     def show(self, entity_ids: Iterable[str]) -> dict[str, EarlierState]:
@@ -117,66 +117,66 @@ class Ledger:
         return {entity_id: EarlierState.of(state) for entity_id, state in states.items() if state is not None}
 
     @callback
-    def add(self, deed: Deed) -> None:
+    def add(self, action: RecordedAction) -> None:
         """Keep a call as the newest one."""
-        self._deeds.append(deed)
+        self._actions.append(action)
         kept = 0
-        for index, older in enumerate(reversed(self._deeds)):
+        for index, older in enumerate(reversed(self._actions)):
             kept += len(older.before)
             if kept > MAX_STATES and index:
-                for _ in range(len(self._deeds) - index):
-                    self._deeds.popleft()
+                for _ in range(len(self._actions) - index):
+                    self._actions.popleft()
                 return
 
     @callback
     def settle(self, turn_id: str) -> None:
         """Look again at what a turn changed: some devices report late."""
         later: set[str] = set()
-        for deed in reversed(self._deeds):
-            if deed.turn_id != turn_id:
+        for action in reversed(self._actions):
+            if action.turn_id != turn_id:
                 continue
-            deed.after |= self.show(entity_id for entity_id in deed.entity_ids if entity_id not in later)
-            later.update(deed.entity_ids)
+            action.after |= self.show(entity_id for entity_id in action.entity_ids if entity_id not in later)
+            later.update(action.entity_ids)
 
     @callback
     def forget_user(self, user_id: str) -> int:
         """Forget what was done for a user; return how much."""
-        kept = [deed for deed in self._deeds if deed.user_id != user_id]
-        gone = len(self._deeds) - len(kept)
-        self._deeds = deque(kept, self._deeds.maxlen)
+        kept = [action for action in self._actions if action.user_id != user_id]
+        gone = len(self._actions) - len(kept)
+        self._actions = deque(kept, self._actions.maxlen)
         return gone
 
     @callback
-    def recent(self, limit: int) -> list[Deed]:
+    def recent(self, limit: int) -> list[RecordedAction]:
         """Return the last calls, the newest first."""
-        return [deed for _, deed in zip(range(limit), reversed(self._deeds), strict=False)]
+        return [action for _, action in zip(range(limit), reversed(self._actions), strict=False)]
 
     @callback
     def of_speaker(
         self, conversation_id: str | None, user_id: str | None = None, device_id: str | None = None
-    ) -> list[Deed]:
+    ) -> list[RecordedAction]:
         """Return the calls of a conversation, or of a person or a device elsewhere, the newest first.
 
         Without a conversation, person and device the calls of all are returned.
         """
         everybody = not (conversation_id or user_id or device_id)
         return [
-            deed
-            for deed in reversed(self._deeds)
+            action
+            for action in reversed(self._actions)
             if everybody
-            or (conversation_id and deed.conversation_id == conversation_id)
-            or (user_id is not None and deed.user_id == user_id)
-            or (user_id is None and device_id is not None and deed.device_id == device_id)
+            or (conversation_id and action.conversation_id == conversation_id)
+            or (user_id is not None and action.user_id == user_id)
+            or (user_id is None and device_id is not None and action.device_id == device_id)
         ]
 
     @callback
     def stored(self) -> list[dict[str, Any]]:
         """Return what survives a restart."""
-        return [deed.as_dict() for deed in tuple(self._deeds)[-MAX_STORED:]]
+        return [action.as_dict() for action in tuple(self._actions)[-MAX_STORED:]]
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Take what was stored; raises what `Deed.from_dict` raises."""
-        self._deeds.extend(map(Deed.from_dict, stored))
+        """Take what was stored; raises what `RecordedAction.from_dict` raises."""
+        self._actions.extend(map(RecordedAction.from_dict, stored))
 
 
 def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:

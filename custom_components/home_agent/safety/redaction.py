@@ -12,7 +12,7 @@ from homeassistant.helpers.redact import REDACTED
 
 from ..languages import languages, words
 from ..literals import opened
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..texts import fold, leaves
 
 UNPARSED: Final = "_unparsed"
@@ -30,9 +30,9 @@ GUARDED_STARTS: Final = ("unlock", "disarm", "alarm")
 
 LARGEST_CODE: Final = 10**12
 
-_NUMBER: Final = lazy(r"(?<![\w.])\d{3,12}(?![\w.])")
+_NUMBER: Final = lazy_regex(r"(?<![\w.])\d{3,12}(?![\w.])")
 """A separate number with the length of a code, not a part of an ID or of a decimal."""
-_WORDS = lazy(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
+_WORDS = lazy_regex(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from enum import IntEnum
 from fnmatch import translate
 import re
 
-from ..regex import lazy
+from ..regex import lazy_regex
 
 
 class Verdict(IntEnum):
@@ -17,7 +17,7 @@ class Verdict(IntEnum):
     BLOCK = 2
 
 
-RULE = lazy(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9_*?]+)?)$")
+RULE = lazy_regex(r"^(?:tool:[\w*?-]+|[a-z0-9_*?]+(?::[a-z0-9_*?]+)?(?:\.[a-z0-9_*?]+)?)$")
 """`domain`, `domain.service`, `domain.object_id`, `domain:class`, `domain:class.service`, `tool:name`."""
 
 

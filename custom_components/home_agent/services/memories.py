@@ -138,7 +138,7 @@ async def async_person(call: ServiceCall) -> Person | None:
     """Return the person of a call. Raises ServiceValidationError for an unknown person."""
     if not (said := call.data.get("person")):
         return None
-    person = await async_find_person(call.hass, said) or _somebody_gone(call.hass, said.strip())
+    person = await async_find_person(call.hass, said) or _deleted_person(call.hass, said.strip())
     if person is None:
         raise ServiceValidationError(
             translation_domain=DOMAIN,
@@ -148,7 +148,7 @@ async def async_person(call: ServiceCall) -> Person | None:
     return person
 
 
-def _somebody_gone(hass: HomeAssistant, person_id: str) -> Person | None:
+def _deleted_person(hass: HomeAssistant, person_id: str) -> Person | None:
     """Return a person who no longer exists in Home Assistant while data about them is still stored."""
     for entry in hass.config_entries.async_loaded_entries(DOMAIN):
         data: HomeAgentData = entry.runtime_data

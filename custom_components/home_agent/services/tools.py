@@ -24,7 +24,7 @@ from ..llm_api import async_one_call
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
 from ..safety.journal import MAX_ENTRIES, AuditKind
-from ..safety.ledger import Deed, Ledger
+from ..safety.ledger import Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_change
 from ..tools.calls.bounds import MAX_TOOL_NAME
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
@@ -68,16 +68,16 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
     user = await async_caller(call)
     conversation_id = call.data.get("conversation_id")
 
-    def deeds(ledger: Ledger, _speaker: Speaker) -> list[Deed]:
+    def actions(ledger: Ledger, _speaker: Speaker) -> list[RecordedAction]:
         own = None if user is None or user.is_admin else user.id
-        return [deed for deed in ledger.of_speaker(conversation_id) if own in (None, deed.user_id)]
+        return [action for action in ledger.of_speaker(conversation_id) if own in (None, action.user_id)]
 
     handler = entry.runtime_data.handler
     turn = await async_one_call(call.hass, handler, llm_context(call))
-    made = deeds(handler.guard.journal.ledger, turn.speaker)
+    made = actions(handler.guard.journal.ledger, turn.speaker)
     if not call.return_response and not last_change(made, call.hass):
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="nothing_to_undo")
-    tool = ActivityTool(deeds)
+    tool = ActivityTool(actions)
     turn.tools = {tool.name: tool}
     result = (await handler.async_execute(llm.ToolInput(tool.name, {"action": "undo"}), turn)).data
     if result["error"] and not call.return_response:

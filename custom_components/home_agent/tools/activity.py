@@ -16,7 +16,7 @@ from homeassistant.util.json import JsonValueType
 from ..domains.base import STATE
 from ..errors import ValidationError
 from ..safety.firewall.own_values import texts_in
-from ..safety.ledger import Deed, EarlierState, Ledger
+from ..safety.ledger import EarlierState, Ledger, RecordedAction
 from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
@@ -46,16 +46,16 @@ class Change:
 
     before: EarlierState
     after: EarlierState
-    deeds: tuple[Deed, ...]
+    actions: tuple[RecordedAction, ...]
     """The calls, the newest first."""
 
     @property
-    def last(self) -> Deed:
+    def last(self) -> RecordedAction:
         """Return the newest call."""
-        return self.deeds[0]
+        return self.actions[0]
 
 
-def own_deeds(ledger: Ledger, speaker: Speaker) -> Sequence[Deed]:
+def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
     """Return what was done in this conversation, or for this person or at this device in another one."""
     whose = speaker.conversation_id, speaker.context.user_id, speaker.device_id
     return ledger.of_speaker(*whose) if any(whose) else []
@@ -72,9 +72,9 @@ class ActivityTool(HomeAgentTool):
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
-    def __init__(self, deeds: Callable[[Ledger, Speaker], Sequence[Deed]] = own_deeds) -> None:
+    def __init__(self, actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions) -> None:
         """Answer from these calls, the newest first."""
-        self._deeds = deeds
+        self._actions = actions
         self.parameters = probatio.Schema({probatio.Required("action"): probatio.In(["list", "undo"])})
 
     @override
@@ -95,35 +95,35 @@ class ActivityTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """List or undo."""
-        deeds = self._deeds(run.guard.journal.ledger, run.speaker)
+        actions = self._actions(run.guard.journal.ledger, run.speaker)
         if args["action"] == "undo":
-            return await _async_undo(deeds, run)
-        told: list[JsonValueType] = [shown for deed in deeds if (shown := _told(deed, run))]
+            return await _async_undo(actions, run)
+        told: list[JsonValueType] = [shown for action in actions if (shown := _told(action, run))]
         return {"newest_first": told[:MAX_LISTED]} if told else "Nothing was done here lately."
 
 
-def _told(deed: Deed, run: ToolRun) -> dict[str, JsonValueType] | None:
+def _told(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | None:
     """Return a call in words; None where nothing of it is exposed any more."""
-    shown = [entity_id for entity_id in deed.entity_ids if run.is_exposed(entity_id)]
+    shown = [entity_id for entity_id in action.entity_ids if run.is_exposed(entity_id)]
     if not shown:
         return None
     told: dict[str, JsonValueType] = {
-        "at": dt_util.as_local(deed.at).strftime("%Y-%m-%d %H:%M"),
-        "did": f"{deed.domain}.{deed.service}",
-        "to": {entity_id: _difference(deed, entity_id) for entity_id in shown[:MAX_NAMED]},
+        "at": dt_util.as_local(action.at).strftime("%Y-%m-%d %H:%M"),
+        "did": f"{action.domain}.{action.service}",
+        "to": {entity_id: _difference(action, entity_id) for entity_id in shown[:MAX_NAMED]},
     }
     if len(shown) > MAX_NAMED:
         told["more"] = len(shown) - MAX_NAMED
-    if not deed.success:
-        told["failed"] = deed.error or "failed"
-    if deed.undone:
+    if not action.success:
+        told["failed"] = action.error or "failed"
+    if action.undone:
         told["undone"] = True
     return told
 
 
-def _difference(deed: Deed, entity_id: str) -> str:
+def _difference(action: RecordedAction, entity_id: str) -> str:
     """Return what changed, as before and after."""
-    before, after = deed.before.get(entity_id), deed.after.get(entity_id)
+    before, after = action.before.get(entity_id), action.after.get(entity_id)
     if before is None or after is None:
         return "unknown"
     parts = [before.state if before.state == after.state else f"{before.state} -> {after.state}"]
@@ -144,15 +144,15 @@ def _values(change: str) -> dict[str, list[str]]:
     return found
 
 
-async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
+async def _async_undo(actions: Sequence[RecordedAction], run: ToolRun) -> JsonValueType:
     """Put back what the last turn changed that has not been put back.
 
     Raises ValidationError if there is nothing, PartlyFailed or ToolExecutionError for what stays.
     """
-    turn_id = last_change(deeds, run.hass)
+    turn_id = last_change(actions, run.hass)
     if turn_id is None:
         raise ValidationError("There is nothing to put back: nothing was changed here lately")
-    changes = _changes([deed for deed in deeds if deed.turn_id == turn_id and _counts(deed)])
+    changes = _changes([action for action in actions if action.turn_id == turn_id and _counts(action)])
     run = replace(run, speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
         outcome = ControlOutcome()
@@ -168,37 +168,42 @@ async def _async_undo(deeds: Sequence[Deed], run: ToolRun) -> JsonValueType:
     return {"restored": outcome.done}
 
 
-def last_change(deeds: Iterable[Deed], hass: HomeAssistant) -> str | None:
+def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str | None:
     """Return the last turn that changed something and has not been put back; None if there is none."""
-    return next((deed.turn_id for deed in deeds if _counts(deed) and _did_something(deed, hass)), None)
-
-
-def _did_something(deed: Deed, hass: HomeAssistant) -> bool:
-    """Return whether a call changed anything: one that found all of its targets as it asked did not."""
-    if not deed.entity_ids or expectation_of(deed.domain, deed.service) is None:
-        return True
-    return any(
-        deed.before.get(entity_id) != deed.after.get(entity_id)
-        or ((now := hass.states.get(entity_id)) and deed.before.get(entity_id) != EarlierState.of(now))
-        for entity_id in deed.entity_ids
+    return next(
+        (action.turn_id for action in actions if _counts(action) and _did_something(action, hass)),
+        None,
     )
 
 
-def _counts(deed: Deed) -> bool:
+def _did_something(action: RecordedAction, hass: HomeAssistant) -> bool:
+    """Return whether a call changed anything: one that found all of its targets as it asked did not."""
+    if not action.entity_ids or expectation_of(action.domain, action.service) is None:
+        return True
+    return any(
+        action.before.get(entity_id) != action.after.get(entity_id)
+        or ((now := hass.states.get(entity_id)) and action.before.get(entity_id) != EarlierState.of(now))
+        for entity_id in action.entity_ids
+    )
+
+
+def _counts(action: RecordedAction) -> bool:
     """Return whether a call can be put back at all."""
-    return deed.success and not deed.undoes and not deed.undone and dt_util.utcnow() - deed.at < MAX_AGE
+    return (
+        action.success and not action.undoes and not action.undone and dt_util.utcnow() - action.at < MAX_AGE
+    )
 
 
-def _changes(deeds: Sequence[Deed]) -> dict[str, Change]:
+def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
     """Return what a turn changed, by entity, from before its first call to after its last one."""
     changes: dict[str, Change] = {}
-    for deed in reversed(deeds):
-        for entity_id in deed.entity_ids:
-            before, after = deed.before.get(entity_id), deed.after.get(entity_id)
+    for action in reversed(actions):
+        for entity_id in action.entity_ids:
+            before, after = action.before.get(entity_id), action.after.get(entity_id)
             if before is not None and after is not None:
                 first = changes.get(entity_id)
-                earlier = first.deeds if first else ()
-                changes[entity_id] = Change(first.before if first else before, after, (deed, *earlier))
+                earlier = first.actions if first else ()
+                changes[entity_id] = Change(first.before if first else before, after, (action, *earlier))
     return changes
 
 
@@ -218,7 +223,7 @@ def _plans(
             continue
         is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
         try:
-            made = taking_back(now.domain, change.deeds) or restoring(
+            made = taking_back(now.domain, change.actions) or restoring(
                 change.before, change.after, now, late=is_late
             )
         except (CannotRestoreError, ValueError) as err:

@@ -34,7 +34,7 @@ TARGET_SLOTS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class CallText:
+class CallDescription:
     """Data of a call in words."""
 
     text: str
@@ -71,7 +71,7 @@ def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) 
         raise ChangedSinceAsked
 
 
-def told(data: Mapping[str, Any], *, full: bool = False) -> CallText:
+def told(data: Mapping[str, Any], *, full: bool = False) -> CallDescription:
     """Return the data of a call with its keys; codes and keys are never told."""
     parts: list[str] = []
     whole = True
@@ -85,16 +85,16 @@ def told(data: Mapping[str, Any], *, full: bool = False) -> CallText:
         parts.append(f"{clean(str(key), MAX_VALUE).replace('_', ' ')}: {short}")
     line = ", ".join(parts)
     if full or len(line) <= MAX_TOLD:
-        return CallText(line, whole)
-    return CallText(cut(line, MAX_TOLD), whole=False)
+        return CallDescription(line, whole)
+    return CallDescription(cut(line, MAX_TOLD), whole=False)
 
 
-def told_message(data: Mapping[str, Any], *, full: bool = False) -> CallText:
+def told_message(data: Mapping[str, Any], *, full: bool = False) -> CallDescription:
     """Return the text of a message."""
     text = clean(" ".join(str(data[key]) for key in ("title", "message") if data.get(key)), MAX_TEXT)
     if full or len(text) <= MAX_TOLD:
-        return CallText(text, whole=True)
-    return CallText(cut(text, MAX_TOLD), whole=False)
+        return CallDescription(text, whole=True)
+    return CallDescription(cut(text, MAX_TOLD), whole=False)
 
 
 def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:

@@ -25,7 +25,7 @@ from ..errors import ToolExecutionError, ValidationError
 from ..inference.client import ModelClient
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Delta, Endpoint, TokenUsage
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..safety.disclosure import DataCategory, DataPolicy, Disclosure
 from .base import HomeAgentTool, ToolRun
 from .outgoing import Outgoing
@@ -35,7 +35,7 @@ MAX_CHARS: Final = 20_000
 MARGIN: Final = 0.5
 """Seconds before the handler's own limit, so that the model reads who was late."""
 
-_THOUGHT: Final = lazy(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_THOUGHT: Final = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 _PROBLEMS: Final[Mapping[ErrorKind, str]] = {
     ErrorKind.AUTH: "refuses its key",
     ErrorKind.RATE_LIMIT: "asks for patience or has no credit left",

@@ -9,7 +9,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant, callback
 
 from ..issues import report, withdraw
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..safety.firewall import firewall
 from ..safety.firewall.text import LOOKALIKES
 from ..texts import clean, fold_letters, quoted
@@ -24,21 +24,23 @@ ISSUE: Final = "foreign_tools"
 SPOKEN: Final = frozenset({"description", "title", "$comment"})
 """Keys of a schema under which sentences stand."""
 LIKE_LETTERS: Final = str.maketrans("013457$@", "oieastsa")
-_NO_LETTERS: Final = lazy(r"[\W_]+")
-_CAMEL: Final = lazy(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
+_NO_LETTERS: Final = lazy_regex(r"[\W_]+")
+_CAMEL: Final = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Fair:
+class SanitizedSchema:
     """A tool as a request may carry it; nothing where it may not."""
 
     function: Mapping[str, Any] | None
 
 
-_judged: Final[OrderedDict[str, Fair]] = OrderedDict()
+_judged: Final[OrderedDict[str, SanitizedSchema]] = OrderedDict()
 
 
-async def async_fair(hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]) -> list[Fair]:
+async def async_sanitize(
+    hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]
+) -> list[SanitizedSchema]:
     """Return functions (`name`, `description`, `parameters`) as they may be told, in the same order.
 
     What was judged before costs nothing; what is new is read by the firewall in a worker thread.
@@ -46,7 +48,7 @@ async def async_fair(hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]
     keys = [json.dumps(function, sort_keys=True, default=str) for function in functions]
     new = {key: function for key, function in zip(keys, functions, strict=True) if key not in _judged}
     if new:
-        found = await hass.async_add_executor_job(lambda: [fair(function) for function in new.values()])
+        found = await hass.async_add_executor_job(lambda: [sanitize(function) for function in new.values()])
         _judged.update(zip(new, found, strict=True))
     told = [_judged[key] for key in keys]
     for key in dict.fromkeys(keys):
@@ -56,12 +58,12 @@ async def async_fair(hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]
     return told
 
 
-async def async_fair_text(hass: HomeAssistant, text: str) -> str:
+async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
     """Return what an API says about its tools as it may stand in a prompt."""
     if (known := _judged.get(text)) is None:
         cut = text.strip()[:MAX_PROMPT]
         cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, short=0))
-        known = _judged[text] = Fair({"description": str(cleaned.value)})
+        known = _judged[text] = SanitizedSchema({"description": str(cleaned.value)})
     assert known.function is not None
     return str(known.function["description"])
 
@@ -76,11 +78,11 @@ def async_report_refused(hass: HomeAssistant, of: str, name: str, refused: Itera
     report(hass, issue_id, ISSUE, name=name, tools=names[:MAX_DESCRIPTION])
 
 
-def fair(function: Mapping[str, Any]) -> Fair:
+def sanitize(function: Mapping[str, Any]) -> SanitizedSchema:
     """Return a function as it may be told: a description is cleaned, a name that gives orders is none."""
     names = [function["name"], *_names(function.get("parameters"))]
     if not all(map(_is_plain, names)):
-        return Fair(None)
+        return SanitizedSchema(None)
     told = {**function}
     if "description" in function:
         told["description"] = _text(str(function["description"]), MAX_DESCRIPTION)
@@ -88,8 +90,8 @@ def fair(function: Mapping[str, Any]) -> Fair:
     if len(json.dumps(told["parameters"], default=str)) > MAX_SCHEMA:
         told["parameters"] = _bare(told["parameters"])
         if len(json.dumps(told["parameters"], default=str)) > MAX_SCHEMA:
-            return Fair(None)
-    return Fair(told)
+            return SanitizedSchema(None)
+    return SanitizedSchema(told)
 
 
 def imitates(name: str, own: Iterable[str]) -> bool:

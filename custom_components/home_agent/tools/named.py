@@ -7,12 +7,12 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.target import TargetSelection, async_extract_referenced_entity_ids
 
-from ..regex import lazy
+from ..regex import lazy_regex
 from ..texts import leaves
 
 PLACES: Final = ("area_id", "device_id", "floor_id", "label_id")
-_ENTITY_ID = lazy(r"(?<![a-z0-9_])[a-z0-9_]+\.[a-z0-9_]+(?![a-z0-9_])")
-_REGISTRY_ID = lazy(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
+_ENTITY_ID = lazy_regex(r"(?<![a-z0-9_])[a-z0-9_]+\.[a-z0-9_]+(?![a-z0-9_])")
+_REGISTRY_ID = lazy_regex(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 MAX_DEPTH: Final = 20
 
 

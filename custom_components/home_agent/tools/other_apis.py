@@ -14,9 +14,9 @@ from homeassistant.util import slugify
 from homeassistant.util.json import JsonObjectType
 
 from ..const import DOMAIN, LOGGER
-from ..regex import lazy
+from ..regex import lazy_regex
 from .base import HomeAgentTool
-from .foreign import async_fair_text, imitates
+from .foreign import async_sanitize_text, imitates
 from .native import NATIVE
 from .outgoing import declared_by
 
@@ -27,7 +27,7 @@ NO_PROMPT = frozenset({llm.LLM_API_ASSIST})
 
 CORE = "homeassistant.components."
 
-_NOT_ALLOWED = lazy(r"[^a-zA-Z0-9_-]")
+_NOT_ALLOWED = lazy_regex(r"[^a-zA-Z0-9_-]")
 
 
 class OtherTool(llm.Tool):
@@ -112,7 +112,7 @@ def wire_name(name: str) -> str:
 async def async_prompts(hass: HomeAssistant, instances: Iterable[llm.APIInstance]) -> str:
     """Return what the APIs say about their tools, without what is written to steer the model."""
     told = [
-        f"About the tools of {instance.api.name}:\n{await async_fair_text(hass, instance.api_prompt)}"
+        f"About the tools of {instance.api.name}:\n{await async_sanitize_text(hass, instance.api_prompt)}"
         for instance in instances
         if is_foreign(instance) and instance.api_prompt.strip()
     ]

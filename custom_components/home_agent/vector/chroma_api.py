@@ -14,7 +14,7 @@ from yarl import URL
 
 from ..inference.errors import server_message, shorten
 from ..inference.transport import failure
-from ..regex import lazy
+from ..regex import lazy_regex
 from .store import StoreProblem, VectorStoreError
 
 CONNECT_SECONDS: Final = 5
@@ -25,9 +25,9 @@ MAX_ANSWER: Final = 32 * 1024 * 1024
 
 # In this order: the first that fits the server's words decides. 0.6 answers most of this with 400.
 _WORDING: Final = (
-    (StoreProblem.REFUSED, lazy(r"read.?only|permission denied|forbidden", re.IGNORECASE)),
-    (StoreProblem.DIMENSION, lazy(r"invaliddimension|dimension of|dimensionality", re.IGNORECASE)),
-    (StoreProblem.MISSING, lazy(r"invalidcollection|collection \S+ does not exist", re.IGNORECASE)),
+    (StoreProblem.REFUSED, lazy_regex(r"read.?only|permission denied|forbidden", re.IGNORECASE)),
+    (StoreProblem.DIMENSION, lazy_regex(r"invaliddimension|dimension of|dimensionality", re.IGNORECASE)),
+    (StoreProblem.MISSING, lazy_regex(r"invalidcollection|collection \S+ does not exist", re.IGNORECASE)),
 )
 _STATUSES: Final[Mapping[int, StoreProblem]] = {
     HTTPStatus.UNAUTHORIZED: StoreProblem.REFUSED,

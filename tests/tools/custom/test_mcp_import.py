@@ -9,7 +9,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.tools.foreign import MAX_DESCRIPTION, fair, imitates
+from custom_components.home_agent.tools.foreign import MAX_DESCRIPTION, imitates, sanitize
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from tests.helpers.agent import Agent, async_agent, speech
@@ -212,6 +212,6 @@ def test_imitations(name: str, like: bool) -> None:
 )
 def test_what_tools_do_is_no_order(description: str) -> None:
     """A short sentence about doors is an order in a title, and none in a description."""
-    told = fair({"name": "x", "description": description, "parameters": {}}).function
+    told = sanitize({"name": "x", "description": description, "parameters": {}}).function
     assert told is not None
     assert told["description"] == description

@@ -9,15 +9,15 @@ from enum import Enum, auto
 import re
 from typing import Final, NamedTuple, Protocol
 
-from ...regex import lazy
+from ...regex import lazy_regex
 
 _WINDOW: Final = 48
 """Longest mark that may be cut at the end of a piece."""
 _STARTS: Final = "<[\u25c1`"
 _BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
-_PROSE: Final = lazy(r"\n\s{0,8}[^\W\d_]{1,12},? [^\W\d_]")
+_PROSE: Final = lazy_regex(r"\n\s{0,8}[^\W\d_]{1,12},? [^\W\d_]")
 """A new line that begins with words: what stood before was JSON without its last bracket."""
-_LINE_KEY: Final = lazy(r"\n[ \t]{0,8}(?:[-*][ \t]{1,4})?\w{1,20}[ \t]?[:=]")
+_LINE_KEY: Final = lazy_regex(r"\n[ \t]{0,8}(?:[-*][ \t]{1,4})?\w{1,20}[ \t]?[:=]")
 
 _NAME_SIGNS: Final = "_.:-"
 """Stand in the name of a tool before its JSON."""
@@ -111,20 +111,20 @@ OTHER_ROLES: Final = frozenset(_words("user human system tool developer ipython 
 THINK_CHANNELS: Final = frozenset(_words("analysis thought think thinking reasoning"))
 CALL_FENCES: Final = frozenset(_words("tool_code tool_call tool_calls tool_use function_call"))
 
-TAG: Final = lazy(
+TAG: Final = lazy_regex(
     r"<(?P<bar>[|\uff5c])?(?P<slash>/)?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40}|\")"
     r"(?P<rest>[\s=/][^<>]{0,200}?)?(?P<bar2>[|\uff5c])?>"
 )
-TAG_PART: Final = lazy(
+TAG_PART: Final = lazy_regex(
     r"<(?P<bar>[|\uff5c])?/?(?P<name>[A-Za-z_][\w:.\u2581-]{0,40}|\")?"
     r"(?P<rest>[\s=/][^<>]{0,200})?[|\uff5c]?\Z"
 )
-MOON_TAG: Final = lazy(r"\u25c1(?P<slash>/)?(?P<name>[a-z_]{1,20})\u25b7")
-MOON_PART: Final = lazy(r"\u25c1/?[a-z_]{0,20}\Z")
-SQUARE_TAG: Final = lazy(r"\[(?P<slash>/)?(?P<name>[A-Za-z_]{3,20})\]")
-SQUARE_PART: Final = lazy(r"\[/?(?P<name>[A-Za-z_]{0,20})\Z")
-ROLE: Final = lazy(r"[ \t]*([A-Za-z_]{0,20})([^<\n]{0,100})")
-CHANNEL: Final = lazy(r"[ \t]*([A-Za-z_]{0,20})((?:[^<\n]|<\|constrain\|>){0,120})(<\|message\|>|\n)?")
+MOON_TAG: Final = lazy_regex(r"\u25c1(?P<slash>/)?(?P<name>[a-z_]{1,20})\u25b7")
+MOON_PART: Final = lazy_regex(r"\u25c1/?[a-z_]{0,20}\Z")
+SQUARE_TAG: Final = lazy_regex(r"\[(?P<slash>/)?(?P<name>[A-Za-z_]{3,20})\]")
+SQUARE_PART: Final = lazy_regex(r"\[/?(?P<name>[A-Za-z_]{0,20})\Z")
+ROLE: Final = lazy_regex(r"[ \t]*([A-Za-z_]{0,20})([^<\n]{0,100})")
+CHANNEL: Final = lazy_regex(r"[ \t]*([A-Za-z_]{0,20})((?:[^<\n]|<\|constrain\|>){0,120})(<\|message\|>|\n)?")
 CHANNEL_NEXT: Final = ("<|message|>", "<|constrain|>")
 
 END_OF_TURN: Final = (
@@ -141,15 +141,15 @@ def _names(names: Iterable[str]) -> str:
     return "|".join(re.escape(name).replace("_", "[_\u2581]") for name in names)
 
 
-THINK_CLOSE: Final = lazy(
+THINK_CLOSE: Final = lazy_regex(
     rf"<[|\uff5c]?/(?:{_names(THINK_NAMES)})\s{{0,8}}[|\uff5c]?>|<(?:{_names(THINK_NAMES)}|channel)\|>"
     rf"|<[|\uff5c](?:{_names(THINK_ENDS)})[|\uff5c]>|\[/think\]|\u25c1/think\u25b7|{END_OF_TURN}|{HEADER_AHEAD}",
     re.IGNORECASE,
 )
-TURN_CLOSE: Final = lazy(HEADER_AHEAD)
-HARMONY_CLOSE: Final = lazy(f"{END_OF_TURN}|{HEADER_AHEAD}")
-CALL_CLOSE: Final = lazy(END_OF_TURN)
-FENCE_CLOSE: Final = lazy(r"`{3}")
+TURN_CLOSE: Final = lazy_regex(HEADER_AHEAD)
+HARMONY_CLOSE: Final = lazy_regex(f"{END_OF_TURN}|{HEADER_AHEAD}")
+CALL_CLOSE: Final = lazy_regex(END_OF_TURN)
+FENCE_CLOSE: Final = lazy_regex(r"`{3}")
 
 
 def closing(name: str) -> re.Pattern[str]:
@@ -279,7 +279,7 @@ class Balanced:
         return ScanResult(at + 1, at + 1, done=False)
 
 
-_QUOTED: Final = {'"': lazy(r'["\\]'), "'": lazy(r"['\\\n]")}
+_QUOTED: Final = {'"': lazy_regex(r'["\\]'), "'": lazy_regex(r"['\\\n]")}
 
 
 class TaggedCall:

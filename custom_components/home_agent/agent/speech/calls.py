@@ -13,7 +13,7 @@ import re
 from typing import Any, Final
 
 from ...literals import ARGUMENT_KEYS, NAME_KEYS, parsed
-from ...regex import lazy
+from ...regex import lazy_regex
 from .blocks import Balanced
 
 MAX_CALLS: Final = 10
@@ -30,28 +30,28 @@ _QUOTE_MARK: Final = '<|"|>'
 EDGES: Final = " \t`*->.;"
 """May stand beside a call on its line."""
 
-_HAS_NAME: Final = lazy(rf"""["']?(?:{"|".join((*NAME_KEYS, "action"))})["']?\s{{0,9}}:""")
-_HAS_ARGUMENTS: Final = lazy(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")
-_CALL_LIST: Final = lazy(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
-_INTENT_START: Final = lazy("Hass[A-Z]")
-_WORD_START: Final = lazy(r"\b\w")
-_NUMBER_PART: Final = lazy(r"(?::\d{0,4})?\Z")
+_HAS_NAME: Final = lazy_regex(rf"""["']?(?:{"|".join((*NAME_KEYS, "action"))})["']?\s{{0,9}}:""")
+_HAS_ARGUMENTS: Final = lazy_regex(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")
+_CALL_LIST: Final = lazy_regex(r"""["'](?:tool_calls|function_call|tool_uses)["']\s{0,9}:""")
+_INTENT_START: Final = lazy_regex("Hass[A-Z]")
+_WORD_START: Final = lazy_regex(r"\b\w")
+_NUMBER_PART: Final = lazy_regex(r"(?::\d{0,4})?\Z")
 
-_TAG: Final = lazy(r"<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]")
-_INVOKE: Final = lazy(rf"<(?:\w+:)?(?:invoke\s+name=|function[= ](?:name=)?)[\"']?({_NAME})[\"']?\s*>")
-_XML_ARGUMENT: Final = lazy(
+_TAG: Final = lazy_regex(r"<[|\uff5c/]{0,2}[A-Za-z_][\w:.\u2581-]{0,40}[|\uff5c]?>|\[/?[A-Z_]{3,20}\]")
+_INVOKE: Final = lazy_regex(rf"<(?:\w+:)?(?:invoke\s+name=|function[= ](?:name=)?)[\"']?({_NAME})[\"']?\s*>")
+_XML_ARGUMENT: Final = lazy_regex(
     rf"<(?:\w+:)?parameter(?:\s+name)?=[\"']?([\w.-]{{1,60}})[\"']?[^>]{{0,40}}>\s{{0,20}}(.{{0,{MAX_VALUE}}}?)\s{{0,20}}</(?:\w+:)?parameter>",
     re.DOTALL,
 )
-_NAMED_JSON: Final = lazy(
+_NAMED_JSON: Final = lazy_regex(
     rf"(?<![\w.:-])({_NAME}?)(?::\d{{1,4}})?\s{{0,5}}(?:\[ARGS\]|<[|][\w\u2581]+[|]>)?\s{{0,5}}(?=\{{)"
 )
-_BARE_KEY: Final = lazy(r"([{,]\s{0,20})([A-Za-z_]\w{0,40})(\s{0,4}:)")
-_NAME_PAIR: Final = lazy(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*[\"']({_NAME})[\"']")
-_ARGUMENTS_START: Final = lazy(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:\s*(?=\{{)")
-_CALL_START: Final = lazy(rf"(?<![\w.])({_NAME})\(")
-_OPENING: Final = lazy(r"[{\[]")
-_PAIR: Final = lazy(
+_BARE_KEY: Final = lazy_regex(r"([{,]\s{0,20})([A-Za-z_]\w{0,40})(\s{0,4}:)")
+_NAME_PAIR: Final = lazy_regex(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*[\"']({_NAME})[\"']")
+_ARGUMENTS_START: Final = lazy_regex(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:\s*(?=\{{)")
+_CALL_START: Final = lazy_regex(rf"(?<![\w.])({_NAME})\(")
+_OPENING: Final = lazy_regex(r"[{\[]")
+_PAIR: Final = lazy_regex(
     r"(?:^|[\s,;])(?:[-*]\s*)?(\w{1,40})\s?[:=]\s*(\"[^\"]*\"|'[^']*'|\[[^\]]*\]|.+?)"
     r"(?=[\s,;]+(?:[-*]\s*)?\w{1,40}\s?[:=]|\s*$)"
 )

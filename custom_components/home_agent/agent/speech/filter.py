@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from ...embeds import EmbedFilter
-from ...regex import lazy
+from ...regex import lazy_regex
 from .blocks import THINK_CLOSE
 from .calls import EDGES, MAX_CALLS, CallText, call_names
 from .flow import Flow
 from .markdown import MarkdownReader
 from .openers import MAX_BLOCK, Block, Openers, Surroundings, thought
 
-_WORD: Final = lazy(r"\w+")
+_WORD: Final = lazy_regex(r"\w+")
 
 
 @dataclass(slots=True)

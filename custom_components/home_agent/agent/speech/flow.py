@@ -2,17 +2,17 @@
 
 from typing import Final
 
-from ...regex import lazy
+from ...regex import lazy_regex
 
-_SPACES: Final = lazy(r"\s+")
+_SPACES: Final = lazy_regex(r"\s+")
 _ENDS: Final = frozenset(
     ".,;:!?\u2026\u3002\uff01\uff1f\u3001\uff0c\uff1a\uff1b\u060c\u061f\u0964\u2013\u2014"
 )
 _QUOTES: Final = frozenset("\"'\u201d\u2019\u00bb)")
 _CLOSING: Final = frozenset(".,;:!?)\u2026\u3002\uff01\uff1f\u3001\uff0c")
-_WIDE: Final = lazy("[\u3040-\u30ff\u3400-\u9fff]")
+_WIDE: Final = lazy_regex("[\u3040-\u30ff\u3400-\u9fff]")
 _WIDE_MARKS: Final = {",": "\u3001", ".": "\u3002"}
-_WIDE_MARK: Final = lazy("[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
+_WIDE_MARK: Final = lazy_regex("[\u3001\u3002\uff01\uff0c\uff1a\uff1b\uff1f]")
 _MAX_SPACE: Final = 200
 
 

@@ -5,7 +5,7 @@ import html
 import re
 from typing import Final
 
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import is_word
 from .blocks import end_of
 from .flow import Flow
@@ -29,7 +29,7 @@ _PAUSES: Final = "\u2192\u21d2\u279c\u27f6\u2022"
 _LINE_WINDOW: Final = 400
 """Characters within which a line shows what it is; no pattern of a line reaches further."""
 _BULLETS: Final = "-*+\u2022\u25aa\u25e6\u2023\u00b7"
-_LINE: Final = lazy(
+_LINE: Final = lazy_regex(
     r"(?P<blank>[ \t]{0,200}\n)"
     r"|(?P<fence>[ \t]{0,80}(?:`{3,9}|~{3,9})[ \t]{0,8}(?P<language>[^\n`]{0,60})(?:\n|\Z))"
     r"|(?P<rule>[ \t]{0,8}(?:(?:-[ \t]{0,2}){3,90}|(?:\*[ \t]{0,2}){3,90}|(?:_[ \t]{0,2}){3,90}"
@@ -40,16 +40,16 @@ _LINE: Final = lazy(
     r"|(?P<number>[ \t]{0,200}\d{1,3}[.)][ \t])"
     r"|(?P<quote>[ \t]{0,200}>[ \t]?)"
 )
-_LINE_PART: Final = lazy(
+_LINE_PART: Final = lazy_regex(
     rf"[ \t]*+(?:#{{1,6}}[ \t]*|>[ \t]?|[{_BULLETS}][ \t]*(?:\[[ xX]?\]?[ \t]*)?"
     r"|\d{1,3}[.)]?|[-*_= \t]+|`{1,9}[ \t]*[^\n`]{0,60}|~{1,9}[ \t]*[^\n`]{0,60}|\|[ \t:|-]*)?\Z"
 )
 """The beginning of a line that does not show yet what the line is."""
-_INDENT: Final = lazy(r"[ \t]*")
+_INDENT: Final = lazy_regex(r"[ \t]*")
 
 _SPOKEN_FENCES: Final = frozenset(("", "text", "txt", "plaintext", "plain", "markdown", "md"))
 """Fences with prose in them; any other is code, which is left out."""
-_FENCE_END: Final = lazy(r"[ \t]{0,12}(?:`{3,9}|~{3,9})[ \t]{0,12}(?=\n|\Z)")
+_FENCE_END: Final = lazy_regex(r"[ \t]{0,12}(?:`{3,9}|~{3,9})[ \t]{0,12}(?=\n|\Z)")
 _FENCE_WINDOW: Final = 40
 
 _TAG_NAMES: Final = """
@@ -70,11 +70,11 @@ _VALUE_PART: Final = r"(?:\"[^\"\n]{0,300}\"?|'[^'\n]{0,300}'?|[^\s\"'<>=]{1,300
 _ATTRIBUTES: Final = rf"(?:\s{{1,9}}[\w:-]{{1,30}}={_VALUE}){{0,12}}"
 _ADDRESS_PART: Final = r"(?:h(?:t(?:t(?:p(?:s?(?::/?)?)?)?)?)?|w{1,3})"
 
-_MARK: Final = lazy(
+_MARK: Final = lazy_regex(
     rf"[*_~`\[\]{{}}!<&\\(\n|\u3010{_PAUSES}{_JOINER}{_UNSPOKEN}{_PICTOGRAPHS}]|\b(?i:https?://|www\.)"
 )
 """Where something other than text may begin."""
-_TOKEN: Final = lazy(
+_TOKEN: Final = lazy_regex(
     r"(?P<newline>\n)"
     r"|(?P<emphasis>\*{1,4}|_{1,4}|~{1,4})"
     r"|(?P<ticks>`{1,9})"
@@ -94,7 +94,7 @@ _TOKEN: Final = lazy(
     rf"|(?P<dropped>[\[{{}}{_UNSPOKEN}])",
     re.IGNORECASE,
 )
-_TOKEN_PART: Final = lazy(
+_TOKEN_PART: Final = lazy_regex(
     r"(?:\*{1,4}|_{1,4}|~{1,4}|`{1,8}"
     r"|\[(?:\^[^\]\s]{0,30}|\d{0,3})\]?|\u3010[^\u3011\n]{0,80}|\](?:\[[^\]\n]{0,100})?|!|\\"
     rf"|&(?:#?|#\d{{1,7}}|#x[0-9a-f]{{0,6}}|[a-z][a-z0-9]{{0,30}})|\({_ADDRESS_PART}?"
@@ -110,18 +110,18 @@ _TOKEN_WINDOW: Final = 400
 _LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")
 _CODE_TICKS: Final = 2
 """Back-ticks of code within a line."""
-_MID_WORD: Final = lazy(r"[^\W_]+")
-_WORD_CHAR: Final = lazy(r"\w")
-_SILENT: Final = lazy(f"[{_UNSPOKEN}{_PICTOGRAPHS}]+")
+_MID_WORD: Final = lazy_regex(r"[^\W_]+")
+_WORD_CHAR: Final = lazy_regex(r"\w")
+_SILENT: Final = lazy_regex(f"[{_UNSPOKEN}{_PICTOGRAPHS}]+")
 
-_ADDRESS_CUT: Final = lazy(rf"\b{_ADDRESS_PART}\Z", re.IGNORECASE)
+_ADDRESS_CUT: Final = lazy_regex(rf"\b{_ADDRESS_PART}\Z", re.IGNORECASE)
 _ADDRESS_WINDOW: Final = 8
-_ADDRESS: Final = lazy('[^\\s<>"`|\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]*')
-_ADDRESS_TAIL: Final = lazy(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,16}\Z")
+_ADDRESS: Final = lazy_regex('[^\\s<>"`|\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]*')
+_ADDRESS_TAIL: Final = lazy_regex(r"[.,;:!?)'*_~\]}\u00bb\u201d\u2019\u2026]{1,16}\Z")
 """Characters that end a sentence rather than an address."""
 _ADDRESS_TAIL_MAX: Final = 16
-_TARGET_MARK: Final = lazy(r"[()\n]")
-_COMMENT_END: Final = lazy(r"-->")
+_TARGET_MARK: Final = lazy_regex(r"[()\n]")
+_COMMENT_END: Final = lazy_regex(r"-->")
 
 _HOLD: Final = -1
 """The text does not tell yet."""

@@ -6,7 +6,7 @@ import re
 from typing import ClassVar, Final, NamedTuple
 
 from ...literals import parsed
-from ...regex import lazy
+from ...regex import lazy_regex
 from . import blocks
 from .blocks import Balanced, KeyLines, Mark, Scanner, TaggedCall, UntilClose, end_of
 from .calls import EDGES, CallNames
@@ -14,24 +14,24 @@ from .calls import EDGES, CallNames
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
 
-_OBJECT: Final = lazy(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
-_OBJECT_PART: Final = lazy(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
-_LIST_PART: Final = lazy(r"\[\s{0,20}(?:\{\s{0,20})?\Z")
-_LIST_OF_OBJECTS: Final = lazy(r"\[\s{0,20}\{\s{0,20}[\"'\w]")
-_LIST_OF_STRINGS: Final = lazy(r"\[\s{0,20}\"")
-_LIST_START: Final = lazy(r"\[\s{0,20}")
-_FENCE: Final = lazy(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
-_TICKS: Final = lazy(r"`{1,9}")
-_AFTER_NAME: Final = lazy(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>)?\s{0,3}(\{)")
-_AFTER_PART: Final = lazy(r"(?::\d{0,4})?\s{0,3}(?:<[|\w\u2581]{0,42}>?)?\s{0,3}\Z")
-_KEY: Final = lazy(
+_OBJECT: Final = lazy_regex(r"\{\s{0,20}(?:[\"']|[A-Za-z_]\w{0,40}\s{0,4}:)")
+_OBJECT_PART: Final = lazy_regex(r"\{\s{0,20}(?:[A-Za-z_]\w{0,40}\s{0,4})?\Z")
+_LIST_PART: Final = lazy_regex(r"\[\s{0,20}(?:\{\s{0,20})?\Z")
+_LIST_OF_OBJECTS: Final = lazy_regex(r"\[\s{0,20}\{\s{0,20}[\"'\w]")
+_LIST_OF_STRINGS: Final = lazy_regex(r"\[\s{0,20}\"")
+_LIST_START: Final = lazy_regex(r"\[\s{0,20}")
+_FENCE: Final = lazy_regex(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
+_TICKS: Final = lazy_regex(r"`{1,9}")
+_AFTER_NAME: Final = lazy_regex(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>)?\s{0,3}(\{)")
+_AFTER_PART: Final = lazy_regex(r"(?::\d{0,4})?\s{0,3}(?:<[|\w\u2581]{0,42}>?)?\s{0,3}\Z")
+_KEY: Final = lazy_regex(
     r"(?:[ \t]{0,4}\n[ \t]{0,4}(?:[-*][ \t]{0,2})?|[ \t]{1,4}(?:-[ \t]{1,4})?)\w{1,20}[ \t]?[:=]"
 )
-_KEY_PART: Final = lazy(r"[ \t]{0,4}\n?[ \t]{0,4}(?:[-*][ \t]{0,4})?(?:\w{1,20}[ \t]?)?\Z")
-_ARGUMENTS: Final = lazy(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
-_BARE_ARGUMENTS: Final = lazy(r"(?:[ \t]+[^\s!?:;,]*[^\s.!?:;,]){1,8}[ \t]*")
-_LINE: Final = lazy(r"[^\n]{0,200}")
-_WORD: Final = lazy(r"\w+")
+_KEY_PART: Final = lazy_regex(r"[ \t]{0,4}\n?[ \t]{0,4}(?:[-*][ \t]{0,4})?(?:\w{1,20}[ \t]?)?\Z")
+_ARGUMENTS: Final = lazy_regex(r"""\s{0,20}(?:\w{1,40}+\s{0,4}+[=:]|["'{]|\)|\[\s{0,4}["'{\]])""")
+_BARE_ARGUMENTS: Final = lazy_regex(r"(?:[ \t]+[^\s!?:;,]*[^\s.!?:;,]){1,8}[ \t]*")
+_LINE: Final = lazy_regex(r"[^\n]{0,200}")
+_WORD: Final = lazy_regex(r"\w+")
 
 _FENCE_TICKS: Final = 3
 _MAX_NAME: Final = 64

@@ -5,7 +5,7 @@ from html import escape
 import re
 from typing import Final
 
-from ...regex import lazy
+from ...regex import lazy_regex
 
 MAX_UNITS: Final = 4096
 """Characters of one message, as Telegram counts them: UTF-16 code units."""
@@ -14,7 +14,7 @@ MAX_NESTED: Final = 6
 """Marks within marks; what is deeper is shown as it was written."""
 
 _FENCE: Final = "```"
-_INLINE: Final = lazy(
+_INLINE: Final = lazy_regex(
     r"(?<!`)(?P<code>`{1,2})(?!`)(?P<verbatim>[^\n]+?)(?<!`)(?P=code)(?!`)"
     r"|\[(?P<label>[^\]\[\n]{1,300})\]\((?P<url>https?://[^\s()<>]{1,1000})\)"
     r"|(?P<strong>\*\*|__)(?=\S)(?P<bold>[^\n]+?)(?<=\S)(?P=strong)(?![*_])"
@@ -22,8 +22,8 @@ _INLINE: Final = lazy(
     r"|(?<![\w_])_(?=[^\s_])(?P<underlined>[^_\n]+?)(?<=[^\s_])_(?![\w_])"
     r"|~~(?=\S)(?P<struck>[^\n]+?)(?<=\S)~~"
 )
-_HEADING: Final = lazy(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*)$")
-_BULLET: Final = lazy(r"(?m)^(?P<indent>[ \t]*)[-*+][ \t]+")
+_HEADING: Final = lazy_regex(r"(?m)^[ \t]{0,3}#{1,6}[ \t]+(?P<title>[^\n]*)$")
+_BULLET: Final = lazy_regex(r"(?m)^(?P<indent>[ \t]*)[-*+][ \t]+")
 _STYLES: Final = {"bold": "b", "slanted": "i", "underlined": "i", "struck": "s"}
 
 

@@ -44,8 +44,8 @@ class MemoryContextProvider(ContextProvider):
         may_see = partial(is_visible, person_id=request.speaker.person_id)
         found = await self._memories.async_search(request.sentence, self._top_k, may_see=may_see)
         relevant = [item.memory for item in found if item.relevance >= RELEVANT]
-        standing = self._memories.standing(dt_util.utcnow(), may_see, ALWAYS)
-        chosen = list(dict.fromkeys((*relevant, *standing)))[: self._top_k]
+        always_relevant = self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
+        chosen = list(dict.fromkeys((*relevant, *always_relevant)))[: self._top_k]
         self._memories.touch([memory.id for memory in relevant], dt_util.utcnow())
         relevance = {item.memory.id: item.relevance for item in found}
         abroad = [memory for memory in chosen if may_see(memory, model=self._away)]
@@ -99,7 +99,7 @@ class ProfileContextProvider(ContextProvider):
         """Return what may be told of this speaker."""
         may_see = partial(is_entry_visible, person_id=request.speaker.person_id)
         found = await self._profile.async_search(request.sentence, FITTING, may_see=may_see)
-        chosen = list(dict.fromkeys((*found, *self._profile.standing(may_see))))
+        chosen = list(dict.fromkeys((*found, *self._profile.always_relevant(may_see))))
         abroad = [entry for entry in chosen if may_see(entry, model=self._away)]
         budget = request.budget.profile
         return Slot(

@@ -5,9 +5,9 @@ from typing import Final
 
 from yarl import URL
 
-from ...regex import lazy
+from ...regex import lazy_regex
 
-_HOST: Final = lazy(r"[^\s/?#@]+")
+_HOST: Final = lazy_regex(r"[^\s/?#@]+")
 _PASTED: Final = ("/chat/completions", "/completions", "/embeddings", "/models", "/api/chat", "/api/generate")
 _AZURE: Final = (
     ".openai.azure.com",

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 from yarl import URL
 
-from ..calls import CallAssembler, mended
+from ..calls import CallAssembler, well_formed
 from ..errors import ErrorKind, ModelServerError
 from ..models import ChatRequest, Delta, Dialect, Endpoint, TokenUsage, ToolCall
 
@@ -30,14 +30,14 @@ class _Characters:
         """Start without a half."""
         self._half = ""
 
-    def mend(self, text: str) -> str:
+    def complete_characters(self, text: str) -> str:
         """Return text that can be encoded; half a character at its end waits for the other half."""
         if text.isascii() and not self._half:
             return text
         text, self._half = self._half + text, ""
         if text and "\ud800" <= text[-1] <= "\udbff":
             text, self._half = text[:-1], text[-1]
-        return mended(text)
+        return well_formed(text)
 
 
 class AnswerReader(ABC):
@@ -77,9 +77,9 @@ class AnswerReader(ABC):
     def _delta(self, content: str, thinking: str, calls: list[ToolCall]) -> Delta | None:
         """Return a delta within the limit of the whole answer, None if it would be empty."""
         if content:
-            content = self._content.mend(content)
+            content = self._content.complete_characters(content)
         if thinking:
-            thinking = self._thinking.mend(thinking)
+            thinking = self._thinking.complete_characters(thinking)
         size = len(content) + len(thinking)
         if size > self._left:
             self.full = True

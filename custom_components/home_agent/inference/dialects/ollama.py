@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final, override
 import orjson
 from yarl import URL
 
-from ...regex import lazy
+from ...regex import lazy_regex
 from ..capabilities import ModelFacts
 from ..errors import in_stream
 from ..models import ChatRequest, Delta, Dialect, Endpoint
@@ -28,8 +28,8 @@ USUAL_NUM_CTX: Final = 8192
 _ANSWER_TOKENS: Final = 1024
 _BYTES_PER_TOKEN: Final = 3.5
 _IMAGE_TOKENS: Final = 1500
-_SET_BY_MODEL: Final = lazy(r"^[ \t]{0,40}num_ctx[ \t]+(\d{1,9})", re.MULTILINE)
-_DATA_URL: Final = lazy(r"data:[^,;]{0,100};base64,(.*)", re.DOTALL)
+_SET_BY_MODEL: Final = lazy_regex(r"^[ \t]{0,40}num_ctx[ \t]+(\d{1,9})", re.MULTILINE)
+_DATA_URL: Final = lazy_regex(r"data:[^,;]{0,100};base64,(.*)", re.DOTALL)
 
 
 class OllamaWire(Wire):

@@ -18,7 +18,7 @@ from homeassistant.helpers import (
 )
 from homeassistant.helpers.template import Template
 
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import clean
 from ..house import HouseSnapshot
 from ..records import EntityRecord
@@ -27,7 +27,7 @@ NAME_CHARS: Final = 60
 TEXT_CHARS: Final = 80
 MAX_NAMED: Final = 8
 """Things named one by one; of the others the number is said."""
-PRIVATE: Final = lazy(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
+PRIVATE: Final = lazy_regex(r"code|pin\b|pass|token|secret|key|auth|credential|webhook|url", re.IGNORECASE)
 """Names of values that are never shown."""
 UNNAMED: Final[Mapping[str, str]] = {
     "automation": "another automation",
@@ -39,8 +39,8 @@ UNNAMED: Final[Mapping[str, str]] = {
 KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
 """Entities of every house."""
 
-_IDS = lazy(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
-_DIGITS = lazy(r"\d{4,}")
+_IDS = lazy_regex(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
+_DIGITS = lazy_regex(r"\d{4,}")
 _KINDS: Final[Mapping[str, str]] = {
     "homeassistant": "everything",
     "media_player": "media players",

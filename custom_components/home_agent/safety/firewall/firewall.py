@@ -12,7 +12,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from ...memory.sentences import negations
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import leaves
 from .rules import CALLS, TOKENS, named_calls, rules_for, says_backwards
 from .text import Readable, spaced_out
@@ -27,14 +27,16 @@ SHORT: Final = 90
 """A text up to this length is an order if it reads like one: a title, an entry of a list."""
 MAX_DECODED: Final = 4_000
 
-_SENTENCE: Final = lazy(r"[^.!?;\n\u3002\uff01\uff1f]*(?:[.!?;\n\u3002\uff01\uff1f]+[\"')\]]*|$)")
-_PARAGRAPH_END: Final = lazy(r"\n\s*\n")
-_ADDRESS: Final = lazy(r"(?:https?://|www\.)\S+|[\d\s.,:/+-]*", re.IGNORECASE)
-_LEAKY_IMAGE: Final = lazy(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^)]{0,300}\)")
-_ATTRIBUTE: Final = lazy(r"<[a-zA-Z][^<>]{0,60}?\s[\w-]+=([\"'])(?P<text>[^<>\"']{10,300})\1[^<>]{0,200}>")
-_WORD: Final = lazy(r"\w+")
-_HIDDEN: Final = lazy(r"[\U000e0020-\U000e007f]{3,}")
-_SAYS_ROT13: Final = lazy(r"rot.?13|caesar")
+_SENTENCE: Final = lazy_regex(r"[^.!?;\n\u3002\uff01\uff1f]*(?:[.!?;\n\u3002\uff01\uff1f]+[\"')\]]*|$)")
+_PARAGRAPH_END: Final = lazy_regex(r"\n\s*\n")
+_ADDRESS: Final = lazy_regex(r"(?:https?://|www\.)\S+|[\d\s.,:/+-]*", re.IGNORECASE)
+_LEAKY_IMAGE: Final = lazy_regex(r"!\[[^\]]{0,200}\]\([^)\s]{0,300}[?&][^)\s]{0,60}=[^)]{0,300}\)")
+_ATTRIBUTE: Final = lazy_regex(
+    r"<[a-zA-Z][^<>]{0,60}?\s[\w-]+=([\"'])(?P<text>[^<>\"']{10,300})\1[^<>]{0,200}>"
+)
+_WORD: Final = lazy_regex(r"\w+")
+_HIDDEN: Final = lazy_regex(r"[\U000e0020-\U000e007f]{3,}")
+_SAYS_ROT13: Final = lazy_regex(r"rot.?13|caesar")
 _ROT13: Final = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 
 
@@ -262,12 +264,12 @@ def _from_escapes(blob: str) -> bytes:
 
 
 ENCODINGS: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
-    (lazy(r"[A-Za-z0-9+/_-]{16,}(?:\s[A-Za-z0-9+/_-]{16,})*={0,2}"), _from_base64),
-    (lazy(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,]?){12,}"), _from_hex),
-    (lazy(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){5,}(?:[ \w]|\\u[0-9a-fA-F]{4})*"), _from_escapes),
-    (lazy(r"(?:%[0-9a-fA-F]{2}[\w+.~-]{0,30}){3,}"), lambda blob: unquote(blob).encode()),
+    (lazy_regex(r"[A-Za-z0-9+/_-]{16,}(?:\s[A-Za-z0-9+/_-]{16,})*={0,2}"), _from_base64),
+    (lazy_regex(r"(?:(?:0x|\\x)?[0-9a-fA-F]{2}[\s:,]?){12,}"), _from_hex),
+    (lazy_regex(r"(?:\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}){5,}(?:[ \w]|\\u[0-9a-fA-F]{4})*"), _from_escapes),
+    (lazy_regex(r"(?:%[0-9a-fA-F]{2}[\w+.~-]{0,30}){3,}"), lambda blob: unquote(blob).encode()),
     (
-        lazy(r"\b(?:[01]{8}\s?){10,}"),
+        lazy_regex(r"\b(?:[01]{8}\s?){10,}"),
         lambda blob: bytes(int(byte, 2) for byte in re.findall("[01]{8}", blob)),
     ),
 )

@@ -20,7 +20,7 @@ from homeassistant.const import (
 from homeassistant.core import HomeAssistant, State, callback, valid_entity_id
 from homeassistant.helpers import entity_registry as er, llm
 
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import leaves, words
 from . import firewall
 
@@ -87,10 +87,10 @@ MAX_UNIT: Final = 8
 MAX_MODE: Final = 24
 MAX_MODE_WORDS: Final = 3
 
-_NO_TEXT: Final = lazy(r"[\d\s:.,+%\u00b0TZ/#-]*")
-_VERSION: Final = lazy(r"v?\d[\d.]*+(?:[-.+]?(?:a|b|rc|beta|alpha|dev|build)?\d++){0,3}", re.IGNORECASE)
-_SLUG: Final = lazy(r"[a-z][a-z0-9]*(?:_[a-z0-9]+){0,3}")
-_NAME: Final = lazy(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
+_NO_TEXT: Final = lazy_regex(r"[\d\s:.,+%\u00b0TZ/#-]*")
+_VERSION: Final = lazy_regex(r"v?\d[\d.]*+(?:[-.+]?(?:a|b|rc|beta|alpha|dev|build)?\d++){0,3}", re.IGNORECASE)
+_SLUG: Final = lazy_regex(r"[a-z][a-z0-9]*(?:_[a-z0-9]+){0,3}")
+_NAME: Final = lazy_regex(r"[A-Za-z_][A-Za-z0-9_]{0,40}")
 
 
 @callback
@@ -231,7 +231,7 @@ def _is_own_state(hass: HomeAssistant, state: State, text: str) -> bool:
             return False
 
 
-_ANY_WORD: Final = lazy(r"\w+")
+_ANY_WORD: Final = lazy_regex(r"\w+")
 
 
 def is_news(texts: Iterable[str], said: str) -> bool:
@@ -249,7 +249,7 @@ def _result_texts(value: object) -> Iterator[str]:
     )
 
 
-_NO_RESULT_TEXT: Final = lazy(r"[\d\s:.,+%°TZ/-]*")
+_NO_RESULT_TEXT: Final = lazy_regex(r"[\d\s:.,+%°TZ/-]*")
 
 
 def comes_from_outside(tool: llm.Tool) -> bool:

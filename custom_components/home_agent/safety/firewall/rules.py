@@ -12,7 +12,7 @@ from typing import Final
 
 from ...languages import languages_with, table, words
 from ...languages.phrases import GAP, NEVER, all_words, any_of, either
-from ...regex import composed, lazy
+from ...regex import composed, lazy_regex
 from ...texts import is_unspaced
 from .text import Readable
 
@@ -29,7 +29,7 @@ _FAR: Final = f"{GAP}{{0,60}}?"
 _SPACE: Final = r"\s{0,4}"
 _CLAUSE_START: Final = r"(?:^\s{0,8}|(?<=[.!?])\s{1,8})"
 
-TOKENS: Final = lazy(
+TOKENS: Final = lazy_regex(
     r"<\|[^|<>\n]{1,40}\|>"
     r"|\[/?(?:inst|system_prompt|available_tools|tool_calls?|tool_results?)\]"
     r"|<</?sys>>"
@@ -43,7 +43,7 @@ TOKENS: Final = lazy(
 )
 """Marks by which chat templates tell who speaks."""
 
-CALLS: Final = lazy(
+CALLS: Final = lazy_regex(
     r"[\"'](?:name|tool|function|tool_name|function_name|recipient_name|action)[\"']\s{0,4}:\s{0,4}[\"'][\w.:-]{1,64}"
     r"[\"'][^{}]{0,80}[\"'](?:arguments|parameters|args|params|input|action_input)[\"']\s{0,4}:"
     r"|[\"'](?:tool_calls?|function_call|tool_uses)[\"']\s{0,4}:"
@@ -166,7 +166,7 @@ def as_read(entry: str) -> str:
 
 def _pattern(*sources: str) -> re.Pattern[str]:
     """Return the pattern of some alternatives."""
-    return lazy(either(*sources), re.MULTILINE)
+    return lazy_regex(either(*sources), re.MULTILINE)
 
 
 @composed
@@ -218,4 +218,4 @@ def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
 @composed
 def says_backwards() -> re.Pattern[str]:
     """Return what finds a hint that a text is to be read backwards."""
-    return lazy(any_of(all_words("firewall.backwards"), as_read))
+    return lazy_regex(any_of(all_words("firewall.backwards"), as_read))

@@ -7,7 +7,7 @@ import re
 from typing import Final
 import unicodedata
 
-from ...regex import lazy
+from ...regex import lazy_regex
 
 LOOKALIKES: Final = str.maketrans(
     # Cyrillic and Greek letters that look like Latin ones
@@ -17,12 +17,14 @@ LOOKALIKES: Final = str.maketrans(
 )
 """Folded letters of other alphabets, by the Latin ones that they are taken for."""
 
-_MARKUP: Final = lazy(r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE)
-_ENTITY: Final = lazy(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
-_SPACED: Final = lazy(r"(?<!\w)(?:\w[\s.\-_|/*+]{1,8}){5,}\w(?!\w)")
-_WORD: Final = lazy(r"[^\W\d_]+")
-_LATIN: Final = lazy(r"[a-z]")
-_LOOKALIKE_WORD: Final = lazy(f"[a-z{''.join(map(chr, LOOKALIKES))}]+")
+_MARKUP: Final = lazy_regex(
+    r"</?[a-zA-Z][^<>]{0,200}>|<!--|-->|[*_`~\u00ad]|^\s{0,3}(?:#{1,6}|>)\s", re.MULTILINE
+)
+_ENTITY: Final = lazy_regex(r"&(?:#x?[0-9a-fA-F]{1,6}|[a-z]{2,6});")
+_SPACED: Final = lazy_regex(r"(?<!\w)(?:\w[\s.\-_|/*+]{1,8}){5,}\w(?!\w)")
+_WORD: Final = lazy_regex(r"[^\W\d_]+")
+_LATIN: Final = lazy_regex(r"[a-z]")
+_LOOKALIKE_WORD: Final = lazy_regex(f"[a-z{''.join(map(chr, LOOKALIKES))}]+")
 _NAMED: Final = {
     "nbsp": " ",
     "amp": "&",

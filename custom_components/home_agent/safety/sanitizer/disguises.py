@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Final
 from urllib.parse import unquote_plus
 
-from ...regex import lazy
+from ...regex import lazy_regex
 from ..firewall.text import Readable, spaced_out
 
 MAX_READINGS: Final = 40
@@ -15,9 +15,9 @@ DEPTH: Final = 2
 """Disguises inside each other."""
 MAX_CHARS: Final = 4_000
 
-_OPAQUE: Final = lazy(r"[A-Za-z0-9+/_=-]{8,}")
-_JOINED: Final = lazy(r"[_+\-.]+")
-_PERCENT: Final = lazy(r"%[0-9a-fA-F]{2}")
+_OPAQUE: Final = lazy_regex(r"[A-Za-z0-9+/_=-]{8,}")
+_JOINED: Final = lazy_regex(r"[_+\-.]+")
+_PERCENT: Final = lazy_regex(r"%[0-9a-fA-F]{2}")
 _ROT13: Final = str.maketrans(
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
     "nopqrstuvwxyzabcdefghijklmNOPQRSTUVWXYZABCDEFGHIJKLM",

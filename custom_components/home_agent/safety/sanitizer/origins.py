@@ -16,7 +16,7 @@ import unicodedata
 from homeassistant.util import dt as dt_util
 
 from ...languages.phrases import all_words
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import UNSPACED, fold_letters, is_unspaced, pairs
 
 MAX_WORDS: Final = 30
@@ -42,8 +42,8 @@ LEAST_PART: Final = 4
 PUBLIC: Final = "public"
 """Source of texts that anybody can read; their words may go anywhere."""
 
-_ADDRESS: Final = lazy(r"(?<!\S)\S*://\S*|www\.\S+")
-_TOKEN: Final = lazy(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
+_ADDRESS: Final = lazy_regex(r"(?<!\S)\S*://\S*|www\.\S+")
+_TOKEN: Final = lazy_regex(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
 _SIGNS: Final = frozenset(
     ".,:;?!'\"()-/&+%\u00b0\u20ac$\u00a3\u2013\u2014\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u00bf\u00a1"
     "\u3001\u3002\uff01\uff1f\u300c\u300d"

@@ -21,7 +21,7 @@ from ...idle import in_slices
 from ...knowledge.names import Phrases
 from ...languages import find, words as listed
 from ...languages.phrases import all_words
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import fold_letters, is_unspaced, words
 from .private_patterns import Finding, PrivateKind
 
@@ -33,9 +33,9 @@ MIN_LONE: Final = 3
 TELLING: Final = 2
 """Words of one memory that tell it together."""
 
-_TOKEN: Final = lazy(r"[^\W_]+")
-_CYRILLIC: Final = lazy("[\u0400-\u04ff]")
-_HEX: Final = lazy(r"(?=[a-f]{0,60}\d)[0-9a-f]{6,}")
+_TOKEN: Final = lazy_regex(r"[^\W_]+")
+_CYRILLIC: Final = lazy_regex("[\u0400-\u04ff]")
+_HEX: Final = lazy_regex(r"(?=[a-f]{0,60}\d)[0-9a-f]{6,}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from ...languages import languages_with, words
 from ...languages.phrases import all_words, any_of
 from ...memory.secrets import holds_secret
-from ...regex import composed, lazy
+from ...regex import composed, lazy_regex
 from ...texts import fold_letters
 
 
@@ -84,16 +84,20 @@ PUBLIC_ADDRESSES: Final = frozenset(
 """Addresses that are the same for everybody."""
 
 _GROUP: Final = r"[ \u00a0./\-\u2010-\u2013]"
-_EMAIL: Final = lazy(r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}\s?(?:@|\(at\)|\[at\]|\uff20)\s?[\w\-]+(?:\.[\w\-]+)+")
-_MAC: Final = lazy(
+_EMAIL: Final = lazy_regex(
+    r"(?<![\w.+%'\-])[\w.+%'\-]{1,64}\s?(?:@|\(at\)|\[at\]|\uff20)\s?[\w\-]+(?:\.[\w\-]+)+"
+)
+_MAC: Final = lazy_regex(
     r"(?<![\w:])(?:[0-9a-fA-F]{2}([:\-]))(?:[0-9a-fA-F]{2}\1){4}[0-9a-fA-F]{2}(?![\w:])"
     r"|(?<![\w.])(?:[0-9a-fA-F]{4}\.){2}[0-9a-fA-F]{4}(?![\w.])"
 )
-_IPV4: Final = lazy(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d|/\d)")
-_IPV6: Final = lazy(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
-_IBAN: Final = lazy(r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){3,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?!\w)")
-_CARD: Final = lazy(r"(?<![\d.])(?:\d[ -]?){12,18}\d(?![\d.])")
-_PHONES: Final = lazy(
+_IPV4: Final = lazy_regex(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d|/\d)")
+_IPV6: Final = lazy_regex(r"(?<![\w:.])[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:])")
+_IBAN: Final = lazy_regex(
+    r"(?<!\w)[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){3,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?!\w)"
+)
+_CARD: Final = lazy_regex(r"(?<![\d.])(?:\d[ -]?){12,18}\d(?![\d.])")
+_PHONES: Final = lazy_regex(
     "|".join(
         (
             rf"(?<![\w.])(?:\+|00)[1-9](?:{_GROUP}?\(?\d\)?){{6,14}}(?!\w)",  # international
@@ -109,16 +113,18 @@ _PHONES: Final = lazy(
         )
     )
 )
-_LONG_NUMBER: Final = lazy(r"(?<![\w.,])\d{9,}(?![\w]|[.,]\d)")
-_SHORT_NUMBER: Final = lazy(r"(?<!\d)\d(?:[ .\-]?\d){3,}(?!\d)")
-_YEARS: Final = lazy(r"(?:19|20)\d{2}(?:[ /\-\u2010-\u2013]+(?:19|20)?\d{2})?")
-_DATE: Final = lazy(r"(?:19|20)\d{2}[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d{2}")
-_COORDINATES: Final = lazy(
+_LONG_NUMBER: Final = lazy_regex(r"(?<![\w.,])\d{9,}(?![\w]|[.,]\d)")
+_SHORT_NUMBER: Final = lazy_regex(r"(?<!\d)\d(?:[ .\-]?\d){3,}(?!\d)")
+_YEARS: Final = lazy_regex(r"(?:19|20)\d{2}(?:[ /\-\u2010-\u2013]+(?:19|20)?\d{2})?")
+_DATE: Final = lazy_regex(
+    r"(?:19|20)\d{2}[-./ ]\d{1,2}[-./ ]\d{1,2}|\d{1,2}[-./ ]\d{1,2}[-./ ](?:19|20)?\d{2}"
+)
+_COORDINATES: Final = lazy_regex(
     r"(?<![\w.])[-+]?\d{1,3}[.]\d{3,}\s*\u00b0?\s*[NSns]?\s*[,;/ ]+"
     r"\s*[-+]?\d{1,3}[.]\d{3,}\s*\u00b0?\s*[EWOewo]?(?![\w.])"
     r"|\d{1,3}\s*\u00b0\s*\d{1,2}\s*['\u2019\u2032](?:\s*\d{1,2}(?:[.,]\d+)?\s*[\"\u201d\u2033])?\s*[NSEWOnsewo]?"
 )
-_ENTITY: Final = lazy(r"(?<![\w.@/-])([a-z][a-z_]{1,31})\.([a-z0-9_]{2,})(?![\w]|\.\w)", re.IGNORECASE)
+_ENTITY: Final = lazy_regex(r"(?<![\w.@/-])([a-z][a-z_]{1,31})\.([a-z0-9_]{2,})(?![\w]|\.\w)", re.IGNORECASE)
 _CAPITAL: Final = r"[A-Z\u00c0-\u00de\u0100-\u017f\u0400-\u042f]"
 
 
@@ -144,39 +150,39 @@ def _streets() -> tuple[re.Pattern[str], ...]:
     particles = r"(?:de\s|du\s|des\s|la\s|le\s|les\s|d['\u2019]|l['\u2019])*"
     return (
         # Musterstraße 12, Kerkstraat 5, Storgatan 3
-        lazy(
+        lazy_regex(
             rf"(?<!\w)[^\W\d_][\w\-]{{0,60}}{_inside('street_ends')}\.?\s+{house}",
             re.IGNORECASE,
         ),
         # Lange Straße 12
-        lazy(rf"(?<!\w){_CAPITAL}\w+\s+{_any('streets')}\.?\s+{house}"),
+        lazy_regex(rf"(?<!\w){_CAPITAL}\w+\s+{_any('streets')}\.?\s+{house}"),
         # Am Alten Markt 3, 12345
-        lazy(
+        lazy_regex(
             rf"{_any('street_starts')}\s+{_CAPITAL}\w+(?:\s{_CAPITAL}\w+)?"
             r"\s\d{1,3}\s?[a-z]?(?:\s*,|\s+\d{4,5}\b)"
         ),
         # 12 Baker Street
-        lazy(
+        lazy_regex(
             rf"{number}(?:(?!{_inside('no_street_names')}){name}){{1,3}}?{_any('streets_behind')}"
             rf"(?=\.|,|$|\s+(?:{_any('before_streets')}|(?-i:{_CAPITAL})|\d)|\s*[;:?!])",
             re.IGNORECASE,
         ),
-        lazy(
+        lazy_regex(
             rf"{number}(?:{_CAPITAL}{name}){{1,3}}?(?i:{_any('streets_after_names')}|{_any('streets_behind')})"
         ),
         # 12 rue de la Paix
-        lazy(
+        lazy_regex(
             rf"(?<![\w.,])\d{{1,4}}\s*(?:bis|ter|quater)?,?\s+{_any('streets_between')}\s+{particles}\w+",
             re.IGNORECASE,
         ),
         # Calle Mayor 12, ul. Długa 7, улица Ленина 10
-        lazy(
+        lazy_regex(
             rf"{_any('streets_before')}\.?\s*(?:[^\W\d]+\s+){{0,4}}?[^\W\d]+,?\s*"
             r"(?:n[\u00ba\u00b0o]?\.?\s*|\u0434\.\s*)?\d{1,4}\s?[a-z]?(?!\w)",
             re.IGNORECASE,
         ),
         # Via Roma 5
-        lazy(
+        lazy_regex(
             rf"(?i:{_any('streets_before_names')})\s+(?:{_CAPITAL}\w*\.?\s+|de[il]\w*\s+|d['\u2019]){{0,3}}"
             rf"{_CAPITAL}[\w'\u2019]+,?\s*\d{{1,3}}(?!\w)"
         ),
@@ -186,7 +192,7 @@ def _streets() -> tuple[re.Pattern[str], ...]:
 @composed
 def _public_codes() -> re.Pattern[str]:
     """Return the pattern of codes that everybody may know."""
-    return lazy(
+    return lazy_regex(
         f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
         re.IGNORECASE,
     )
@@ -223,11 +229,11 @@ def _schedule() -> _Schedule:
         any_of(all_words(f"privacy.{table}"), fold_letters) for table in ("times", "conditions", "empty")
     )
     return _Schedule(
-        times=lazy(rf"(?<!\w)\d|{times}"),
-        conditions=lazy(conditions),
-        away=lazy("|".join(away)),
-        facts=lazy("|".join(facts)),
-        empty=lazy(empty),
+        times=lazy_regex(rf"(?<!\w)\d|{times}"),
+        conditions=lazy_regex(conditions),
+        away=lazy_regex("|".join(away)),
+        facts=lazy_regex("|".join(facts)),
+        empty=lazy_regex(empty),
     )
 
 

@@ -17,7 +17,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 
 from ...languages import DEFAULT, find, table
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import clean, fold_letters, words
 from .disguises import readings
 from .origins import PUBLIC, Origins, neutral_words
@@ -55,7 +55,7 @@ OF_WORDS: Final = frozenset(
 )
 """Kinds that are found by their words, not by their digits."""
 
-_NUMBER: Final = lazy(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
+_NUMBER: Final = lazy_regex(r"(?<![\w.])-?\d{1,3}[.,]\d{2,}(?![\w.])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from ...memory.words import STEM
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import fold_letters, words
 
 LEFT_OUT: Final = "(left out)"
@@ -19,7 +19,7 @@ MEMORIES: Final = "what is remembered"
 STATES: Final = "states of the house"
 PRIVATE: Final = "private words"
 
-_SENTENCE: Final = lazy(r".+?(?:(?<![.!?;])[.!?;]++(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
+_SENTENCE: Final = lazy_regex(r".+?(?:(?<![.!?;])[.!?;]++(?=\s|$)|[\u3002\uff01\uff1f]+|\n|$)\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ from homeassistant.helpers import llm
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...literals import ARGUMENT_KEYS, MAX_CHARS, parsed
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import fold
 from ..base import HomeAgentTool
 from ..resolving.targets import NO_VALUE
@@ -34,7 +34,9 @@ OPPOSITES: Final = frozenset(
 READING: Final = "reading"
 """The tool's own reader put the arguments in order."""
 
-_NUMBER: Final = lazy(r"\s*(-?\d{1,12}(?:[.,]\d{1,6})?)\s*+(?:%|°[CF]?|percent|degrees?)?\s*", re.IGNORECASE)
+_NUMBER: Final = lazy_regex(
+    r"\s*(-?\d{1,12}(?:[.,]\d{1,6})?)\s*+(?:%|°[CF]?|percent|degrees?)?\s*", re.IGNORECASE
+)
 _EMPTY: Final = frozenset(("", "null", "undefined"))
 _TRUE: Final = frozenset(("true", "yes", "1"))
 _FALSE: Final = frozenset(("false", "no", "0"))

@@ -7,7 +7,7 @@ from homeassistant.core import State
 
 from ...domains import DOMAINS
 from ...domains.base import STATE, Action, Changed, DomainFacts, ServiceCalls
-from ...safety.ledger import Deed, EarlierState
+from ...safety.ledger import EarlierState, RecordedAction
 from .planning import Plan, PlannedCall
 from .readback import TOLERANCES, Expectation
 
@@ -45,21 +45,24 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
     return Plan(now.domain, calls, _expected(facts, before, changed, now))
 
 
-def taking_back(domain: str, deeds: Sequence[Deed]) -> Plan | None:
+def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
     """Return what takes calls back that show in no state, the newest first; None for other domains.
 
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
     facts = DOMAINS[domain]
-    if reason := next((facts.lost[deed.service] for deed in deeds if deed.service in facts.lost), None):
-        before = {shown.state for deed in deeds for shown in deed.before.values()}
+    if reason := next(
+        (facts.lost[action.service] for action in actions if action.service in facts.lost),
+        None,
+    ):
+        before = {shown.state for action in actions for shown in action.before.values()}
         if before & {"playing", "buffering"}:
             raise CannotRestoreError(reason)
     if facts.take_back is None:
         return None
     calls = []
-    for deed in deeds:
-        made = facts.take_back(deed.service, deed.data)
+    for action in actions:
+        made = facts.take_back(action.service, action.data)
         if isinstance(made, str):
             raise CannotRestoreError(made)
         calls.append(PlannedCall(*made))

@@ -12,7 +12,7 @@ from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ... import timespans
 from ...knowledge.spoken_words import colors, whites
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...texts import fold
 
 MAX_TEXT = 255
@@ -46,11 +46,13 @@ HVAC_WORDS = {
     "heating_cooling": "heat_cool",
 }
 
-_NUMBER = lazy(r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
-_LISTED = lazy(r"\d+(?:\.\d+)?")
+_NUMBER = lazy_regex(r"[-+]?(?:\d+(?:[.,]\d+)?|[.,]\d+)")
+_LISTED = lazy_regex(r"\d+(?:\.\d+)?")
 """A number among others, where the comma separates."""
-_TEMPERATURE = lazy(r"([-+]?\d+(?:[.,]\d+)?)\s*+(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?")
-_HEX = lazy(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
+_TEMPERATURE = lazy_regex(
+    r"([-+]?\d+(?:[.,]\d+)?)\s*+(?:°|º|deg(?:rees?)?)?\s*(c|f|k)?(?:elsius|ahrenheit|elvin)?"
+)
+_HEX = lazy_regex(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
 
 
 @dataclass(frozen=True, slots=True)

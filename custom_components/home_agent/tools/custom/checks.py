@@ -16,14 +16,14 @@ from homeassistant.helpers.template import Template, TemplateEnvironment
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
-from ...regex import lazy
+from ...regex import lazy_regex
 
 MAX_DEPTH: Final = 20
 MAX_PROBLEMS: Final = 10
 MAX_SHOWN: Final = 40
 _MISSING: Final = object()
 MAX_REASON: Final = 120
-SINGLE: Final = lazy(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
+SINGLE: Final = lazy_regex(r"\s*\{\{-?((?:(?!\{\{|\}\}).)*?)-?\}\}\s*", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)

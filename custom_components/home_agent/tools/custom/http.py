@@ -19,17 +19,17 @@ from yarl import URL
 from homeassistant.helpers.redact import REDACTED
 
 from ...errors import ToolExecutionError
-from ...regex import lazy
+from ...regex import lazy_regex
 from ..hosts import leads_home
 from ..unpacking import Packed, unpacker
 from .checks import Text, Variables, Writer, YamlSection
 
 MAX_URL: Final = 8_000
 EXAMPLE: Final = 'url: "https://api.example.com/items/{{ item }}"'
-_EXPRESSION = lazy(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
-_ORIGIN = lazy(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
+_EXPRESSION = lazy_regex(r"(\{\{.*?(?:\}\}|\Z))", re.DOTALL)
+_ORIGIN = lazy_regex(r"(https?)://([^/?#{}\s\\]+)(?=[/?]|$)", re.IGNORECASE)
 _LITERAL = "/:?[]@!$&'()*+,;=%-._~"
-_SEPARATORS = lazy(r"[/\\]")
+_SEPARATORS = lazy_regex(r"[/\\]")
 MAX_BYTES: Final = 1_000_000
 MAX_REDIRECTS: Final = 5
 MAX_DEPTH: Final = 100
@@ -38,8 +38,8 @@ REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 FORBIDDEN_HEADERS: Final = frozenset(
     {"host", "content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer", "expect"}
 )
-HEADER = lazy(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
-CONTROL = lazy(r"[\x00-\x1f\x7f]+")
+HEADER = lazy_regex(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}")
+CONTROL = lazy_regex(r"[\x00-\x1f\x7f]+")
 SHORTEST_SECRET: Final = 6
 
 

@@ -9,7 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers.template import TemplateEnvironment
 
 from ...const import DOMAIN, LOGGER
-from ...regex import lazy
+from ...regex import lazy_regex
 from ..calls.validation import JsonSchema
 from .base import CustomTool, Definition, Recipe
 from .checks import MAX_REASON, MAX_SHOWN, ProblemReport, ToolProblem, Writer, YamlPlace, YamlSection
@@ -32,7 +32,7 @@ HANDLERS: Final[Mapping[str, type[CustomTool]]] = {
 MAX_TOOLS: Final = 100
 MAX_DESCRIPTION: Final = 1_000
 MAX_SCHEMA: Final = 8_000
-_NAME = lazy(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
+_NAME = lazy_regex(r"[a-zA-Z_][a-zA-Z0-9_-]{0,63}")
 _EXAMPLE_HANDLER: Final = 'handler: {type: template, value_template: "{{ a + b }}"}'
 
 

@@ -26,7 +26,7 @@ MAX_MESSAGES: Final = 1000
 MAX_ANSWERED: Final = 5
 """Requests of a server that are answered within one of ours."""
 MAX_WORDS: Final = 300
-FAREWELL_SECONDS: Final = 5
+CLOSE_TIMEOUT: Final = 5
 MAX_SESSION_ID: Final = 512
 
 LIST_CHANGED: Final = "notifications/tools/list_changed"
@@ -203,7 +203,7 @@ class McpClient:
         params = {"requestId": number, "reason": "no longer needed"}
         body = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}
         with suppress(ToolExecutionError, TimeoutError, _SessionLost, Unauthorized):
-            async with asyncio.timeout(FAREWELL_SECONDS):
+            async with asyncio.timeout(CLOSE_TIMEOUT):
                 await self._tell(body, session)
 
     async def _post(self, body: Object, session: _Session) -> ClientResponse:

@@ -15,7 +15,7 @@ from ...const import DOMAIN, LOGGER
 from ...errors import ToolExecutionError
 from ...issues import report, withdraw
 from ..calls.validation import JsonSchema
-from ..foreign import async_fair, async_report_refused, imitates
+from ..foreign import async_report_refused, async_sanitize, imitates
 from ..other_apis import wire_name
 from .base import Definition, Recipe
 from .mcp import McpTool, McpTools
@@ -54,10 +54,10 @@ class McpImport:
         self._delay = RETRY_SECONDS
         wanted = [tool for tool in found.values() if self._wants(tool)]
         functions = [self._function(tool) for tool in wanted]
-        fair = await async_fair(self.hass, functions)
+        sanitized = await async_sanitize(self.hass, functions)
         recipes: dict[str, Recipe] = {}
         refused: list[str] = []
-        for tool, one in zip(wanted, fair, strict=True):
+        for tool, one in zip(wanted, sanitized, strict=True):
             recipe = self._recipe(tool, one.function, recipes)
             if recipe is not None:
                 recipes[recipe.definition.name] = recipe

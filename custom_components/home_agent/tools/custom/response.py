@@ -7,7 +7,7 @@ from typing import Any, Final
 from homeassistant.util.json import json_loads
 
 from ...errors import ToolExecutionError
-from ...regex import lazy
+from ...regex import lazy_regex
 from .checks import Text, Variables, Writer, YamlSection
 from .http import HttpAnswer
 
@@ -15,7 +15,7 @@ FORMATS: Final = ("auto", "json", "text")
 EXTRA: Final = ("value", "value_json", "status")
 """What a template of the answer has besides the arguments."""
 MAX_LISTED: Final = 8
-_STEP = lazy(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
+_STEP = lazy_regex(r"\.?([^.\[\]]+)|\[(-?\d{1,6}|\*)\]|\[['\"]([^'\"]+)['\"]\]")
 _READABLE: Final = (
     "text/",
     "application/json",

@@ -11,7 +11,7 @@ from homeassistant.helpers.target import TargetSelection, async_extract_referenc
 from homeassistant.util.json import JsonObjectType, JsonValueType
 
 from ...errors import ToolExecutionError
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...safety.defaults import BLOCKED
 from ...safety.firewall.own_values import texts_in, texts_repeated
 from ...safety.rules import Effect, RuleSet
@@ -28,7 +28,7 @@ REFUSED: Final = {
     "scene.create": "action_unchecked_states",
 }
 """Actions that are never called, and what is said of them."""
-_SERVICE = lazy(r"[a-z0-9_]+\.[a-z0-9_]+")
+_SERVICE = lazy_regex(r"[a-z0-9_]+\.[a-z0-9_]+")
 _EXAMPLE = "action: notify.family"
 _BLOCKED = RuleSet(BLOCKED)
 EXAMPLE = "value_template: \"{{ states('sensor.power') }} W\""

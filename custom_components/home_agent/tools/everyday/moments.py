@@ -6,14 +6,16 @@ from typing import Final
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...timespans import TIME_CHARS, read_seconds
 
 FORMS: Final = "2026-03-29, 2026-03-29 18:30, 18:30, today, tomorrow 7:00 or a weekday"
 WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 NAMED_TIMES: Final = {"noon": time(12), "midday": time(12), "midnight": time(0)}
-_CLOCK: Final = lazy(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?")
-_FILLER: Final = lazy(r"^(?:in|after|for|at|on|by|this|next)\s+|(?<!\s)\s+(?:from now|later)$|(?<=\s)at\s+")
+_CLOCK: Final = lazy_regex(r"(\d{1,2})(?:[:.h](\d{2}))?(?::\d{2})?\s*([ap])?\.?(?:m\.?)?")
+_FILLER: Final = lazy_regex(
+    r"^(?:in|after|for|at|on|by|this|next)\s+|(?<!\s)\s+(?:from now|later)$|(?<=\s)at\s+"
+)
 
 
 def read_moment(text: str, slot: str) -> date | datetime:

@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
-from ...regex import lazy
+from ...regex import lazy_regex
 from ...timespans import TIME_CHARS, read_seconds
 
 MAX_PERIOD = timedelta(days=366)
 MIN_PERIOD = timedelta(seconds=1)
 
-_FILLER = lazy(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
+_FILLER = lazy_regex(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
 _FORMS = "90m, 24h, 7d, 1w, today, yesterday, this week, last week, this month or a date"
 
 

@@ -218,7 +218,7 @@ class KindSearch:
         """Return the entities of a kind in a place."""
         found = self.candidates()
         if not found:
-            raise self._nothing()
+            raise self._not_found()
         if not self.kinds.domains and len({record.domain for record in found}) > 1:
             found = self._of_one_kind(found)
         if not self.places:
@@ -257,7 +257,7 @@ class KindSearch:
             raise choose(self.house, found, "Which ones? Give area or entity_id")
         return here
 
-    def _nothing(self) -> ValidationError:
+    def _not_found(self) -> ValidationError:
         """Return the error for a kind that is not there."""
         where = " in " + " and ".join(place.name[:40] for place in self.places) if self.places else ""
         there = [record for record in self.house.entities.values() if self.is_here(record)]
