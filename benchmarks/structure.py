@@ -95,6 +95,7 @@ async def _walk() -> Walk:
                     monitoring.register_callback(tool, monitoring.events.PY_START, found.note)
                     monitoring.set_events(tool, monitoring.events.PY_START)
                 await conversation.async_converse(hass, SENTENCE, None, Context(), "en", agent)
+            monitoring.set_events(tool, 0)
             assert hass.states.is_state(LIGHT, "on")
     finally:
         if monitoring.get_tool(tool) is not None:

@@ -160,6 +160,7 @@ def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
     """Return the kinds that a sentence names; words that name many kinds, or a place, say little."""
     spoken = {word for names in meaning.places.values() for name in names for word in name}
     scores: dict[EntityKind, float] = {}
+    domains = domain_words()
     for said, matches in meaning.words.items():
         if any(word in spoken for word, similarity in matches if similarity > PLACE_NAMED):
             continue
@@ -168,7 +169,7 @@ def _kinds(index: HouseIndex, meaning: SentenceMeaning) -> set[EntityKind]:
             if similarity >= SAID:
                 for kind in index.kinds.get(word, ()):
                     named[kind] = max(similarity, named.get(kind, 0.0))
-        if (domain := domain_words().get(said)) is not None:
+        if (domain := domains.get(said)) is not None:
             named.update((kind, 2.0) for kind in index.all_kinds if kind[0] == domain)
         for kind, similarity in named.items():
             scores[kind] = scores.get(kind, 0.0) + similarity * similarity / len(named)

@@ -82,5 +82,12 @@ def asks_for_all(folded: str, language: str) -> bool:
     text = f" {folded} "
     for idiom in _idioms():
         text = text.replace(f" {idiom} ", " ")
-    wanted = all_words(language)
-    return not wanted.isdisjoint(text.split()) or any(word in text for word in wanted if is_unspaced(word))
+    if not all_words(language).isdisjoint(text.split()):
+        return True
+    return any(word in text for word in _unspaced_all_words(language))
+
+
+@cache
+def _unspaced_all_words(language: str) -> tuple[str, ...]:
+    """Return those words for "all" that need no space around them."""
+    return tuple(filter(is_unspaced, all_words(language)))

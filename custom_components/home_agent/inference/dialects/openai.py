@@ -129,7 +129,7 @@ class OpenAIAnswer(AnswerReader):
         if reason not in _UNKNOWN_REASONS:
             self.finish_reason = "tool_calls" if reason == "function_call" else reason
             calls += self.calls.flush()
-        return self._delta(content, thinking, calls)
+        return self._delta(content, thinking, calls) if content or thinking or calls else None
 
     def _count(self, data: Mapping[str, Any]) -> None:
         """Keep the newest token counts; cached ones have three names."""

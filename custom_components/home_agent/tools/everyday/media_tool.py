@@ -259,7 +259,7 @@ def _players(house: HouseSnapshot) -> list[str]:
 
 def _finds(state: State, needed: str = PLAY) -> bool:
     """Return whether a player can look for media and play them."""
-    return all(supports(state, features) for features in (PLAY, f"{SEARCH} {BROWSE}", needed))
+    return all(supports(state, features) for features in (f"{SEARCH} {BROWSE}", PLAY, needed))
 
 
 def _player(run: ToolRun, said: str | None, *, needed: str) -> EntityRecord:
