@@ -1,7 +1,6 @@
 """Home Agent: an agent for Home Assistant that a household talks to."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from homeassistant.const import EVENT_HOMEASSISTANT_FINAL_WRITE, EVENT_HOMEASSISTANT_STOP, Platform
 from homeassistant.core import CALLBACK_TYPE, Event, HassJob, HomeAssistant, callback
@@ -27,10 +26,12 @@ from .const import (
     CONF_TELEGRAM,
     DEFAULTS,
     DOMAIN,
+    EVENT_HISTORY_SAVED,
     EXTRACTION_EXTERNAL,
     LOGGER,
 )
 from .conversation_log import ConversationLog
+from .event_data import HistorySaved
 from .events import EventEmitter
 from .history import ConversationHistoryManager
 from .issues import report, withdraw, withdraw_all
@@ -82,11 +83,11 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
     await domains.async_load(hass)
 
     @callback
-    def saved(data: dict[str, Any]) -> None:
+    def saved(data: HistorySaved) -> None:
         """Tell that the file of all agents was written, if any of them tells such things."""
         entries = hass.config_entries.async_entries(DOMAIN)
         wanted = any(entry.options.get(CONF_EMIT_EVENTS, DEFAULTS[CONF_EMIT_EVENTS]) for entry in entries)
-        EventEmitter(hass, wanted).fire_history_saved(data)
+        EventEmitter(hass, wanted).fire(EVENT_HISTORY_SAVED, data)
 
     history = ConversationHistoryManager(hass, on_saved=saved)
     house = House(hass)

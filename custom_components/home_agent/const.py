@@ -3,6 +3,28 @@
 import logging
 from typing import Any, Final
 
+from homeassistant.util.event_type import EventType
+
+from .event_data import (
+    ConfirmationRequested,
+    ConfirmationResolved,
+    ContextInjected,
+    ContextOptimized,
+    ConversationFinished,
+    ConversationStarted,
+    ErrorReported,
+    HistorySaved,
+    IndexProgress,
+    MemoryExtracted,
+    StreamingError,
+    SuggestionRequested,
+    SuggestionResolved,
+    TimerFinished,
+    ToolExecuted,
+    ToolProgress,
+    VectorQueried,
+)
+
 DOMAIN: Final = "home_agent"
 VERSION: Final = 1
 MINOR_VERSION: Final = 2
@@ -334,23 +356,23 @@ DEFAULTS: Final[dict[str, Any]] = {
 }
 
 # Events
-EVENT_CONVERSATION_STARTED: Final = f"{DOMAIN}.conversation.started"
-EVENT_CONVERSATION_FINISHED: Final = f"{DOMAIN}.conversation.finished"
-EVENT_TOOL_EXECUTED: Final = f"{DOMAIN}.tool.executed"
-EVENT_TOOL_PROGRESS: Final = f"{DOMAIN}.tool.progress"
-EVENT_CONTEXT_INJECTED: Final = f"{DOMAIN}.context.injected"
-EVENT_CONTEXT_OPTIMIZED: Final = f"{DOMAIN}.context.optimized"
-EVENT_CONFIRMATION_REQUESTED: Final = f"{DOMAIN}.confirmation.requested"
-EVENT_CONFIRMATION_RESOLVED: Final = f"{DOMAIN}.confirmation.resolved"
-EVENT_INDEX_PROGRESS: Final = f"{DOMAIN}.index.progress"
-EVENT_VECTOR_QUERIED: Final = f"{DOMAIN}.vector_db.queried"
-EVENT_HISTORY_SAVED: Final = f"{DOMAIN}.history.saved"
-EVENT_MEMORY_EXTRACTED: Final = f"{DOMAIN}.memory.extracted"
-EVENT_SUGGESTION_REQUESTED: Final = f"{DOMAIN}.suggestion.requested"
-EVENT_SUGGESTION_RESOLVED: Final = f"{DOMAIN}.suggestion.resolved"
-EVENT_TIMER_FINISHED: Final = f"{DOMAIN}.timer.finished"
-EVENT_STREAMING_ERROR: Final = f"{DOMAIN}.streaming.error"
-EVENT_ERROR: Final = f"{DOMAIN}.error"
+EVENT_CONVERSATION_STARTED: Final = EventType[ConversationStarted](f"{DOMAIN}.conversation.started")
+EVENT_CONVERSATION_FINISHED: Final = EventType[ConversationFinished](f"{DOMAIN}.conversation.finished")
+EVENT_TOOL_EXECUTED: Final = EventType[ToolExecuted](f"{DOMAIN}.tool.executed")
+EVENT_TOOL_PROGRESS: Final = EventType[ToolProgress](f"{DOMAIN}.tool.progress")
+EVENT_CONTEXT_INJECTED: Final = EventType[ContextInjected](f"{DOMAIN}.context.injected")
+EVENT_CONTEXT_OPTIMIZED: Final = EventType[ContextOptimized](f"{DOMAIN}.context.optimized")
+EVENT_CONFIRMATION_REQUESTED: Final = EventType[ConfirmationRequested](f"{DOMAIN}.confirmation.requested")
+EVENT_CONFIRMATION_RESOLVED: Final = EventType[ConfirmationResolved](f"{DOMAIN}.confirmation.resolved")
+EVENT_INDEX_PROGRESS: Final = EventType[IndexProgress](f"{DOMAIN}.index.progress")
+EVENT_VECTOR_QUERIED: Final = EventType[VectorQueried](f"{DOMAIN}.vector_db.queried")
+EVENT_HISTORY_SAVED: Final = EventType[HistorySaved](f"{DOMAIN}.history.saved")
+EVENT_MEMORY_EXTRACTED: Final = EventType[MemoryExtracted](f"{DOMAIN}.memory.extracted")
+EVENT_SUGGESTION_REQUESTED: Final = EventType[SuggestionRequested](f"{DOMAIN}.suggestion.requested")
+EVENT_SUGGESTION_RESOLVED: Final = EventType[SuggestionResolved](f"{DOMAIN}.suggestion.resolved")
+EVENT_TIMER_FINISHED: Final = EventType[TimerFinished](f"{DOMAIN}.timer.finished")
+EVENT_STREAMING_ERROR: Final = EventType[StreamingError](f"{DOMAIN}.streaming.error")
+EVENT_ERROR: Final = EventType[ErrorReported](f"{DOMAIN}.error")
 
 # Limits of one turn
 MAX_ROUNDS: Final = 10

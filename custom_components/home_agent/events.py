@@ -1,11 +1,14 @@
 """Events on Home Assistant's bus."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Unpack, cast
 
 from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
+from homeassistant.util.event_type import EventType
 
-from .const import EVENT_ERROR, EVENT_HISTORY_SAVED
+from .const import EVENT_ERROR
+from .event_data import ErrorContext, ErrorReported
 
 
 class EventEmitter:
@@ -17,14 +20,16 @@ class EventEmitter:
         self._enabled = enabled
 
     @callback
-    def fire(self, event: str, context: Context | None = None, /, **data: Any) -> None:
+    def fire[D: Mapping[str, Any]](
+        self, event: EventType[D], data: D, context: Context | None = None
+    ) -> None:
         """Fire an event with a timestamp.
 
         By the context of a request the logbook knows which request the states that it changed go back to.
         """
         if self._enabled:
             content = {**data, "timestamp": dt_util.utcnow().isoformat()}
-            self._hass.bus.async_fire(event, content, context=context)
+            self._hass.bus.async_fire(event, cast("D", content), context=context)
 
     @callback
     def fire_error(
@@ -35,20 +40,17 @@ class EventEmitter:
         conversation_id: str | None = None,
         request: Context | None = None,
         /,
-        **context: Any,
+        **context: Unpack[ErrorContext],
     ) -> None:
         """Fire the event of an error; the message contains no words of a conversation."""
         self.fire(
             EVENT_ERROR,
+            ErrorReported(
+                error_type=type(err).__name__,
+                error_message=message,
+                conversation_id=conversation_id,
+                component=component,
+                context=context,
+            ),
             request,
-            error_type=type(err).__name__,
-            error_message=message,
-            conversation_id=conversation_id,
-            component=component,
-            context=context,
         )
-
-    @callback
-    def fire_history_saved(self, data: dict[str, Any]) -> None:
-        """Fire the event of a written history store."""
-        self.fire(EVENT_HISTORY_SAVED, **data)

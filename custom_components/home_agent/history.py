@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN
+from .event_data import HistorySaved
 from .history_turns import Conversation, StoredTurn, make_turn, parse_conversation, summary_messages
 from .inference.models import Message
 from .store import UNREADABLE, Content, KeptStore, StoredFile
@@ -44,7 +45,7 @@ class ConversationHistoryManager(StoredFile):
     There is one manager for the whole integration, so that no two entries write one file.
     """
 
-    def __init__(self, hass: HomeAssistant, on_saved: Callable[[dict[str, Any]], None] | None = None) -> None:
+    def __init__(self, hass: HomeAssistant, on_saved: Callable[[HistorySaved], None] | None = None) -> None:
         """Start empty; `on_saved` gets the data of `home_agent.history.saved` after each write."""
         self._hass = hass
         self._on_saved = on_saved

@@ -17,6 +17,7 @@ from homeassistant.components.logbook.models import LazyEventPartialState
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
+from homeassistant.util.event_type import EventType
 
 from .agent.phrases import async_phrase, cached_phrase
 from .const import (
@@ -34,7 +35,7 @@ type Describe = Callable[[LazyEventPartialState], dict[str, Any]]
 
 @callback
 def async_describe_events(
-    hass: HomeAssistant, async_describe_event: Callable[[str, str, Describe], None]
+    hass: HomeAssistant, async_describe_event: Callable[[str, EventType[Any], Describe], None]
 ) -> None:
     """Describe the events that the logbook shows."""
     # The sentences are looked up at once when they are shown, so they are loaded before.

@@ -17,6 +17,7 @@ LAYERS = (
         "const",
         "embeds",
         "errors",
+        "event_data",
         "events",
         "idle",
         "issues",

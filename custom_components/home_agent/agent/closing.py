@@ -1,13 +1,13 @@
 """How a turn ends: the result, whether the microphone opens again, figures, errors as events tell them."""
 
 from collections import Counter
-from typing import Any, TypedDict
 
 from homeassistant.components import conversation
 from homeassistant.helpers.json import json_dumps
 
 from ..const import LOGGER
 from ..errors import HomeAgentError
+from ..event_data import ConversationFinished
 from ..inference.quotes import without_quotes
 from ..languages import find, words
 from ..tools.quality import turn_quality
@@ -61,42 +61,7 @@ def is_question(text: str, language: str) -> bool:
     return said.endswith(words(find(language) or language, "replies.question_ends"))
 
 
-class TokenCounts(TypedDict):
-    """Tokens of all requests of a turn to one model."""
-
-    prompt: int
-    completion: int
-    total: int
-    cached: int
-
-
-class TurnTimes(TypedDict):
-    """Milliseconds."""
-
-    llm_latency_ms: float
-    tool_latency_ms: float
-    context_latency_ms: float
-    ttft_ms: float | None
-
-
-class FinishedEvent(TypedDict):
-    """The data of the event that reports the cost of a turn."""
-
-    conversation_id: str
-    user_id: str | None
-    error_type: str | None
-    duration_ms: float
-    tool_calls: int
-    tool_breakdown: dict[str, int]
-    tokens: TokenCounts
-    tokens_used: int
-    external_tokens: TokenCounts
-    performance: TurnTimes
-    used_external_llm: bool
-    tool_quality: dict[str, Any]
-
-
-def finished_event(turn: Turn, err: HomeAgentError | None) -> FinishedEvent:
+def finished_event(turn: Turn, err: HomeAgentError | None) -> ConversationFinished:
     """Return the data of the event that reports the cost of a turn, and its error."""
     figures = turn.figures
     records = turn.calls.records

@@ -28,6 +28,7 @@ from ..const import (
     MAX_SENTENCE_CHARS,
 )
 from ..errors import HomeAgentError, LLMError, SentenceTooLong
+from ..event_data import ConversationStarted
 from ..tools.turn_calls import TurnCalls
 from .closing import close_turn, finished_event, problem_of
 from .confirming import async_ask, async_settle
@@ -122,11 +123,13 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self._note_conversation(turn, session.history_id, of_other_person=others)
         self.emitter.fire(
             EVENT_CONVERSATION_STARTED,
+            ConversationStarted(
+                conversation_id=chat_log.conversation_id,
+                user_id=user_input.context.user_id,
+                device_id=user_input.device_id,
+                context_mode=self.data.context.mode,
+            ),
             user_input.context,
-            conversation_id=chat_log.conversation_id,
-            user_id=user_input.context.user_id,
-            device_id=user_input.device_id,
-            context_mode=self.data.context.mode,
         )
         return turn
 
@@ -240,4 +243,4 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
     def _report_finished(self, turn: Turn, err: HomeAgentError | None = None) -> None:
         """Fire the event that reports the cost of a turn, and its error."""
         context = turn.calls.speaker.context
-        self.emitter.fire(EVENT_CONVERSATION_FINISHED, context, **finished_event(turn, err))
+        self.emitter.fire(EVENT_CONVERSATION_FINISHED, finished_event(turn, err), context)

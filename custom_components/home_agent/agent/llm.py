@@ -12,6 +12,7 @@ from ..const import (
     TURN_LIMIT_SECONDS,
     TURN_SECONDS,
 )
+from ..event_data import StreamingError
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Delta
 from .claims.gate import ClaimGate
@@ -152,10 +153,8 @@ class LLMMixin(StreamingMixin):
         LOGGER.info("The stream broke (%s)%s", err.kind, "; asking again as a whole" if asking_again else "")
         self.emitter.fire(
             EVENT_STREAMING_ERROR,
+            StreamingError(error=err.plain, error_type=str(err.kind), fallback=asking_again),
             turn.calls.speaker.context,
-            error=err.plain,
-            error_type=str(err.kind),
-            fallback=asking_again,
         )
 
 

@@ -19,6 +19,7 @@ from ..const import (
     LOGGER,
 )
 from ..context.fitting import FittedRequest, RequestDraft, fit
+from ..event_data import ContextInjected, ContextOptimized
 from ..history_turns import AT_HOME_ONLY
 from ..inference.errors import ModelServerError
 from ..inference.models import ChatRequest, Message, MessageCall, TokenUsage
@@ -92,26 +93,30 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
         turn.reported = carried
         turn.data.emitter.fire(
             EVENT_CONTEXT_INJECTED,
+            ContextInjected(
+                conversation_id=turn.calls.conversation_id,
+                mode=turn.data.context.mode,
+                entities_included=list(ids),
+                entity_count=len(turn.context.house.entities) if catalogue.complete else len(ids),
+                token_count=round(tokens * factor),
+                request_tokens=round(fitted.tokens * factor),
+                vector_db_query=next((slot.query for slot in fitted.slots if slot.query), None),
+            ),
             turn.calls.speaker.context,
-            conversation_id=turn.calls.conversation_id,
-            mode=turn.data.context.mode,
-            entities_included=list(ids),
-            entity_count=len(turn.context.house.entities) if catalogue.complete else len(ids),
-            token_count=round(tokens * factor),
-            request_tokens=round(fitted.tokens * factor),
-            vector_db_query=next((slot.query for slot in fitted.slots if slot.query), None),
         )
     if fitted.steps and fitted.steps != turn.compressed:
         LOGGER.debug("The request was made shorter: %s", ", ".join(fitted.steps))
         turn.data.emitter.fire(
             EVENT_CONTEXT_OPTIMIZED,
+            ContextOptimized(
+                conversation_id=turn.calls.conversation_id,
+                original_tokens=round(fitted.original * factor),
+                optimized_tokens=round(fitted.tokens * factor),
+                compression_ratio=round(fitted.tokens / max(fitted.original, 1), 3),
+                was_truncated=not TRUNCATING.isdisjoint(fitted.steps),
+                shortened=list(fitted.steps),
+            ),
             turn.calls.speaker.context,
-            conversation_id=turn.calls.conversation_id,
-            original_tokens=round(fitted.original * factor),
-            optimized_tokens=round(fitted.tokens * factor),
-            compression_ratio=round(fitted.tokens / max(fitted.original, 1), 3),
-            was_truncated=not TRUNCATING.isdisjoint(fitted.steps),
-            shortened=list(fitted.steps),
         )
     turn.compressed = fitted.steps
 

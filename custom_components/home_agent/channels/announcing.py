@@ -15,6 +15,7 @@ from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.base import supports
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
+from ..event_data import TimerFinished
 from ..events import EventEmitter
 from ..timers.records import Timer
 from ..tools.own_calls import async_announce, async_notify
@@ -44,12 +45,14 @@ class Announcer:
         told_by = "device" if rings else await self._async_announce(timer, due)
         self._emitter.fire(
             EVENT_TIMER_FINISHED,
-            timer_id=timer.id,
-            name=timer.name,
-            due=due.isoformat(),
-            user_id=timer.user_id,
-            device_id=timer.device_id,
-            told_by=told_by,
+            TimerFinished(
+                timer_id=timer.id,
+                name=timer.name,
+                due=due.isoformat(),
+                user_id=timer.user_id,
+                device_id=timer.device_id,
+                told_by=told_by,
+            ),
         )
 
     async def _async_announce(self, timer: Timer, due: datetime) -> str:

@@ -13,6 +13,7 @@ from homeassistant.helpers.event import async_call_later, async_track_time_chang
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN, EVENT_INDEX_PROGRESS
+from ..event_data import IndexProgress
 from ..events import EventEmitter
 from ..idle import in_slices
 from .class_words import ClassWords, async_class_words, known_language
@@ -212,11 +213,7 @@ class Indexer:
         """Fire the event of a step."""
         self._emitter.fire(
             EVENT_INDEX_PROGRESS,
-            collection=collection,
-            status=status,
-            done=done,
-            total=total,
-            failed=failed,
+            IndexProgress(collection=collection, status=status, done=done, total=total, failed=failed),
         )
 
     async def _async_entities(self) -> list[KnowledgeDocument]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import EVENT_VECTOR_QUERIED, LOGGER
+from ..event_data import VectorQueried
 from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..vector.embeddings import Embedder, EmbeddingError
@@ -167,10 +168,9 @@ class SemanticIndex:
         hits = [hit for hit in hits if hit.similarity >= threshold]
         self._emitter.fire(
             EVENT_VECTOR_QUERIED,
-            collection=collection,
-            results_count=len(hits),
-            top_k=limit,
-            entity_ids=_entity_ids(hits),
+            VectorQueried(
+                collection=collection, results_count=len(hits), top_k=limit, entity_ids=_entity_ids(hits)
+            ),
         )
         return hits
 

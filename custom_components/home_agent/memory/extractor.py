@@ -10,6 +10,7 @@ from homeassistant.core import HomeAssistant, callback
 
 from ..const import EVENT_MEMORY_EXTRACTED, LOGGER
 from ..errors import HomeAgentError
+from ..event_data import MemoryExtracted
 from ..events import EventEmitter
 from ..idle import IdleQueue
 from ..inference.models import Message
@@ -124,9 +125,9 @@ class Extractor:
             )
         self._emitter.fire(
             EVENT_MEMORY_EXTRACTED,
-            conversation_id=conversation_id,
-            memories_extracted=kept,
-            extraction_llm=self.model,
+            MemoryExtracted(
+                conversation_id=conversation_id, memories_extracted=kept, extraction_llm=self.model
+            ),
         )
         return True
 

@@ -17,6 +17,7 @@ from ..agent.phrases import async_phrase
 from ..channels.people import user_id_of
 from ..channels.phones import EVENT_PHONE
 from ..const import EVENT_SUGGESTION_REQUESTED, EVENT_SUGGESTION_RESOLVED, LOGGER
+from ..event_data import SuggestionRequested, SuggestionResolved
 from ..events import EventEmitter
 from ..issues import report, withdraw
 from ..knowledge.persons import async_person_of_user, persons
@@ -209,7 +210,9 @@ class Suggestions:
         """Note what became of a suggestion, and take the question away."""
         suggestion.state, suggestion.settled_at = state, dt_util.utcnow()
         self._state.changed()
-        self._emitter.fire(EVENT_SUGGESTION_RESOLVED, suggestion_id=suggestion.id, outcome=state.value)
+        self._emitter.fire(
+            EVENT_SUGGESTION_RESOLVED, SuggestionResolved(suggestion_id=suggestion.id, outcome=state.value)
+        )
         self._take_away(suggestion)
 
     @callback
@@ -250,9 +253,11 @@ class Suggestions:
         self._show(suggestion)
         self._emitter.fire(
             EVENT_SUGGESTION_REQUESTED,
-            suggestion_id=suggestion.id,
-            summary=suggestion.text if whose is None else "",
-            expires_at=suggestion.expires_at.isoformat(),
+            SuggestionRequested(
+                suggestion_id=suggestion.id,
+                summary=suggestion.text if whose is None else "",
+                expires_at=suggestion.expires_at.isoformat(),
+            ),
         )
         await self._messenger.async_send(
             _tag(suggestion),

@@ -25,6 +25,7 @@ from ..const import (
 )
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
+from ..event_data import ConfirmationRequested, ConfirmationResolved
 from ..events import EventEmitter
 from .confirmation_store import ConfirmationStore, LateAnswers, Lost, most_crowding
 from .frozen import Draft, Frozen
@@ -126,8 +127,7 @@ class Confirmations:
         for lost in denied:
             self._emitter.fire(
                 EVENT_CONFIRMATION_RESOLVED,
-                action_id=lost.action_id,
-                outcome=ActionOutcome.RESTARTED.value,
+                ConfirmationResolved(action_id=lost.action_id, outcome=ActionOutcome.RESTARTED.value),
             )
             for channel in self.channels:
                 channel.note_lost(lost)
@@ -170,10 +170,10 @@ class Confirmations:
         self._remember()
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
+            ConfirmationRequested(
+                action_id=action.id, summary=action.question, expires_at=action.expires_at.isoformat()
+            ),
             action.speaker.context,
-            action_id=action.id,
-            summary=action.question,
-            expires_at=action.expires_at.isoformat(),
         )
         await self._async_tell(lambda channel: channel.async_ask(action))
         return action
@@ -306,7 +306,9 @@ class Confirmations:
             self._late.note_ended(action.owner, outcome)
         self._remember()
         self._emitter.fire(
-            EVENT_CONFIRMATION_RESOLVED, action.speaker.context, action_id=action.id, outcome=outcome.value
+            EVENT_CONFIRMATION_RESOLVED,
+            ConfirmationResolved(action_id=action.id, outcome=outcome.value),
+            action.speaker.context,
         )
         await self._async_tell(lambda channel: channel.async_settled(action, outcome))
 

@@ -6,6 +6,7 @@ from homeassistant.helpers import llm
 from homeassistant.helpers.redact import REDACTED
 
 from ..const import EVENT_TOOL_EXECUTED, EVENT_TOOL_PROGRESS
+from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..safety.redaction import redacted, without_secrets
 from .base import HomeAgentTool
@@ -45,14 +46,16 @@ class CallEvents:
             self._progress(turn, call, "completed", success=True)
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
+            ToolExecuted(
+                tool_name=record.tool_name,
+                parameters=dict.fromkeys(record.args, REDACTED) if hidden else record.args,
+                result=REDACTED if hidden else record.said,
+                success=record.success,
+                waiting=record.waits,
+                duration_ms=round(record.duration_ms, 1),
+                conversation_id=turn.conversation_id,
+            ),
             turn.speaker.context,
-            tool_name=record.tool_name,
-            parameters=dict.fromkeys(record.args, REDACTED) if hidden else record.args,
-            result=REDACTED if hidden else record.said,
-            success=record.success,
-            waiting=record.waits,
-            duration_ms=round(record.duration_ms, 1),
-            conversation_id=turn.conversation_id,
         )
 
     def failed(self, turn: TurnCalls, call: llm.ToolInput, err: Exception) -> None:
@@ -75,13 +78,15 @@ class CallEvents:
         """Fire the progress event."""
         self._emitter.fire(
             EVENT_TOOL_PROGRESS,
+            ToolProgress(
+                tool_name=call.tool_name,
+                tool_call_id=call.id,
+                status=status,
+                success=success,
+                error=error,
+                error_type=error_type,
+            ),
             turn.speaker.context,
-            tool_name=call.tool_name,
-            tool_call_id=call.id,
-            status=status,
-            success=success,
-            error=error,
-            error_type=error_type,
         )
 
 

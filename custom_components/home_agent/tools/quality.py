@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
+from ..event_data import FitCounts, TurnQuality
+
 MAX_PAIRS: Final = 200
 OTHER: Final = "other"
 
@@ -69,7 +71,7 @@ class Quality:
         }
 
 
-def turn_quality(verdicts: Iterable[CallVerdict]) -> dict[str, Any]:
+def turn_quality(verdicts: Iterable[CallVerdict]) -> TurnQuality:
     """Return the counters of one turn, in all and by tool."""
     own = list(verdicts)
     tools = dict.fromkeys(verdict.tool for verdict in own)
@@ -82,6 +84,12 @@ def turn_quality(verdicts: Iterable[CallVerdict]) -> dict[str, Any]:
     }
 
 
-def _named(counts: Counter[Fit]) -> dict[str, int]:
+def _named(counts: Counter[Fit]) -> FitCounts:
     """Return every counter, also those that are zero."""
-    return {fit.value: counts[fit] for fit in Fit}
+    return {
+        "first_try": counts[Fit.FIRST_TRY],
+        "repaired": counts[Fit.REPAIRED],
+        "retried": counts[Fit.RETRIED],
+        "refused": counts[Fit.REFUSED],
+        "exhausted": counts[Fit.EXHAUSTED],
+    }
