@@ -188,7 +188,7 @@ def _report_language(language: str) -> None:
 
 
 async def _async_show_panel(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Show the panel as long as an agent wants it, also while that one is set up anew."""
+    """Show the panel as long as an agent wants it, also while that one is reloaded."""
     if is_panel_enabled(entry.runtime_data.settings):
         await (await async_part(hass, "panel.websocket")).async_show(hass, entry)
     else:
@@ -249,7 +249,7 @@ def _tidy_regularly(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 @callback
 def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLBACK_TYPE:
-    """Prepare again once the house has been left alone for a while; return how to stop that."""
+    """Prepare again once the home has been left alone for a while; return how to stop that."""
     data = entry.runtime_data
     timer: list[CALLBACK_TYPE] = []
 

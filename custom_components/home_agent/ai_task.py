@@ -35,7 +35,7 @@ MIN_ANSWER_TOKENS = 4096
 
 THOUGHT = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 FENCED = lazy_regex(r"\A[^{\[\"]*```\w*\s*\n(.*?)\n?```", re.DOTALL)
-"""What stands before a fence is prose; a fence inside the data belongs to it."""
+"""What is before a fence is prose; a fence inside the data belongs to it."""
 
 
 async def async_setup_entry(
@@ -71,7 +71,7 @@ class HomeAgentTask(LLMMixin, ai_task.AITaskEntity):
         turn = self._turn(task, chat_log)
         turn.pictures = await self._async_pictures(task)
         if turn.pictures:
-            turn.calls.taint()  # somebody may have held a text into the picture
+            turn.calls.taint()  # the picture may show text from an untrusted source
         await self._async_answer(turn)
         text = last_words(turn)
         if not text.strip():
@@ -142,7 +142,7 @@ def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
     """Return the structured answer.
 
     Models without schema support think aloud and wrap JSON in a code fence. Raises HomeAssistantError for
-    what is no JSON.
+    anything that is not JSON.
     """
     for body in (text, _unwrapped(text)):
         with suppress(ValueError):
@@ -155,7 +155,7 @@ def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
 
 
 def _unwrapped(text: str) -> str:
-    """Return what stands behind the thoughts, or in the first fence behind them."""
+    """Return what is behind the thoughts, or in the first fence behind them."""
     body = THOUGHT.sub("", text)
     fenced = FENCED.search(body)
     return fenced[1] if fenced else body

@@ -1,4 +1,4 @@
-"""Puts the parts of an entry together, once at its setup: what each is made of stands where it is made."""
+"""Builds the parts of an entry once, during its setup, and passes each part what it depends on."""
 
 from collections.abc import Mapping
 from functools import cached_property, partial
@@ -221,7 +221,7 @@ class _Parts:
 
     @cached_property
     def outgoing(self) -> Outgoing:
-        """What leaves the house in arguments of tools."""
+        """What leaves the home in arguments of tools."""
         return Outgoing.of(self._hass, self.settings, self.memories, self.profile)
 
     @cached_property
@@ -247,7 +247,7 @@ class _Parts:
         return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
 
     def _asking_tools(self) -> list[HomeAgentTool]:
-        """Return the tools that ask outside the house."""
+        """Return the tools that ask outside the home."""
         tools: list[HomeAgentTool] = []
         if self.external:
             tools += external_tools(self.external, self.outgoing, self.settings)
@@ -296,7 +296,7 @@ class _Parts:
 
     @cached_property
     def context(self) -> ContextManager:
-        """What stands beside the sentence."""
+        """The context that is sent with the sentence."""
         setup = ProviderSetup(
             hass=self._hass,
             settings=self.settings,
@@ -353,7 +353,7 @@ class _Parts:
         )
 
     def indexer(self) -> Indexer:
-        """Return what keeps the collections in step with the house."""
+        """Return what keeps the collections in sync with the home."""
         return Indexer(
             self._hass,
             entry_id=self._id,

@@ -1,4 +1,4 @@
-"""Platform: the button that brings what can be found in step now."""
+"""Platform: the button that updates the search index now."""
 
 from typing import override
 
@@ -21,7 +21,7 @@ async def async_setup_entry(
 
 
 class SyncButton(HomeAgentBaseEntity, ButtonEntity):
-    """Reads the house and its knowledge again and brings the index in step."""
+    """Reads the home and its knowledge again and updates the index."""
 
     _attr_translation_key = "sync_now"
     _attr_entity_category = EntityCategory.CONFIG

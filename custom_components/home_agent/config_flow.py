@@ -124,7 +124,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         self._models = server.models
 
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Say what leaves the house."""
+        """Show which data leaves the home."""
         if user_input is not None:
             return await self.async_step_model()
         host = yarl.URL(self._data[CONF_BASE_URL]).host or ""

@@ -68,7 +68,7 @@ def endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint:
 
 @callback
 def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
-    """Return the server that is asked while the first one is down; None where there is none."""
+    """Return the server that is asked while the first one is down; None if there is none."""
     if not settings.get(CONF_FALLBACK_BASE_URL) or not settings.get(CONF_FALLBACK_MODEL):
         return None
     api_key, unusable = _rendered(hass, settings.get(CONF_FALLBACK_API_KEY))
@@ -82,7 +82,7 @@ def fallback_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpo
 
 @callback
 def external_endpoint(hass: HomeAssistant, settings: Mapping[str, Any]) -> Endpoint | None:
-    """Return the server of the model that is asked by a tool; None where there is none, or it is off."""
+    """Return the server of the model that is asked by a tool; None if there is none, or it is off."""
     if not settings[CONF_EXTERNAL]:
         return None
     if not settings.get(CONF_EXTERNAL_BASE_URL) or not settings.get(CONF_EXTERNAL_MODEL):

@@ -215,7 +215,7 @@ CONF_AUTOMATION_TURNS: Final = "automation_turns_per_minute"
 CONF_CLOUD_PROFILE: Final = "cloud_send_profile"
 CONF_CLOUD_STATES: Final = "cloud_send_ha_state"
 CONF_SANITIZER_KEYWORDS: Final = "sanitizer_keywords"
-"""Words that leave the house in no search; `*` and `?` stand for letters."""
+"""Words that never leave the home in a search; `*` and `?` are wildcards."""
 
 # Channels
 CONF_NOTIFY_TARGETS: Final = "notify_targets"

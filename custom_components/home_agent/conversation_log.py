@@ -26,13 +26,13 @@ MAX_TEXT: Final = 4_000
 """Characters kept of a sentence or an answer."""
 MAX_WAITING: Final = 200
 LEAST_CHARS: Final = 4
-"""Shorter texts stand in too many lines to be forgotten by."""
+"""Shorter texts are in too many lines to be forgotten by."""
 
 type Line = Mapping[str, Any]
 
 
 class ConversationLog:
-    """The files of one entry. Writing never holds anybody up; what cannot be written is told once."""
+    """The files of one entry. Writing never delays a turn; a failure is reported once."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, *, enabled: bool) -> None:
         """Take whose conversations are written; one that is switched off still forgets."""
@@ -136,7 +136,7 @@ def _append(folder: Path, lines: Sequence[Line]) -> None:
 
 
 def _without(folder: Path, is_unwanted: Callable[[Line], bool]) -> None:
-    """Write files anew without lines; a line that cannot be read goes too."""
+    """Write files again without lines; a line that cannot be read goes too."""
     for path in folder.glob("*.jsonl"):
         lines = path.read_text(encoding="utf-8").splitlines()
         kept = [text for text in lines if (line := _read(text)) is not None and not is_unwanted(line)]

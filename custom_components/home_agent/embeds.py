@@ -1,6 +1,6 @@
 """Embeds: what a browser fetches by itself when a text is shown, made harmless.
 
-A picture whose address carries what was read would tell a server outside, without anybody's click.
+A picture whose address carries what was read would reveal it to an external server without a click.
 """
 
 import re

@@ -1,6 +1,6 @@
 """What can go wrong, each with a key for the sentence a person hears.
 
-The text of a translation key stands in `translations/<language>.json` under `exceptions`.
+The text of a translation key is in `translations/<language>.json` under `exceptions`.
 """
 
 from typing import Any, Final, override
@@ -32,7 +32,7 @@ class HomeAgentError(HomeAssistantError):
 
     @override
     def __str__(self) -> str:
-        """Return the detail, or the English sentence where there is none."""
+        """Return the detail, or the English sentence if there is none."""
         return self.detail or super().__str__()
 
 
@@ -86,7 +86,7 @@ class ChangedSinceAsked(PermissionDenied):
 
 
 class ConfirmationNeeded(HomeAgentError):
-    """A call waits for a person's word; nothing was done. `action_id` names what waits."""
+    """A call waits for a confirmation; nothing was done. `action_id` names what waits."""
 
     key = "confirmation_needed"
 
@@ -106,7 +106,7 @@ class TooManyRequests(HomeAgentError):
 
 
 class SentenceTooLong(HomeAgentError):
-    """A sentence is longer than anybody says or types."""
+    """A sentence is longer than a person would say or type."""
 
     key = "sentence_too_long"
 

@@ -23,7 +23,7 @@ MAX_CONVERSATIONS = 200
 """Conversations kept of one entry; the longest silent go first."""
 MAX_ENTRY_TOKENS = 1_000_000
 LEAST_CHARS = 8
-"""Shorter texts are not looked for: they stand in half of all turns."""
+"""Shorter texts are not looked for: they are in half of all turns."""
 
 type Conversations = dict[str, Conversation]
 
@@ -93,7 +93,7 @@ class ConversationHistoryManager(StoredFile):
 
     @callback
     def reads_outside(self, entry_id: str, history_id: str) -> bool:
-        """Return whether the window, where it begins now, holds text that somebody outside wrote."""
+        """Return whether the window, where it begins now, holds text from an untrusted source."""
         conversation = self._find(entry_id, history_id)
         return conversation is not None and conversation.reads_outside
 

@@ -24,7 +24,7 @@ SUMMARY_FROM = 0.6
 SUMMARY_HEADING = "[Added by Home Assistant: what was said earlier in this conversation]"
 
 AT_HOME_ONLY = "at_home"
-"""Key of messages that a model outside the house must not be told."""
+"""Key of messages that a model outside the home must not be told."""
 
 _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
 _ROLES = frozenset({"user", "assistant", "tool"})
@@ -60,7 +60,7 @@ class StoredTurn:
     person: str | None = None
     """Id of who spoke, where that is known."""
     tainted: bool = False
-    """Whether it has read text that somebody outside wrote, or goes on from a turn that has."""
+    """Whether it has read text from an untrusted source, or continues a turn that has."""
 
     def content(self) -> TurnContent:
         """Return what is stored."""
@@ -74,7 +74,7 @@ class StoredTurn:
         return stored
 
     def holds(self, texts: Iterable[str]) -> bool:
-        """Return whether any of these folded texts stands in it."""
+        """Return whether any of these folded texts is in it."""
         whole = fold_letters(" ".join(_words_of(message) for message in self.messages))
         return any(text in whole for text in texts)
 
@@ -116,7 +116,7 @@ class Conversation:
 
     @cached_property
     def at_home(self) -> bool:
-        """Return whether anything in it is for models in the house only; then its summary is too."""
+        """Return whether anything in it is for models in the home only; then its summary is too."""
         return any(message.get(AT_HOME_ONLY) for turn in self.turns for message in turn.messages)
 
     @cached_property
@@ -203,7 +203,7 @@ class Conversation:
     def from_messages(cls, messages: Any, now: datetime) -> Conversation:
         """Return a conversation from a plain list of messages.
 
-        Raises ValueError or TypeError for what is no such list.
+        Raises ValueError or TypeError for invalid data.
         """
         if not isinstance(messages, list):
             raise TypeError("not a list of messages")
@@ -270,7 +270,7 @@ def summary_messages(summary: str, *, at_home: bool = False) -> list[Message]:
 
 
 def kept_at_home(messages: Iterable[Message]) -> list[Message]:
-    """Return messages marked as for models in the house only."""
+    """Return messages marked as for models in the home only."""
     return [{**message, "at_home": True} for message in messages]
 
 
@@ -282,7 +282,7 @@ def make_turn(
     person: str | None = None,
     tainted: bool = False,
 ) -> StoredTurn | None:
-    """Return a turn in which every call has its result, None where nobody answered.
+    """Return a turn in which every call has its result, None where no one answered.
 
     Raises TypeError, LookupError or AttributeError for what are no messages.
     """

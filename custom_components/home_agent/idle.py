@@ -1,4 +1,4 @@
-"""Work that keeps nobody waiting: in slices of the event loop's time, or while nobody speaks."""
+"""Background work: in slices of the event loop's time, or while no turn is running."""
 
 import asyncio
 from collections import OrderedDict
@@ -39,7 +39,7 @@ class _Waiting[T]:
 
 
 class IdleQueue[T]:
-    """Does one piece of work after the other while nobody speaks.
+    """Does one piece of work after the other while no turn is running.
 
     `work` gets the key and the item, and returns whether that is done; if not, it is tried again later.
     """
@@ -52,7 +52,7 @@ class IdleQueue[T]:
         *,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Take what does the work, and what tells whether somebody is being answered just now."""
+        """Take what does the work, and what tells whether a turn is running."""
         self._hass = hass
         self._name = name
         self._work = work
@@ -86,7 +86,7 @@ class IdleQueue[T]:
 
     @callback
     def _wait(self) -> None:
-        """Begin when nobody has spoken for a while."""
+        """Begin when no turn has run for a while."""
         if self._timer is not None:
             self._timer()
         tried = next(iter(self._waiting.values())).attempts if self._waiting else 0
@@ -95,7 +95,7 @@ class IdleQueue[T]:
 
     @callback
     def _begin(self, _now: datetime) -> None:
-        """Work, unless somebody is being answered."""
+        """Work, unless a turn is running."""
         self._timer = None
         if self._is_busy() or self._working:
             self._wait()
@@ -103,7 +103,7 @@ class IdleQueue[T]:
         self._hass.async_create_background_task(self._async_work(), f"home_agent {self._name}")
 
     async def _async_work(self) -> None:
-        """Do what waits, until somebody speaks."""
+        """Run the queue until a turn starts."""
         self._working = True
         try:
             while self._waiting and not self._is_busy():

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
 ASSIST: Final = "assist_pipeline"
 CALM_SECONDS: Final = 0.5
-"""Changes of the house within this time are looked at together."""
+"""Changes of the home within this time are looked at together."""
 MAX_NAMED: Final = 5
 
 
 class PipelineWatch:
-    """Checks the pipelines when a pipeline, the house or the exposure changes."""
+    """Checks the pipelines when a pipeline, the home or the exposure changes."""
 
     def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
         """Take the agent."""
@@ -72,7 +72,7 @@ class PipelineWatch:
 
     @callback
     def _look_soon(self) -> None:
-        """Look when the house has changed, if that makes a difference."""
+        """Look when the home has changed, if that makes a difference."""
         if self._timer is None and _bypassing(self._hass, self._entry):
             job = HassJob(self._look, "home_agent pipelines", cancel_on_shutdown=True)
             self._timer = async_call_later(self._hass, CALM_SECONDS, job)
@@ -85,7 +85,7 @@ class PipelineWatch:
 
     @callback
     def _end_timer(self) -> None:
-        """Forget that the house has changed."""
+        """Forget that the home has changed."""
         if self._timer is not None:
             self._timer()
             self._timer = None
@@ -147,7 +147,7 @@ def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipelin
 
 
 def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Return whether anything that Home Assistant's own sentences reach is not free for everybody."""
+    """Return whether anything that Home Assistant's own sentences reach is not free for everyone."""
     settings = entry.runtime_data.settings
     if any(settings[key] for key in (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_PROFILES)):
         return True

@@ -72,7 +72,7 @@ class SuggestionFlow(RepairsFlow):
     """Shows a suggested automation and takes the answer, in the name of who is logged in."""
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> RepairsFlowResult:
-        """Show the automation in words and as it would stand in the file."""
+        """Show the automation in words and as it would be in the file."""
         entry = self._entry()
         known = entry.runtime_data.suggested.suggestions if entry else {}
         suggestion: Suggestion | None = known.get(self._suggestion_id)

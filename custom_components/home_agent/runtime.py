@@ -124,7 +124,7 @@ class HomeAgentData:
     indexer: Indexer
     profile: Profile
     outgoing: Outgoing
-    """What leaves the house in arguments of tools."""
+    """What leaves the home in arguments of tools."""
     timers: Timers
     announcer: Announcer
     memories: Memories
@@ -194,7 +194,7 @@ class HomeAgentData:
             async_dispatcher_send(hass, server_signal(self.entry_id))
 
     async def async_sync(self) -> Report:
-        """Read the house and its knowledge anew and bring the index in step; return what that did."""
+        """Read the home and its knowledge again and update the index; return what that did."""
         self.shared.house.async_invalidate()
         await self.shared.knowledge.async_refresh()
         return await self.indexer.async_sync()

@@ -31,12 +31,12 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class _Open:
-    """A conversation that somebody is in."""
+    """A conversation that is in progress."""
 
     history_id: str
     last: datetime
     restored: bool = False
-    """Whether nobody has spoken in it since the last start."""
+    """Whether it has had no turn since the last start."""
 
 
 class ConversationSessionManager(StoredFile):

@@ -35,7 +35,7 @@ MAX_DEPTH: Final = 100
 LARGEST: Final = 2**63 - 1
 
 ASIDE: Final = ".corrupt-"
-"""Stands in the names of files that were set aside, here and in the vector index."""
+"""Part of the names of files that were set aside, here and in the vector index."""
 
 type Content = dict[str, Any]
 
@@ -77,7 +77,7 @@ class KeptStore(Store[Content]):
         """Whether a value that JSON does not support was found; every write then checks for such values."""
 
     async def async_read(self) -> Content:
-        """Return the stored content, empty where there is none that can be read.
+        """Return the stored content, empty if there is none that can be read.
 
         What cannot be read stays on disk under another name and becomes a repair issue; Home Assistant
         itself does that for a file that is not JSON.
@@ -301,7 +301,7 @@ class EntryStore[T: Kept](StoredFile):
 def read_list[T](stored: object, read: Callable[[Any], T]) -> tuple[list[T], Exception | None]:
     """Return what can be read of a stored list, and what is wrong with the rest.
 
-    Raises TypeError for what is no list.
+    Raises TypeError if it is not a list.
     """
     if not isinstance(stored, list):
         raise TypeError("not a list")

@@ -1,4 +1,4 @@
-"""How texts are compared, and how texts that somebody else wrote are shown."""
+"""How texts are compared, and how texts that someone else wrote are shown."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -129,7 +129,7 @@ def one_line(text: str, limit: int = 200) -> str:
 
 
 def clean(text: str, limit: int = 80) -> str:
-    """Return text that somebody else wrote as one harmless line of at most `limit` characters.
+    """Return text that someone else wrote as one harmless line of at most `limit` characters.
 
     Line breaks and control characters become spaces, invisible characters go, back-ticks become
     apostrophes. What is cut ends with an ellipsis.

@@ -1,7 +1,7 @@
 """Repair issues for names in the options that match nothing any more, such as a rule for a renamed lock.
 
 A rule that matches nothing is refused when it is typed, see config/policy.py. Later the entity may be renamed
-or removed, and the rule then protects nothing although nobody has changed it.
+or removed, and the rule then protects nothing although no one has changed it.
 """
 
 import asyncio
@@ -71,7 +71,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONF_TELEGRAM_CHATS: (PERSON,),
     CONF_PROACTIVE_RULES: (ENTITIES, TOLD),
 }
-"""The keys under which names stand in the items of an option; the items of the others are names."""
+"""The keys of names in the items of an option; the items of the others are names themselves."""
 SWITCHES: Final = {CONF_TELEGRAM_CHATS: CONF_TELEGRAM, CONF_PROACTIVE_RULES: CONF_PROACTIVE}
 """Options that count only while another one is on."""
 
@@ -127,7 +127,7 @@ def renamed_of(data: Mapping[str, Any] | None) -> dict[str, str]:
 
 @callback
 def async_watch_names(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLBACK_TYPE:
-    """Look at the names when Home Assistant has started and when the house changes; return how to stop."""
+    """Look at the names when Home Assistant has started and when the home changes; return how to stop."""
     return _Watch(hass, entry).async_start()
 
 

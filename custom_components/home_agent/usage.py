@@ -1,4 +1,4 @@
-"""What each agent cost on each day: counters, and nothing that anybody said."""
+"""Usage of each agent per day: counters only, no content."""
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
@@ -29,7 +29,7 @@ type Day = dict[str, int]
 
 
 class Usage:
-    """The days of one agent, the oldest first. The store of all agents is told of every change."""
+    """The days of one agent, the oldest first. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Start with none."""

@@ -61,9 +61,9 @@ def afterthought(
 
 
 def asking_external(model: ExternalModel) -> Ask:
-    """Return what asks the external model about an exchange: what was said, and nothing of the house.
+    """Return what asks the external model about an exchange: what was said, and nothing of the home.
 
-    One outside the house is not shown an answer that drew on what stays at home.
+    One outside the home is not shown an answer that drew on what stays at home.
     """
 
     async def ask(exchange: Exchange) -> str:
@@ -114,7 +114,7 @@ class FinishedConversation:
 
 
 class Summarizer:
-    """Asks the model for summaries while nobody speaks."""
+    """Asks the model for summaries while no turn is running."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ MAX_READ_OUT = 10_000
 
 
 def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conversation.ConversationResult:
-    """Return the result of a turn whose last words stand in the chat log.
+    """Return the result of a turn whose last words are in the chat log.
 
     The Assist dialog replaces what it streamed with this speech, so a typed sentence keeps its markdown. An
     action or an API may hand the speech to a text-to-speech engine, so it gets the words that a voice reads.

@@ -47,9 +47,9 @@ class RecentConversations:
     shared: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """Conversations in which several persons have spoken."""
     at_home: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which something was said that a model outside the house must not be told."""
+    """Conversations in which something was said that a model outside the home must not be told."""
     tainted: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which text was read that somebody outside wrote."""
+    """Conversations in which text was read that an outsider wrote."""
     _cleared: BoundedDict[datetime] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     _all_cleared: datetime | None = None
 
@@ -82,7 +82,7 @@ class RunningTurns:
 
     @property
     def busy(self) -> bool:
-        """Return whether somebody is being answered."""
+        """Return whether a turn is running."""
         return bool(self._scopes)
 
     @asynccontextmanager

@@ -134,7 +134,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         return turn
 
     def _belongs_to_other_person(self, conversation_id: str, person_id: str | None) -> bool:
-        """Return whether a conversation is somebody else's: its id may have been read or guessed."""
+        """Return whether a conversation is someone else's: its id may have been read or guessed."""
         recent, history = self.data.memory, self.data.shared.history
         known = history.persons(self.entry.entry_id, recent.history_id(conversation_id))
         return not known | {recent.speakers.get(conversation_id)} <= {person_id, None}

@@ -1,6 +1,6 @@
 """What the model is given beside the sentence: rules, catalogue, context, history and tools.
 
-Texts that somebody outside wrote are cleaned here before they stand in a request, and mark the turn that
+Untrusted texts are cleaned here before they become part of a request, and mark the turn that
 reads them.
 """
 
@@ -154,7 +154,7 @@ def _lines(hass: HomeAssistant, house: HouseSnapshot, entity_ids: Iterable[str])
 def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
     """Return one slot of the context cleaned.
 
-    Passages of the household's texts mark the turn: a manual was written by somebody else. What was said
+    Passages of the household's texts mark the turn: a manual was written by someone else. What was said
     marks it only where something was removed. Of entities those do whose titles, messages or other texts are
     shown.
     """
@@ -180,7 +180,7 @@ def _cleaned(turn: Turn, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def _inherit_taint(turn: Turn, earlier: Sequence[conversation.Content]) -> None:
-    """Mark a turn that goes on from one that has read text from outside.
+    """Mark a turn that continues one that has read text from outside.
 
     `earlier` is what the chat log has of the conversation beyond the stored history.
     """

@@ -32,7 +32,7 @@ class LLMMixin(StreamingMixin):
     """Asks the model until it has no more calls to make, or a budget ends."""
 
     async def _async_answer(self, turn: Turn) -> None:
-        """Run the rounds of one turn; the answer stands in the chat log afterwards.
+        """Run the rounds of one turn; the answer is in the chat log afterwards.
 
         Raises LLMError if the model cannot be asked and TurnInterrupted if the agent is unloaded meanwhile.
         """
@@ -112,8 +112,9 @@ class LLMMixin(StreamingMixin):
         """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
 
         Where a model is down before it says anything, the next one is asked. A request that the server finds
-        too long is made shorter. A stream that breaks or cannot be read is asked for as a whole, less what
-        has been said, unless a call came: then it is taken as complete, as the call must not run twice.
+        too long is made shorter. A stream that breaks or cannot be read is requested again as a whole,
+        without what has been said, unless a call came: then it is taken as complete, as the call must not run
+        twice.
 
         What ran in this turn is not run again: its results are in the request. Raises ModelServerError.
         """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 async def async_answer_locally(turn: Turn) -> bool:
     """Answer with Home Assistant's own sentences; False if they do not know this one or may not act.
 
-    The answer stands in the chat log afterwards; what needs a person's word waits in the turn's draft.
+    The answer is in the chat log afterwards; what needs a confirmation waits in the turn's draft.
     """
     assert turn.user_input is not None
     guard, speaker = turn.data.handler.guard, turn.calls.speaker

@@ -1,4 +1,4 @@
-"""MemoryExtractionMixin: what happens with a turn after the answer, when nobody speaks."""
+"""MemoryExtractionMixin: what happens with a turn after the answer, when no turn is running."""
 
 from homeassistant.util import dt as dt_util
 
@@ -62,7 +62,7 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
 def _may_tell(turn: Turn) -> bool:
     """Return whether a person said something to the model that is more than an order.
 
-    What an automation says is nobody's, and what came with text from outside may be somebody else's.
+    What an automation says is no one's, and what came with text from outside may be someone else's.
     """
     speaker, calls = turn.calls.speaker, turn.calls
     if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):

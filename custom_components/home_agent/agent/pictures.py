@@ -68,7 +68,7 @@ type See = Callable[[bytes, str, str], Awaitable[str]]
 def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> See:
     """Return what asks the agent's own model about a picture, apart from the conversation.
 
-    A model that may not be told the states of the house is not shown its pictures either.
+    A model that may not be told the states of the home is not shown its pictures either.
     """
 
     async def see(picture: bytes, media_type: str, question: str) -> str:

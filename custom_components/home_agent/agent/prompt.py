@@ -1,7 +1,7 @@
 """What is said to the model, in which order.
 
 The system prompt is the same text from turn to turn: rules, persona, style, catalogue. Whatever changes
-stands beside the newest user message.
+is beside the newest user message.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -58,7 +58,7 @@ class PromptBuilder:
     """Builds the system prompt of one agent."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
         self._settings = settings
         self._custom = "" if settings[CONF_PROMPT_USE_DEFAULT] else settings[CONF_PROMPT_CUSTOM].strip()

@@ -157,6 +157,6 @@ def _parsed(arguments: str) -> dict[str, Any]:
 
 
 def _pattern(secret: str) -> str:
-    """Return what fits a secret that stands alone, its digits together or apart."""
+    """Return a pattern for a secret on its own, with its digits together or apart."""
     text = r"[\s.-]*".join(secret) if secret.isdecimal() else re.escape(secret)
     return rf"(?<!\w){text}(?!\w)"

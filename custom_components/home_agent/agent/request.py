@@ -122,7 +122,7 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
 
 
 def drew_on_home(turn: Turn) -> bool:
-    """Return whether a turn holds what a model outside the house must not be told later on."""
+    """Return whether a turn holds what a model outside the home must not be told later on."""
     away, told = turn.data.data_policy.away, turn.calls.disclosure
     categories = [told.categories[call_id] for call_id in told.made_at_home]
     return (

@@ -40,7 +40,8 @@ async def async_speaker(
     """Return the speaker of a sentence; `owners` says whose device is whose.
 
     A satellite has a device and, as a rule, no user; the chat dialog has a user and no device, even when its
-    microphone is used. A device's owner says who is spoken with, and gives nobody that person's rights.
+    microphone is used. The owner of a device tells who the speaker is, but grants no one that person's
+    rights.
     """
     presented = presentation(hass, user_input)
     voice = bool(user_input.device_id or user_input.satellite_id) or presented is Presentation.SPOKEN
@@ -86,13 +87,13 @@ async def _async_located(
 
 
 def _surface(user_input: conversation.ConversationInput, *, voice: bool) -> Surface:
-    """Return by which way somebody speaks.
+    """Return the channel that a person uses.
 
     A satellite has no user, and neither has an automation. `home_agent.process` says that it is one, and
     `conversation.process` names no device. What runs because of something else has a parent context; a
-    satellite never has. A script has the user who started it, and still nobody says its sentences.
+    satellite never has. A script has the user who started it, but its sentences are not spoken by a person.
 
-    What a channel says of itself comes last: an automation that runs because of what somebody wrote there
+    What a channel says of itself comes last: an automation that runs because of what a person wrote there
     inherits it.
     """
     told, context = surface.get(), user_input.context

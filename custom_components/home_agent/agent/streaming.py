@@ -43,7 +43,7 @@ class Piece:
     calls: list[llm.ToolInput] = field(default_factory=list)
     """Calls to run."""
     withheld: bool = False
-    """Whether words were held back, so that somebody who listens would wait."""
+    """Whether words were held back, so that a listener would wait."""
 
 
 class StreamFilter(Protocol):

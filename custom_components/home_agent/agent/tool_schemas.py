@@ -52,7 +52,7 @@ def function_tools(
 
 
 class OwnTools:
-    """The agent's own tools as requests carry them. They change only with the house."""
+    """The agent's own tools as requests carry them. They change only with the home."""
 
     def __init__(self, hass: HomeAssistant, tools: Iterable[llm.Tool]) -> None:
         """Write the schemas."""

@@ -42,7 +42,7 @@ class Turn:
     data: HomeAgentData
     """The parts of the agent that answers."""
     agent_id: str
-    """The entity that answers, as the author of what stands in the chat log."""
+    """The entity that answers, as the author of what is in the chat log."""
     chat_log: conversation.ChatLog
     """Only `log.py` writes to it."""
     calls: TurnCalls
@@ -52,9 +52,9 @@ class Turn:
     user_input: conversation.ConversationInput | None = None
     history_id: str | None = None
     shared_chat_log: bool = False
-    """Whether somebody else's words stand in the chat log too: they are not for this speaker."""
+    """Whether someone else's words are in the chat log too: they are not for this speaker."""
     first: int = 0
-    """Where the newest user message stands in the chat log."""
+    """Where the newest user message is in the chat log."""
     draft: RequestDraft = field(default_factory=_empty_draft)
     """What a request is made of, before it is fitted into the model's context."""
     fitted: FittedRequest | None = None

@@ -59,7 +59,7 @@ class TurnDetails(TurnLine):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoggedTurn:
-    """One turn that is over; what is shown of it is written when somebody looks."""
+    """One turn that is over; its details are formatted when they are requested."""
 
     id: str
     conversation: str
@@ -81,7 +81,7 @@ class LoggedTurn:
     listens: bool
     tainted: bool
     withheld: bool
-    """Whether the requests held what a model outside the house is not told."""
+    """Whether the requests held what a model outside the home is not told."""
     asked: Sequence[AskedModel]
     slots: Sequence[Slot]
     calls: Sequence[CallRecord]

@@ -1,4 +1,4 @@
-"""Warm start: the stable part of the prompt is prefilled before somebody has finished speaking."""
+"""Warm start: the stable part of the prompt is prefilled before a person has finished speaking."""
 
 from collections.abc import Mapping
 from hashlib import blake2b

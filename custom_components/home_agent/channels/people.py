@@ -142,7 +142,7 @@ class People:
         self._targets = read_targets(stored)
 
     def __bool__(self) -> bool:
-        """Return whether anybody can be reached."""
+        """Return whether anyone can be reached."""
         return bool(self._targets)
 
     @callback

@@ -1,4 +1,4 @@
-"""Confirmations on phones, and as notifications of Home Assistant if nobody is present."""
+"""Confirmations on phones, and as notifications of Home Assistant if no one is present."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -40,7 +40,7 @@ class _SentQuestion:
 class PhoneChannel(ConfirmationChannel):
     """Asks the person who asked for it, on the notify targets of that person.
 
-    What an automation asked for goes to everybody whose word counts for it. A voice that nobody knows is
+    What an automation asked for goes to everyone whose word counts for it. An unknown voice is
     asked where it speaks, and on no phone.
     """
 
@@ -227,7 +227,7 @@ class NotificationChannel(ConfirmationChannel):
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
-        """Show the question if nobody is present to hear it."""
+        """Show the question if no one is present to hear it."""
         if not action.unattended:
             return
         language = action.speaker.language

@@ -40,7 +40,7 @@ def chat_options(hass: HomeAssistant) -> list[SelectOptionDict]:
 
 
 def clean_chats(value: object) -> list[dict[str, object]]:
-    """Return chats with their persons; raises InvalidInput for what is no private chat."""
+    """Return chats with their persons; raises InvalidInput for a chat that is not private."""
     items = value if isinstance(value, list) else [value]
     found: dict[int, str] = {}
     for item in items:
@@ -82,7 +82,7 @@ async def async_check_channels(
 
 
 def _check_person(hass: HomeAssistant, checked: Checked, field: str, person: str) -> None:
-    """Report a person without a user: nobody could be identified by it."""
+    """Report a person without a user: no one could be identified by it."""
     if user_id_of(hass, person) is None:
         checked.fail(field, InvalidInput("person_without_user", person=person))
 

@@ -159,7 +159,7 @@ def within(value: float, low: float, high: float) -> float:
 def choice(
     name: str, options: Iterable[str], *, free: bool = False, multiple: bool = False
 ) -> SelectSelector:
-    """Return a dropdown whose labels stand in the translations."""
+    """Return a dropdown whose labels are in the translations."""
     return SelectSelector(
         SelectSelectorConfig(
             options=list(options),

@@ -74,11 +74,11 @@ class Functions:
     """What becomes of an agent's functions."""
 
     tools: list[dict[str, Any]] = field(default_factory=list)
-    """As they stand below `custom_tools`."""
+    """The tools in the form of `custom_tools`."""
     covered: list[Note] = field(default_factory=list)
     left: list[Note] = field(default_factory=list)
     renamed: dict[str, str] = field(default_factory=dict)
-    """Names of functions for which tools of ours stand in."""
+    """Names of functions that our own tools replace."""
 
 
 def read_functions(text: str) -> list[Any]:

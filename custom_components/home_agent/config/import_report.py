@@ -55,7 +55,7 @@ _Dumper.add_representer(str, _text)
 
 
 def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
-    """Return the tools as they stand in a file that `home_agent:` includes."""
+    """Return the tools as they are in a file that `home_agent:` includes."""
     return yaml.dump(
         {CONF_CUSTOM_TOOLS: list(tools)}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100
     )

@@ -122,7 +122,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_page("llm", user_input)
 
     async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of what the model sees of the house."""
+        """Show or save the page of what the model sees of the home."""
         return await self._async_page("context", user_input)
 
     async def async_step_vector_store(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:

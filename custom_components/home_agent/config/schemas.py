@@ -61,7 +61,7 @@ EXAMPLES: Final = {
     "example_cloud": "https://api.openai.com/v1",
     "example_version": "2024-10-21",
 }
-"""Placeholders of the forms; addresses do not stand in translations."""
+"""Placeholders of the forms; addresses are not in translations."""
 
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
 RESPONSE_STYLES: Final = ("concise", "normal", "detailed")

@@ -76,7 +76,7 @@ async def async_check_external(hass: HomeAssistant, checked: Checked, stored: Ma
 
 
 def warn_about_cloud(checked: Checked, address: str, step: str) -> None:
-    """Have a step say what leaves the house, if this server is outside of it."""
+    """Show in a step which data leaves the home, if this server is outside it."""
     if not checked.errors and is_cloud(address):
         checked.report = step
         checked.placeholders["host"] = yarl.URL(address).host or ""

@@ -185,7 +185,7 @@ def clean_owners(value: object) -> list[dict[str, str]]:
 
 
 def clean_targets(value: object) -> list[dict[str, object]]:
-    """Return persons with their notify targets; raises InvalidInput for what is no notify target."""
+    """Return persons with their notify targets; raises InvalidInput for an unknown notify target."""
     items = value if isinstance(value, list) else [value]
     found: dict[str, list[str]] = {}
     for item in items:

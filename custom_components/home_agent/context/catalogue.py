@@ -1,4 +1,4 @@
-"""The list of the house that stands in the prompt: the same bytes as long as the house is the same."""
+"""The catalogue of the home in the prompt: its bytes stay the same while the home does not change."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
 """Domains that a summary leaves out first."""
 
 _PLAIN = lazy_regex(r"[^\W_][\w .'/&()+-]*")
-"""Names that may stand without quotes."""
+"""Names that need no quotes."""
 
 type Group = tuple[Floor | None, Sequence[tuple[Area | None, Sequence[EntityRecord]]]]
 type Writer = Callable[[EntityRecord, Area | None], str]
@@ -52,7 +52,7 @@ def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: 
     """Return a list of all entities if one fits the budget, else areas with counts.
 
     A list that is too long loses aliases first, then the ids that say nothing beside the name. The text
-    follows from the house and the options alone.
+    follows from the home and the options alone.
     """
     key = ("catalogue", token_budget, include_labels)
     return house.derived(key, lambda house: _build(house, token_budget, include_labels))
@@ -157,7 +157,7 @@ def _tells(record: EntityRecord, area: Area | None) -> bool:
 
 
 def _slug_words(text: str) -> list[str]:
-    """Return the words of a text as they stand in ids."""
+    """Return the words of a text in the form that ids have."""
     return slugify(text, separator=" ").split()
 
 

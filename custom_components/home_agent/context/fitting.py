@@ -68,7 +68,7 @@ class RequestDraft:
     slots: Sequence[Slot] = ()
     """What is true now, sent with the newest user message and never stored."""
     systems_outside: Sequence[System] = ()
-    """The system prompts for a model outside the house, if they differ."""
+    """The system prompts for a model outside the home, if they differ."""
 
 
 @dataclass(kw_only=True)

@@ -148,5 +148,5 @@ def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
 
 
 def _value(value: Any) -> str:
-    """Return a value as text; texts stand in quotes."""
+    """Return a value as text; texts are in quotes."""
     return quoted(value, VALUE_CHARS) if isinstance(value, str) else json_dumps(value)

@@ -50,7 +50,7 @@ type EntityKind = tuple[str, str | None]
 
 @dataclass(frozen=True, slots=True)
 class SentenceMeaning:
-    """What the words of a sentence stand for in a house."""
+    """What the words of a sentence mean in a home."""
 
     words: Mapping[str, Sequence[tuple[str, float]]]
     """Per word said: the words of the index, with their similarity."""
@@ -91,7 +91,7 @@ class HouseIndex:
         return self._concepts.keys()
 
     def update(self, house: HouseSnapshot) -> bool:
-        """Take over what differs in a newer snapshot; return False if the index has to be built anew."""
+        """Take over what differs in a newer snapshot; return False if the index has to be rebuilt."""
         old = self.house
         if house.areas != old.areas or house.floors != old.floors:
             return False

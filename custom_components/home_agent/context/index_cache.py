@@ -1,4 +1,4 @@
-"""Updates the word index of a house, and searches changed entities directly during a long update."""
+"""Updates the word index of a home, and searches changed entities directly during a long update."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -77,7 +77,7 @@ class IndexCache:
 
 
 def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> HouseSnapshot:
-    """Return the part of a house that changed since an earlier snapshot and that a query may be about."""
+    """Return the part of a home that changed since an earlier snapshot and that a query may be about."""
     said = set(words(query))
     everywhere: list[tuple[str, Area | Floor]] = [*house.areas.items(), *house.floors.items()]
     places = {

@@ -31,7 +31,7 @@ PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
 
 SMALLER_CATALOGUES = (400, 100, 0)
-"""Tokens of what stands in for a catalogue that is too long for a request."""
+"""Tokens of what replaces a catalogue that is too long for a request."""
 INLINE_ENTITIES = 50
 """Houses up to this size get their catalogue on the event loop."""
 
@@ -55,7 +55,7 @@ class AssembledContext:
     """Stable: the same text until registries, exposure or options change."""
     budget: Budget
     slots: Sequence[Slot] = ()
-    """Of this moment: they stand beside the newest user message."""
+    """Parts that change with each turn; they are sent with the newest user message."""
 
     @property
     def smaller_catalogues(self) -> Iterator[Callable[[], Catalogue]]:
@@ -69,7 +69,7 @@ class ContextManager:
     """Runs the providers side by side and puts their slots together."""
 
     def __init__(self, house: House, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self._hass = setup.hass
         self._house = house
         settings = setup.settings
@@ -83,7 +83,7 @@ class ContextManager:
         self._providers = [provider for make in PROVIDERS if (provider := make(setup)) is not None]
 
     async def async_stable(self, model: str = PRIMARY) -> AssembledContext:
-        """Return the house that this agent shows to its model with its catalogue, without slots."""
+        """Return the home that this agent shows to its model with its catalogue, without slots."""
         whole = await self._house.async_snapshot()
         budget = self.window.budget(model)
         known = self._stable.get(model)
@@ -114,7 +114,7 @@ class ContextManager:
     async def async_assemble(
         self, *, sentence: str, speaker: Speaker, model: str = PRIMARY
     ) -> AssembledContext:
-        """Return the context of one sentence. Raises ContextInjectionError where there is no house."""
+        """Return the context of one sentence. Raises ContextInjectionError if the home is not known."""
         try:
             stable = await self.async_stable(model)
         except Exception as err:
@@ -171,7 +171,7 @@ class ContextManager:
 
 
 def chosen(house: HouseSnapshot, patterns: Sequence[str]) -> HouseSnapshot:
-    """Return the house with only the entities that a pattern names."""
+    """Return the home with only the entities that a pattern names."""
     return HouseSnapshot(
         version=house.version,
         entities={

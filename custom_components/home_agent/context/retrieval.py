@@ -47,7 +47,7 @@ async def async_retrieve(
 ) -> list[EntityRecord]:
     """Return the entities that a sentence is about, best first; exposed ones only.
 
-    `area_id` is where the speaker is, it breaks ties. The words of the house's language, of English
+    `area_id` is where the speaker is, it breaks ties. The words of the home's language, of English
     and of the speaker's `language` are understood. `cut` leaves out what scores less than this share of
     the best. `semantic` is what was found by meaning: entity ids with their similarity, best first.
     Where a sentence means many at once, as "all lights upstairs", all of them are returned, up to MANY.

@@ -22,7 +22,7 @@ PLACES: Final = {"not_home": "away"}
 def describe_state(state: State | None, record: EntityRecord | None = None) -> str:
     """Return a short description of a state, with unit, and with age where it matters.
 
-    Text that comes from outside, such as titles, stands in quotes and is cut.
+    Text that comes from outside, such as titles, is in quotes and is cut.
     """
     if state is None:
         return "unknown"

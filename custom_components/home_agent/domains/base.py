@@ -14,7 +14,7 @@ from homeassistant.core import State
 ANY: Final = ("*",)
 """All parameters, or all services, of the domain."""
 STATE: Final = "state"
-"""Stands among the names of attributes for the state itself."""
+"""Stands in for an attribute name and means the state itself."""
 UNKNOWN_SERVICE: Final = ""
 """Stands for a service that cannot be known before it is called."""
 
@@ -216,9 +216,9 @@ class DomainFacts:
     active: str = ""
     """The state whose time is counted in summaries of the day."""
     acts: Mapping[str, str] = MappingProxyType({})
-    """States, and what somebody did to bring them about. What moves counts from when it begins to."""
+    """States, and what a person did to bring them about. Movement counts from its start."""
     other_act: str | None = None
-    """What any other state means; None if nobody brings it about on purpose."""
+    """The meaning of any other state; None if it is never set on purpose."""
     suggested: Mapping[str, str] = MappingProxyType({})
     """Acts that an automation can take over, and the services for them."""
 

@@ -69,7 +69,7 @@ def _position(domain: str) -> ControlParameter:
 def _restore(
     _facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed
 ) -> ServiceCalls:
-    """Yield position and tilt, or open and close where there is no position."""
+    """Yield position and tilt, or open and close if there is no position."""
     if "current_position" in attributes and "current_position" in changed:
         yield "set_cover_position", {"position": attributes["current_position"]}
     elif STATE in changed and state in ("open", "closed"):

@@ -12,7 +12,7 @@ from ..texts import quoted
 from ..timespans import format_largest
 
 TEXT_CHARS: Final = 60
-"""Characters kept of text that somebody else wrote."""
+"""Characters kept of text that someone else wrote."""
 
 _SIMPLE: Final = lazy_regex(r"[\w+./:-]{1,40}")
 """States that are one word."""
@@ -33,7 +33,7 @@ def word_or_quote(text: str) -> str:
 
 
 def quoted_text(text: str) -> str:
-    """Return text that somebody else wrote in quotes, cut."""
+    """Return text that someone else wrote in quotes, cut."""
     return quoted(text, TEXT_CHARS)
 
 

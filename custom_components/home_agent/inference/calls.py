@@ -15,7 +15,7 @@ MAX_CALLS: Final = 64
 ARGUMENTS_CHARS: Final = 256 * 1024
 ID_CHARS: Final = 128
 
-# Mistral's templates insist on nine letters and digits; everybody else takes them too.
+# Mistral's templates insist on nine letters and digits; everyone else takes them too.
 _ID_CHARS: Final = 9
 _ALPHABET: Final = string.ascii_letters + string.digits
 _COUNTED: Final = lazy_regex(r"(?:call)?[-_]?\d{0,6}")
@@ -163,7 +163,7 @@ def is_json(text: str) -> bool:
 
 
 def _text(value: Any) -> str:
-    """Return a string, whatever stands in its place."""
+    """Return a string, whatever type the value has."""
     return value if isinstance(value, str) else ""
 
 

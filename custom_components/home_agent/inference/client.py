@@ -151,7 +151,7 @@ class ModelClient:
                 return
 
     async def _pause(self, err: ModelServerError, *, last: bool) -> None:
-        """Wait before the next attempt; raise the error where there is none."""
+        """Wait before the next attempt; raise the error if there is none."""
         pause = PAUSE if err.retry_after is None else err.retry_after
         if last or not err.retryable or pause > LONGEST_PAUSE:
             raise err

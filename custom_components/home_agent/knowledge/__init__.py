@@ -1,1 +1,1 @@
-"""What the house consists of."""
+"""What the home consists of."""

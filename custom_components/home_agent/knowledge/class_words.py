@@ -53,7 +53,7 @@ def known_language(language: str) -> str:
 async def async_class_words(
     hass: HomeAssistant, house: HouseSnapshot, languages: Iterable[str]
 ) -> ClassWords:
-    """Return the words for all classes of a house; languages are those of `known_language`."""
+    """Return the words for all classes of a home; languages are those of `known_language`."""
     domains = sorted({record.domain for record in house.entities.values()})
     return ClassWords(
         [

@@ -22,7 +22,7 @@ class Source(StrEnum):
     PROFILE = "profile"
     MEMORY = "memory"
     FILE = "file"
-    """A passage of a text file, in an additional collection; never among the house's own knowledge."""
+    """A passage of a text file, in an additional collection; never among the home's own knowledge."""
 
 
 class KnowledgeDocument(NamedTuple):

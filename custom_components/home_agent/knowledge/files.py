@@ -134,7 +134,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 def _read(file: Path, known: TextFile | None) -> TextFile:
-    """Return a file cut into passages. Raises OSError, and ValueError for what is no text."""
+    """Return a file cut into passages. Raises OSError, and ValueError if it is not a text."""
     raw = _bytes(file)
     digest = sha256(raw).hexdigest()
     if known is not None and known.digest == digest:
@@ -217,7 +217,7 @@ def _heading(line: str, taken: list[str]) -> tuple[int, str]:
 
 
 def _packed(headings: tuple[str, ...], pieces: Iterable[str]) -> Iterator[str]:
-    """Yield passages of what stands under one heading, each beginning with the end of the one before."""
+    """Yield the passages below one heading; each begins with the end of the previous one."""
     above = f"{' > '.join(headings)[-HEADING_CHARS:]}: " if headings else ""
     taken: list[str] = []
     for sentence in (part for piece in pieces for part in _sentences(piece)):

@@ -1,4 +1,4 @@
-"""Brings one collection of a vector store in step with documents."""
+"""Synchronizes one collection of a vector store with documents."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class SyncReport:
 
 @dataclass(slots=True, kw_only=True)
 class Filling:
-    """One sync. `made_by` is the fingerprint of the collection, None where it is to be made anew."""
+    """One sync. `made_by` is the fingerprint of the collection, None where it is to be recreated."""
 
     store: VectorStore
     embedder: Embedder

@@ -1,4 +1,4 @@
-"""The house as the agent may see it, kept up to date at next to no cost."""
+"""The home as the agent may see it, kept up to date at next to no cost."""
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
@@ -67,7 +67,7 @@ class House:
         self._listeners: list[CALLBACK_TYPE] = []
 
     async def async_start(self) -> None:
-        """Listen for changes; nothing is read before somebody asks for a snapshot."""
+        """Listen for changes; nothing is read before a person asks for a snapshot."""
         if self._unsubscribe:
             return
         listen = self._hass.bus.async_listen
@@ -93,7 +93,7 @@ class House:
             self._rebuild = None
 
     async def async_snapshot(self) -> HouseSnapshot:
-        """Return the house as it is now.
+        """Return the home as it is now.
 
         Costs nothing while nothing changed. Callers at the same time share one rebuild, and what
         changes during it is read in the next one.
@@ -111,7 +111,7 @@ class House:
 
     @callback
     def async_invalidate(self) -> None:
-        """Have everything read again when somebody asks for a snapshot."""
+        """Have everything read again when a person asks for a snapshot."""
         self._dirty_all = self._dirty_places = True
         self._tell()
 

@@ -1,4 +1,4 @@
-"""What the house knows of itself: automations, scenes, scripts, rooms and the last 24 hours, as documents."""
+"""What the home knows of itself: automations, scenes, scripts, rooms and the last 24 hours, as documents."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -23,16 +23,16 @@ DOMAINS: Final[Mapping[Source, str]] = {
     Source.SCENE: "scene",
     Source.SCRIPT: "script",
 }
-"""Sources that Home Assistant has a name for, in the house's language."""
+"""Sources that Home Assistant has a name for, in the home's language."""
 
 type Documents = Mapping[str, KnowledgeDocument]
 
 
 class HouseKnowledge:
-    """The documents of all sources with the index of their words; made anew when asked after a change."""
+    """The documents of all sources with the index of their words; recreated when asked after a change."""
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
-        """Prepare the sources; nothing is read before somebody asks."""
+        """Prepare the sources; nothing is read before a person asks."""
         self._hass = hass
         self._house = house
         self._summaries = SummarySource(hass, house)
@@ -124,7 +124,7 @@ class HouseKnowledge:
         return found
 
     async def _async_kinds(self, language: str) -> dict[Source, str]:
-        """Return what automations, scenes and scripts are called in English and the house's language."""
+        """Return what automations, scenes and scripts are called in English and the home's language."""
         texts = [
             await async_get_translations(self._hass, each, "title", DOMAINS.values())
             for each in dict.fromkeys((language, "en"))

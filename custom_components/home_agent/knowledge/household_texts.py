@@ -43,7 +43,7 @@ class HouseholdTexts:
         semantic: SemanticIndex,
         library: Library,
     ) -> None:
-        """Read the options once; an entry is set up anew when they change. `title` is the agent's."""
+        """Read the options once; an entry is reloaded when they change. `title` is the agent's."""
         self._hass = hass
         self._entry_id = entry_id
         self._title = title

@@ -1,4 +1,4 @@
-"""Indexer: keeps what can be found in step with the house."""
+"""Indexer: keeps what can be found in sync with the home."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -63,7 +63,7 @@ class IndexState(StrEnum):
 
 
 class Indexer:
-    """Keeps the two collections of an agent: the exposed entities, and what else the house knows of itself.
+    """Keeps the two collections of an agent: the exposed entities, and what else the home knows of itself.
 
     One run at a time; who asks for one while it is under way gets the next. Runs are started when Home
     Assistant has started, after changes, and every night.
@@ -145,7 +145,7 @@ class Indexer:
             await asyncio.wait(self._tasks)
 
     async def async_sync(self) -> Report:
-        """Bring both collections in step; returns when what is known now is in them."""
+        """Sync both collections; returns when they contain everything that is known now."""
         if not self._started:
             return Report(entities=SyncReport(total=0), documents=SyncReport(total=0))
         if self._next is None:
@@ -157,7 +157,7 @@ class Indexer:
         return await asyncio.shield(self._next)
 
     async def async_index_entity(self, entity_id: str) -> str:
-        """Bring one entity in step; return `indexed`, `unchanged`, `failed` or `not_exposed`."""
+        """Sync one entity; return `indexed`, `unchanged`, `failed` or `not_exposed`."""
         house = await self._house.async_snapshot()
         if entity_id not in house.entities:
             await self._semantic.async_remove(self.collection, [entity_id])
@@ -179,7 +179,7 @@ class Indexer:
                 self._told()
 
     async def _async_run(self) -> Report:
-        """Bring both collections in step."""
+        """Sync both collections."""
         self._stop_timer()
         entities = await self._async_entities()
         known = (await self._knowledge.async_documents()).values()
@@ -194,7 +194,7 @@ class Indexer:
         return report
 
     async def _async_fill(self, collection: str, documents: Sequence[KnowledgeDocument]) -> SyncReport:
-        """Bring one collection in step, telling how far that is."""
+        """Sync one collection and report the progress."""
         told = -1
 
         def progress(done: int, total: int) -> None:
@@ -224,7 +224,7 @@ class Indexer:
         return [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
-        """Return what the domains of the house are called in the language of Home Assistant."""
+        """Return what the domains of the home are called in the language of Home Assistant."""
         language = known_language(self._hass.config.language)
         key = (language, *sorted({record.domain for record in house.entities.values()}))
         if self._words is None or self._words[0] != key:

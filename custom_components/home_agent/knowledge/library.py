@@ -196,7 +196,7 @@ def _key(entry_id: str) -> str:
 
 
 def passage_id(path: str, passage: str) -> str:
-    """Return the id of a passage: the same as long as its text is, wherever in the file it stands."""
+    """Return the id of a passage: the same as long as its text is, wherever in the file it is."""
     return f"{Source.FILE}:{path}#{sha256(passage.encode(errors='replace')).hexdigest()[:ID_CHARS]}"
 
 

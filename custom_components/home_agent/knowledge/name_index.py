@@ -24,7 +24,7 @@ PLACE_NAMES: Final = "names of places"
 
 @dataclass(slots=True)
 class NameIndex:
-    """All names of a house, to be found by spelling."""
+    """All names of a home, to be found by spelling."""
 
     exact: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Squashed name or alias: entity ids."""
@@ -39,7 +39,7 @@ class NameIndex:
     forms: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """Entity id: the words of each of its names."""
     places: dict[str, frozenset[str]] = field(default_factory=dict)
-    """Entity id: words of its room and its device, which may stand beside a name."""
+    """Entity id: words of its room and its device, which may be beside a name."""
     by_word: dict[str, set[str]] = field(default_factory=dict)
     words: list[str] = field(default_factory=list)
     similar: SimilarWords = field(default_factory=SimilarWords)

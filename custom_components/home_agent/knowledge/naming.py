@@ -39,7 +39,7 @@ NO_NAMES: Final = FullNames()
 
 
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
-    """Read the names of a house off the event loop, once."""
+    """Read the names of a home off the event loop, once."""
     if not house.has_derived(THINGS):
         await hass.async_add_executor_job(house.derived, THINGS, _things)
 

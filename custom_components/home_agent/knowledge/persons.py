@@ -14,7 +14,7 @@ DEVICE, PERSON = "device", "person"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """Somebody whom things are remembered about."""
+    """A person that memories belong to."""
 
     id: str
     """The person's id in Home Assistant's storage, or `user:` with the user's id."""
@@ -29,7 +29,7 @@ def persons(hass: HomeAssistant) -> Iterator[Person]:
 
 
 async def async_person_of_user(hass: HomeAssistant, user_id: str | None) -> Person | None:
-    """Return who a user is: the person, else the user alone; None where there is no such user."""
+    """Return who a user is: the person, else the user alone; None if there is no such user."""
     if user_id is None:
         return None
     for person in persons(hass):
@@ -45,7 +45,7 @@ async def async_person_of_user(hass: HomeAssistant, user_id: str | None) -> Pers
 def person_of_device(
     hass: HomeAssistant, owners: Iterable[Mapping[str, Any]], device_id: str | None
 ) -> Person | None:
-    """Return whose device was spoken to, as the option says; None for one that belongs to nobody."""
+    """Return whose device was spoken to, as the option says; None for one that belongs to no one."""
     entity_id = next(
         (item.get(PERSON) for item in owners if device_id and item.get(DEVICE) == device_id), None
     )

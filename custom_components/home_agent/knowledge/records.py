@@ -1,4 +1,4 @@
-"""What the house consists of, as plain immutable records."""
+"""What the home consists of, as plain immutable records."""
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ class Area:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Floor:
-    """A floor of the house."""
+    """A floor of the home."""
 
     floor_id: str
     name: str
@@ -66,7 +66,7 @@ class Floor:
 
 
 class HouseSnapshot:
-    """The house at one moment; it never changes once made.
+    """The home at one moment; it never changes once made.
 
     Entities are the exposed ones, sorted by entity id; areas and floors by their id.
     """

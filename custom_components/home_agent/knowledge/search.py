@@ -1,4 +1,4 @@
-"""Finds documents of the house's knowledge: by the entities that a query names, by words and by meaning."""
+"""Finds documents of the home's knowledge: by the entities that a query names, by words and by meaning."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -66,7 +66,7 @@ class KnowledgeQuery:
 
 
 class KnowledgeSearch:
-    """Search for one entry: the house's documents, with its own index of meanings where it has one."""
+    """Search for one entry: the home's documents, with its own index of meanings where it has one."""
 
     def __init__(
         self,
@@ -108,7 +108,7 @@ class KnowledgeSearch:
                 (list(personal), 1.0),
             )
         )
-        # Somebody may have hidden an entity while we were searching.
+        # A person may have hidden an entity while we were searching.
         current = await self._knowledge.async_documents()
         found = [
             document
@@ -162,7 +162,7 @@ def _is_for(document: KnowledgeDocument, question: KnowledgeQuery) -> bool:
 
 
 def _titled(documents: Documents, allowed: set[str], text: str) -> list[str]:
-    """Return the documents whose whole title stands in a text, the longest title first."""
+    """Return the documents whose whole title is in a text, the longest title first."""
     said = set(words(text))
     titles = {key: words(documents[key].title) for key in allowed if documents[key].source in CALLED}
     found = [key for key, title in titles.items() if title and said.issuperset(title)]

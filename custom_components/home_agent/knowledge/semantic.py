@@ -182,7 +182,7 @@ class SemanticIndex:
         complete: bool = True,
         progress: Progress | None = None,
     ) -> SyncReport:
-        """Bring a collection in step with the documents: embed what is new or differs, delete what is gone.
+        """Sync a collection with the documents: embed what is new or differs, delete what is gone.
 
         A collection that another embedder made is built again. With `complete` false the documents are not
         all there is, and nothing is deleted.

@@ -10,7 +10,7 @@ from homeassistant.util.ulid import ulid_now
 
 
 class Surface(StrEnum):
-    """By which way somebody speaks; its value is what the model reads."""
+    """The channel that a person uses; the model reads its value."""
 
     VOICE = "by voice"
     CHAT = "in writing"
@@ -22,7 +22,7 @@ surface: Final[ContextVar[Surface | None]] = ContextVar("home_agent_surface", de
 """Set by channels that Home Assistant cannot tell apart."""
 
 written_in: Final[ContextVar[int | None]] = ContextVar("home_agent_written_in", default=None)
-"""The chat in which somebody writes, where the channel has chats."""
+"""The chat in which a person writes, where the channel has chats."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class Speaker:
     undoes: bool = False
     """Whether what is called now puts something back."""
     tainted: bool = False
-    """Whether what is called now may have been asked for by text that somebody outside wrote."""
+    """Whether what is called now may have been asked for by text from an untrusted source."""
 
     @property
     def is_automation(self) -> bool:
-        """Return whether no person speaks: nobody hears a question, and nobody can confirm anything."""
+        """Return whether no person speaks: no one hears a question, and no one can confirm anything."""
         return self.surface is Surface.AUTOMATION

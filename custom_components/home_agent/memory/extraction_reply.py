@@ -78,7 +78,7 @@ def read_candidates(reply: str) -> list[Candidate] | None:
 
 
 def _json_values(text: str) -> Iterator[Any]:
-    """Yield the objects and lists that stand in a text."""
+    """Yield the objects and lists that are in a text."""
     decoder = json.JSONDecoder()
     start = 0
     while (begin := _next_opening(text, start)) is not None:

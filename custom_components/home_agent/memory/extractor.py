@@ -56,7 +56,7 @@ type Ask = Callable[[Exchange], Awaitable[str]]
 
 
 class Extractor:
-    """Finds what is worth remembering; never in the way of somebody who speaks."""
+    """Finds what is worth remembering; never in the way of a person who speaks."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Extractor:
         least_importance: float,
         model: str = "local",
     ) -> None:
-        """Take who is asked, and what tells whether somebody is being answered just now."""
+        """Take who is asked, and what tells whether a turn is running."""
         self._memories = memories
         self._ask = ask
         self._queue = IdleQueue(hass, "memory extraction", self._async_look_at, is_busy=is_busy)
@@ -94,7 +94,7 @@ class Extractor:
 
     @callback
     def forget(self, memories: Iterable[Memory]) -> None:
-        """Forget what was noted and not kept, if it says what somebody wants forgotten."""
+        """Forget what was noted and not kept, if it says what a person wants to forget."""
         texts = [memory.content for memory in memories]
         kept = [item for item in self.refused if not any(likeness(item.content, text) for text in texts)]
         self.refused = deque(kept, MAX_REFUSED)

@@ -35,7 +35,7 @@ MAX_CONTENT: Final = 500
 """Characters of one memory."""
 MAX_PROVENANCE: Final = 10
 MAX_KEPT: Final = 10_000
-"""Beyond it even what somebody asked to remember is refused."""
+"""Beyond it even what a person asked to remember is refused."""
 SEMANTIC_HITS: Final = 4
 """Hits by meaning that are looked at for each one asked for: others' memories are among them."""
 
@@ -59,7 +59,7 @@ class FoundMemory:
 
 
 class Memories:
-    """The memories of one entry. The store of all entries is told of every change."""
+    """The memories of one entry. The store of all entries is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Start with none."""
@@ -71,7 +71,7 @@ class Memories:
         self.on_change: Callable[[], None] | None = None
         """Called when memories are added, removed or changed."""
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
-        """Told the ids of what somebody wanted forgotten."""
+        """Told the ids of what a person wanted forgotten."""
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -115,7 +115,7 @@ class Memories:
     async def async_remember(self, new: Memory) -> tuple[SaveOutcome, Memory]:
         """Keep a memory, or bring the one up to date that says the same.
 
-        Raises ValidationError for one without words, and where there is no room for what must be kept.
+        Raises ValidationError for one without words, and if there is no room for what must be kept.
         """
         content = clean(new.content, MAX_CONTENT)
         if not content:
@@ -180,7 +180,7 @@ class Memories:
         self._note_change()
 
     async def async_forget(self, memory_ids: Collection[str]) -> list[Memory]:
-        """Forget what somebody wants forgotten, in the index as well; return which memories it was."""
+        """Forget what a person wants to forget, in the index as well; return which memories it was."""
         gone = await self.async_drop(memory_ids)
         if gone and self.on_forgotten is not None:
             self.on_forgotten([memory.id for memory in gone])
@@ -239,7 +239,7 @@ class Memories:
         return gone + await self.async_drop(self._weakest(len(self._kept) - self.settings.most, now))
 
     async def async_sync(self) -> None:
-        """Bring the vectors in step; what is there already is not embedded again."""
+        """Sync the vectors; what is there already is not embedded again."""
         if self.index is not None:
             await self.index.async_sync(self.settings.collection, documents(self._kept.values()))
 
@@ -286,7 +286,7 @@ class Memories:
         return bool(weakest) and strength(self._kept[weakest[0]], now, self.settings.decay) < new.importance
 
     def _weakest(self, count: int, now: datetime) -> list[str]:
-        """Return the ids of what counts least; what somebody asked to remember is never among them."""
+        """Return the ids of what counts least; what a person asked to remember is never among them."""
         if count <= 0:
             return []
         weighed = sorted(

@@ -43,9 +43,9 @@ HOUSEHOLD: Final = "household"
 DELICATE: Final = frozenset(
     {"health", "medical", "finance", "money", "religion", "politics", "sexuality", "legal"}
 )
-"""Categories that are sensitive unless somebody says otherwise."""
+"""Categories that are sensitive unless a person says otherwise."""
 CALLED: Final = frozenset({"name", "nickname", "language", "pronouns", "units"})
-"""Keys that are public unless somebody says otherwise: how somebody is spoken to."""
+"""Keys that are public unless a person says otherwise: how a person is spoken to."""
 ALWAYS: Final = frozenset({*CALLED, "address", "diet", "allergies", "allergy", "vegetarian", "style", "tone"})
 """Keys and categories that fit every request."""
 LEAST_LETTERS: Final = 4
@@ -59,7 +59,7 @@ SEMANTIC_HITS: Final = 4
 
 
 class Profile:
-    """The profile entries of one agent. The store of all agents is told of every change."""
+    """The profile entries of one agent. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         """Start with none."""
@@ -171,7 +171,7 @@ class Profile:
         ]
 
     async def async_sync(self) -> None:
-        """Bring the vectors in step; what is there already is not embedded again."""
+        """Sync the vectors; what is there already is not embedded again."""
         if self._index is not None:
             await self._index.async_sync(self._collection, documents(self._kept.values()))
 
@@ -214,8 +214,8 @@ class ProfileManager(EntryStore[Profile]):
 def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
     """Return what is known of a key after it was learned again.
 
-    The same value makes it surer. Another value replaces what is less sure; what somebody told gives way
-    only to what somebody tells.
+    The same value makes it surer. Another value replaces what is less sure; what a person told gives way
+    only to what a person tells.
     """
     told = Origin.TOLD in (old.origin, new.origin)
     seen = replace(old, last_seen=new.last_seen, count=old.count + 1, sensitivity=new.sensitivity)
@@ -230,7 +230,7 @@ def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
 
 
 def default_sensitivity(category: str, key: str, person: str | None) -> Sensitivity:
-    """Return how an entry is treated where nobody says it."""
+    """Return how an entry is treated where no one says it."""
     if fold_letters(category) in DELICATE:
         return Sensitivity.SENSITIVE
     if person is None or fold_letters(key) in CALLED:

@@ -20,7 +20,7 @@ class Reason(StrEnum):
     """Why something was not kept."""
 
     TRANSIENT = "transient_state"
-    """How the house is just now; Home Assistant knows that better."""
+    """How the home is just now; Home Assistant knows that better."""
     META = "meta_talk"
     """About the conversation, not about the household."""
     EMPTY = "no_information"
@@ -32,7 +32,7 @@ class Reason(StrEnum):
     NOT_SAID = "not_said"
     """Nothing of it is in the person's own words."""
     NOBODY = "unknown_speaker"
-    """Is about somebody whom nobody knows."""
+    """Is about an unknown speaker."""
     KNOWN = "known"
     FULL = "no_room"
 
@@ -89,7 +89,7 @@ def _sources(language: str) -> tuple[str, ...]:
 def refusal(candidate: Candidate, least_importance: float) -> Reason | None:
     """Return why something is not to be remembered; None if it may be.
 
-    Only for what nobody asked to remember.
+    Only for what no one asked to remember.
     """
     content = candidate.content.strip()
     folded = fold_letters(content)

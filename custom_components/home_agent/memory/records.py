@@ -18,7 +18,7 @@ class MemoryType(StrEnum):
     FACT = "fact"
     PREFERENCE = "preference"
     CONTEXT = "context"
-    """Of these days: plans, guests, what somebody is busy with."""
+    """Of these days: plans, guests, what a person is busy with."""
     EVENT = "event"
 
 
@@ -26,13 +26,13 @@ class Origin(StrEnum):
     """How it came to be known."""
 
     TOLD = "told"
-    """Somebody asked to remember it. It is never filtered, merged away, expired or pruned unasked."""
+    """A person asked to remember it. It is never filtered, merged away, expired or pruned unasked."""
     EXTRACTED = "extracted"
     """Drawn from a conversation."""
     INFERRED = "inferred"
     """Inferred by the model from what a person said; only in profiles."""
     OBSERVED = "observed"
-    """Learned from what happens in the house."""
+    """Learned from what happens in the home."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +145,7 @@ DAY: Final = timedelta(days=1)
 def strength(memory: Memory, now: datetime, decay: float) -> float:
     """Return how much a memory counts now, from 0 to 1.
 
-    `decay` is the share of its importance that it loses for each day without use. What somebody asked to
+    `decay` is the share of its importance that it loses for each day without use. What a person asked to
     remember loses nothing.
     """
     days = max((now - memory.accessed_at) / DAY, 0.0)
@@ -155,7 +155,7 @@ def strength(memory: Memory, now: datetime, decay: float) -> float:
 
 
 def has_expired(memory: Memory, now: datetime) -> bool:
-    """Return whether a memory's time is over; never for what somebody asked to remember without a term."""
+    """Return whether a memory's time is over; never for what a person asked to remember without a term."""
     return memory.expires_at is not None and memory.expires_at <= now
 
 
@@ -163,9 +163,9 @@ class Sensitivity(StrEnum):
     """Who may read an entry."""
 
     PUBLIC = "public"
-    """Its person, everybody where it is the household's, and a model in the cloud if the option allows."""
+    """Its person, everyone where it is the household's, and a model in the cloud if the option allows."""
     PRIVATE = "private"
-    """Its person, everybody known where it is the household's; never a model in the cloud."""
+    """Its person, everyone known where it is the household's; never a model in the cloud."""
     SENSITIVE = "sensitive"
     """As private, and shown only where a sentence touches it."""
 
@@ -245,10 +245,10 @@ def _read_origin(stored: str) -> Origin:
 
 
 def is_visible(memory: Memory, person_id: str | None, model: Disclosure = AT_HOME) -> bool:
-    """Return whether this speaker may see a memory; None is somebody whom nobody knows.
+    """Return whether this speaker may see a memory; None is an unknown speaker.
 
     Everybody sees what is the household's. What is a person's is seen by that person, and what is private
-    never by somebody unknown, and never by a model outside the house.
+    never by an unknown speaker, and never by a model outside the home.
     """
     if not model.home and (memory.private or not model.people):
         return False

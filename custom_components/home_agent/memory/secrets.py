@@ -1,4 +1,4 @@
-"""Codes, PINs, passwords and card numbers, as they stand in sentences."""
+"""Codes, PINs, passwords and card numbers in sentences."""
 
 import re
 from typing import Final, NamedTuple
@@ -55,7 +55,7 @@ def holds_secret(text: str) -> bool:
     folded = fold_letters(text)
     if _ACCOUNT.search(folded):
         return True
-    # What stands behind the first such word stands there for the others too.
+    # The text behind the first such word covers the others too.
     known = _secret_words()
     for pattern in (known.password, known.code):
         if (named := pattern.search(folded)) and _tells_code(folded[named.end() :]):

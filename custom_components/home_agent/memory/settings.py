@@ -23,7 +23,7 @@ class MemorySettings:
     """The options of one entry."""
 
     most: int = 100
-    """Memories kept, beside those that somebody asked for."""
+    """Memories kept, beside those that a person asked for."""
     dedup_threshold: float = 0.85
     decay: float = 0.0
     """Share of its importance that a memory loses for each day without use."""

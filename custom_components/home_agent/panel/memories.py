@@ -105,7 +105,7 @@ def _refused(item: Refused, names: Mapping[str, str]) -> RefusedRow:
 async def _async_update(command: PanelCommand) -> dict[str, Any]:
     """Update a memory in the name of the administrator who uses the panel.
 
-    Raises HomeAssistantError for one that is gone or was observed: what is observed follows the house.
+    Raises HomeAssistantError for one that is gone or was observed: what is observed follows the home.
     """
     fields, memories = command.fields, command.data.memories
     memory = memories.get(fields["memory_id"])
@@ -181,7 +181,7 @@ def _entry(entry: ProfileEntry, names: Mapping[str, str]) -> ProfileRow:
 
 
 def _anybody(_record: object) -> bool:
-    """Let everything through: administrators see everybody's."""
+    """Let everything through: administrators see everyone's."""
     return True
 
 

@@ -195,7 +195,7 @@ def _take_back(path: Path, before: str | None, after: str) -> None:
 
 
 def _read(path: Path) -> str | None:
-    """Return the text of the file, None where there is none."""
+    """Return the text of the file, None if there is none."""
     try:
         if path.stat().st_size > MAX_BYTES:
             raise AutomationRefusedError("automations_unreadable")

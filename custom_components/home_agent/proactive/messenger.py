@@ -116,9 +116,9 @@ class Messenger:
         openly: bool = True,
         buttons: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Send to the persons' targets; show in Home Assistant what reaches nobody, or always if `shown`.
+        """Send to the persons' targets; show in Home Assistant what reaches no one, or always if `shown`.
 
-        What somebody asked for does not count for the day. What is not told openly never stands in Home
+        Requested messages do not count towards the daily limit. Private messages never appear in Home
         Assistant, where all users read it.
         """
         if not asked_for:

@@ -203,7 +203,7 @@ class ProactiveRule:
     duration: timedelta
     state: str = ""
     persons: tuple[str, ...] = ()
-    """Entity ids of the persons who get the messages; everybody with a notify target if there are none."""
+    """Entity ids of the persons who get the messages; everyone with a notify target if there are none."""
     urgent: bool = False
 
     @property
@@ -296,7 +296,7 @@ class Conditions:
         return any(rains) if rains else None
 
     def _nobody_home(self) -> bool | None:
-        """Return whether everybody is away; None if there is no person, or one location is not known."""
+        """Return whether everyone is away; None if there is no person, or one location is not known."""
         places = [state.state for state in self._hass.states.async_all("person")]
         if STATE_HOME in places:
             return False

@@ -56,7 +56,7 @@ class Suggestion:
     habit: str
     """The id of the habit, also that of its memory."""
     text: str
-    """One sentence in the language of the house."""
+    """One sentence in the language of the home."""
     words: str
     """What the automation would do, in words."""
     config: dict[str, Any]

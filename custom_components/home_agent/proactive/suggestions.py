@@ -283,7 +283,7 @@ class Suggestions:
 
     @callback
     def _is_shown(self, whose: str | None) -> bool:
-        """Return whether a question may stand where everybody reads it: not what one of several does."""
+        """Return whether everyone may read a question: not if it concerns one of several persons."""
         return whose is None or sum(1 for _ in persons(self._hass)) < SEVERAL
 
     async def _async_buttons(

@@ -14,7 +14,7 @@ from .spoken_numbers import Numbers, fold_word, read_numbers
 
 MAX_WORDS: Final = 12
 MAX_SPOKEN: Final = 1000
-"""Nobody says longer sentences: they are no answer, and behind these characters only figures are masked."""
+"""Longer sentences are not answers; after these characters only digits are masked."""
 MAX_BESIDE: Final = 2
 """A number with at most this many other words counts as a PIN or as a part of one."""
 MAX_AROUND: Final = 4
@@ -24,7 +24,7 @@ PART_OF_PIN: Final = 2
 PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200c\u200d")  # noqa: RUF001 - other scripts' own
 """Characters allowed between the words of a yes. Question marks, emojis or quotes may change its meaning."""
 UNFINISHED: Final = ("...", "…", "..")
-"""How a sentence ends that somebody did not finish."""
+"""The end of a sentence that was not finished."""
 
 _FIGURES = lazy_regex(r"\d(?:[\s.-]?\d){3,}")
 
@@ -47,7 +47,7 @@ class Read:
     answer: Answer
     pin: str = ""
     has_pin: bool = False
-    """Whether the sentence may contain a PIN, so that nobody else may read it."""
+    """Whether the sentence may contain a PIN, so that no one else may read it."""
 
     @property
     def has_digits(self) -> bool:
@@ -89,7 +89,7 @@ def mask_numbers(sentence: str, language: str, mask: str) -> str:
 
 
 def _may_be_pin(numbers: Numbers) -> bool:
-    """Return whether a sentence is so much of a number that nobody else should read it."""
+    """Return whether a sentence is so much of a number that no one else should read it."""
     length = len(numbers.digits) + (0 if numbers.is_readable else MIN_DIGITS)
     return (
         (length > 0 and not numbers.others)

@@ -9,7 +9,7 @@ from .pending import ActionOutcome, PendingAction
 
 
 class AuditChannel(ConfirmationChannel):
-    """Is told of every question and its end, and asks nobody."""
+    """Receives every question and its outcome, and asks no one."""
 
     def __init__(self, journal: Journal) -> None:
         """Take where it is kept."""
@@ -17,7 +17,7 @@ class AuditChannel(ConfirmationChannel):
 
     @override
     async def async_ask(self, action: PendingAction) -> None:
-        """Note that something waits for a person's word."""
+        """Record that a call waits for a confirmation."""
         self._note(action, "requested")
 
     @override

@@ -1,4 +1,4 @@
-"""Confirmations: calls that wait for a person's word.
+"""Confirmations: calls that wait until a person confirms them.
 
 What was asked is frozen. It runs at most once, in time, and only on the word of the one who asked for it.
 """
@@ -182,7 +182,7 @@ class Confirmations:
     def waiting_for(self, owner: Owner, *, include_unattended: bool = False) -> PendingAction | None:
         """Return the action that waits for this very speaker in this very conversation.
 
-        `unheard` also returns one whose question nobody heard in the conversation.
+        `include_unattended` also returns an action whose question was not put in the conversation.
         """
         return next(
             (
@@ -220,7 +220,7 @@ class Confirmations:
     ) -> None:
         """Run an action that its owner has confirmed in the conversation.
 
-        An automation needs the PIN, since nobody has said yes.
+        An automation needs the PIN, since no person has confirmed it.
 
         Raises ConfirmationRefused if a PIN is missing or wrong, and HomeAgentError if the action fails.
         """
@@ -256,7 +256,7 @@ class Confirmations:
             await self._async_end(action, outcome)
 
     def _find(self, action_id: str) -> PendingAction:
-        """Return a pending action. Raises ConfirmationRefused where there is none."""
+        """Return a pending action. Raises ConfirmationRefused if there is none."""
         action = self._pending.get(action_id)
         if action is None or self._is_late(action):
             raise ConfirmationRefused(Refusal.UNKNOWN)

@@ -35,7 +35,7 @@ class Lost:
         return (self.user_id, self.device_id) == (user_id, device_id)
 
     def is_recent(self) -> bool:
-        """Return whether somebody may still want to answer."""
+        """Return whether an answer may still arrive."""
         return dt_util.utcnow() < self.expires_at + RECENT
 
     def as_dict(self) -> dict[str, Any]:

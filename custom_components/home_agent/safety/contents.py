@@ -97,7 +97,7 @@ class _Opener:
             yield from self._on_entity(domain, service, entity_id, place)
 
     def _on_entity(self, domain: str, service: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield what a service does to one entity and to what stands behind it."""
+        """Yield the effects of a service on one entity and on what that entity controls."""
         own = entity_id.partition(".")[0]
         if domain == "homeassistant" and service in GENERIC_SERVICES:
             domain, service = own, DOMAINS[own].generic_services.get(service, service)
@@ -258,7 +258,7 @@ class _Opener:
 def _variables_of(script: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the variables of a script whose values are known before it runs.
 
-    What it was given stands above its own variables, and what a step sets above both.
+    Passed variables override its own, and variables that a step sets override both.
     """
     known = dict(given)
     own = getattr(getattr(script, "variables", None), "variables", None)

@@ -26,7 +26,7 @@ RESTRICTED: Final = (
 """Only after a person has confirmed, beside what the domains state."""
 
 INSIDE: Final = (
-    # What only tells somebody something.
+    # Services that only inform.
     "logbook.log",
     "mobile_app.notify",
     "notify",

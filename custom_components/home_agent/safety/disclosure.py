@@ -1,4 +1,4 @@
-"""What a model may be told: at home everything, outside the house what the options allow."""
+"""What a model may be told: at home everything, outside the home what the options allow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Disclosure:
     """What one model may be told."""
 
     home: bool = False
-    """It runs in the house: nothing is kept from it."""
+    """It runs in the home: nothing is kept from it."""
     people: bool = False
     """Profile entries that are public, and memories that are not private."""
     states: bool = False
@@ -50,9 +50,9 @@ class TurnDisclosure:
     categories: dict[str, DataCategory] = field(default_factory=dict)
     """What the result of each call tells, by the call's id."""
     made_at_home: set[str] = field(default_factory=set)
-    """Ids of calls whose results may hold what a model outside the house is not told."""
+    """Ids of calls whose results may hold what a model outside the home is not told."""
     withheld: bool = False
-    """Whether a model at home was told what one outside the house must not know."""
+    """Whether a model at home was told what one outside the home must not know."""
 
     def record(self, call_id: str, discloses: DataCategory) -> None:
         """Note what the result of a call will tell.
@@ -68,9 +68,9 @@ class DataPolicy:
     """What each model of an agent may be told, by the address it is asked at."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self.away = Disclosure(people=settings[CONF_CLOUD_PROFILE], states=settings[CONF_CLOUD_STATES])
-        """Of a model outside the house, or of one that nobody knows the address of."""
+        """Of a model outside the home, or of one whose address is not known."""
         self._of = {
             PRIMARY: self.of_address(settings[CONF_BASE_URL]),
             FALLBACK: self.of_address(settings.get(CONF_FALLBACK_BASE_URL)),

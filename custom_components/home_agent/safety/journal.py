@@ -75,7 +75,7 @@ class AuditLog:
         return list(self._entries)
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Take what was stored; raises TypeError or ValueError for what is no entry."""
+        """Take what was stored; raises TypeError or ValueError if it is not an entry."""
         self._entries.extend(dict(entry) for entry in stored)
 
 

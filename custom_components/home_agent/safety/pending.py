@@ -68,7 +68,7 @@ class PendingAction:
     deadline: float
     """When it expires on the loop's own clock, which does not jump."""
     unattended: bool
-    """Nobody hears the question: only a channel or a service can answer it."""
+    """The question is not heard: only a channel or a service can answer it."""
     tries: int = 0
     stop_timer: Callable[[], None] = lambda: None
 

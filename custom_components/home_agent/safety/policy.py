@@ -43,7 +43,7 @@ class Policy:
     """
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
         self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
         self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED])
@@ -102,12 +102,12 @@ class Policy:
 
     @callback
     def trusts_tool(self, name: str) -> bool:
-        """Return whether the household lets a tool of somebody else's run without asking, by its name."""
+        """Return whether the household lets a third-party tool run without asking, by its name."""
         return self._allowed.fits_tool(name) and not self._restricted.fits_tool(name)
 
     @callback
     def judge_tool(self, name: str, *, read_only: bool, speaker: Speaker) -> Verdict:
-        """Return what is to be done with a tool of somebody else's: one that acts is restricted."""
+        """Return what is to be done with a third-party tool: one that acts is restricted."""
         profiles = self._profiles_of(speaker)
         if self._blocked.fits_tool(name):
             return Verdict.BLOCK
@@ -144,7 +144,7 @@ class Policy:
         return not is_exposed(self._hass, entity_id)
 
     def _is_allowed(self, effect: Effect, profiles: Iterable[PolicyProfile]) -> bool:
-        """Return whether somebody allowed exactly this, and nobody restricted it."""
+        """Return whether a person allowed exactly this, and no one restricted it."""
         votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
             return max(votes) is Verdict.ALLOW
@@ -181,7 +181,7 @@ WINDOW = 60.0
 
 
 class Throttle:
-    """Counts turns that nobody speaks, over the last minute."""
+    """Counts the turns of the last minute that were not started by a person."""
 
     def __init__(self, limit: int) -> None:
         """Allow so many per minute."""

@@ -22,7 +22,7 @@ MAX_KEY: Final = 100
 """Of a longer key only as many characters at each end are looked at."""
 MAX_DEPTH: Final = 20
 SHORT: Final = 4
-"""A shorter secret is taken out of a text only where it stands alone; 1 is in many numbers."""
+"""A shorter secret is taken out of a text only where it is alone; 1 is in many numbers."""
 
 GUARDED_WORDS: Final = frozenset({"lock", "locks", "unlock", "arm", "disarm", "alarm"})
 GUARDED_STARTS: Final = ("unlock", "disarm", "alarm")

@@ -1,1 +1,1 @@
-"""home_agent.self_test: a small corpus against the configured model, in a house that does not exist."""
+"""home_agent.self_test: a small corpus against the configured model, in a home that does not exist."""

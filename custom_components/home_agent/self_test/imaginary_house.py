@@ -1,4 +1,4 @@
-"""The house of the self test: small, with something of every kind, and what is asked about it."""
+"""The home of the self test: small, with something of every kind, and what is asked about it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -76,7 +76,7 @@ def states() -> dict[str, State]:
 
 
 def house() -> HouseSnapshot:
-    """Return the snapshot of the house."""
+    """Return the snapshot of the home."""
     return HouseSnapshot(
         entities={
             entity_id: EntityRecord(
@@ -116,7 +116,7 @@ class Case:
     reads: str = ""
     """The entity that has to be read with ha_query, with its history."""
     answers: Sequence[str] = ()
-    """Words of which one has to stand in the answer."""
+    """Words of which at least one must be in the answer."""
     refused: str = ""
     """An error that the tool answers the expected call with; the answer must not claim success then."""
 

@@ -75,7 +75,7 @@ async def async_caller(call: ServiceCall) -> User | None:
 
 
 async def async_require_admin(call: ServiceCall) -> None:
-    """Raise Unauthorized for a user who is no administrator; automations have no user and may."""
+    """Raise Unauthorized for a user who is not an administrator; automations have no user and may."""
     user = await async_caller(call)
     if user is not None and not user.is_admin:
         raise Unauthorized(context=call.context)
@@ -91,7 +91,7 @@ def entry_of(call: ServiceCall) -> HomeAgentConfigEntry:
     ]
     found = [entry for entry in loaded if entry_id in (None, entry.entry_id)]
     if action_id := call.data.get("action_id"):
-        # Its id says whose it is; where nobody has it, each agent would say the same.
+        # The id determines the agent; if no agent has it, each would answer the same.
         found = [entry for entry in found if entry.runtime_data.confirmations.has(action_id)] or found[:1]
     if call.service == ANSWER_SUGGESTION:
         found = _suggesting(found, call.data.get("suggestion_id")) or found[:1]

@@ -53,7 +53,7 @@ async def _async_index_entity(call: ServiceCall, entry: HomeAgentConfigEntry) ->
 
 
 def _require_index(entry: HomeAgentConfigEntry) -> None:
-    """Raise ServiceValidationError where there is no index."""
+    """Raise ServiceValidationError if there is no index."""
     if not entry.runtime_data.semantic.configured:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="index_off")
 

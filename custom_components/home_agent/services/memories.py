@@ -1,4 +1,4 @@
-"""Services about what is remembered. A user who is no administrator reaches their own and the household's."""
+"""Services for memories. Users who are not administrators reach their own and the household's."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -122,7 +122,7 @@ async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servic
 async def _async_may_see(call: ServiceCall) -> Callable[[Memory], bool]:
     """Return a filter for the memories of the named person that this caller may see.
 
-    Administrators and automations see everybody's.
+    Administrators and automations see all of them.
     """
     user, person = await async_caller(call), await async_person(call)
     visible: Callable[[Memory], bool] = lambda _memory: True  # noqa: E731 - one of two

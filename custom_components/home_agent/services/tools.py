@@ -63,7 +63,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
 async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Put back what a turn changed: the last one, or the last one of a conversation.
 
-    A user who is no administrator reaches what was done for this user.
+    Users who are not administrators reach only their own actions.
     """
     user = await async_caller(call)
     conversation_id = call.data.get("conversation_id")
@@ -96,7 +96,7 @@ async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> Se
 async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
     """Return the web searches, sent or blocked, the newest first.
 
-    A user who is no administrator gets this user's own searches.
+    Users who are not administrators get only their own searches.
     """
     audit = entry.runtime_data.handler.guard.journal.audit
     user = await async_caller(call)

@@ -48,7 +48,7 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
 
     Raises PermissionDenied for what one question cannot tell.
     """
-    # Nobody can judge words of somebody outside without hearing or reading all of them.
+    # A person can judge untrusted text only after hearing or reading all of it.
     speaker = draft.origin.speaker
     if speaker.tainted and not _is_told(call, written=not speaker.voice):
         raise PermissionDenied(

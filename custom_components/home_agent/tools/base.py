@@ -42,7 +42,7 @@ class ServiceCall:
 
 
 class Gate(Protocol):
-    """The way from a tool to the house: the guard, as tools see it.
+    """The way from a tool to the home: the guard, as tools see it.
 
     Its methods raise PermissionDenied for what is not allowed, and ToolExecutionError for what failed.
     """
@@ -89,7 +89,7 @@ class ToolRun:
 
     @property
     def tainted(self) -> bool:
-        """Return whether the model had read text that somebody outside wrote when it made the call."""
+        """Return whether the model had read text from an untrusted source when it made the call."""
         return self.speaker.tainted
 
     @property
@@ -132,7 +132,7 @@ class HomeAgentTool(llm.Tool):
     stores_memory = False
     """Whether a successful call stores a memory, so that nothing else is learned from the turn."""
     private: bool = False
-    """What it is called with and what it gives stands in no event: Home Assistant's recorder keeps those."""
+    """No event contains its arguments or its result: Home Assistant's recorder stores events."""
     for_large_houses = False
     """Whether the model is told of it only where the prompt cannot list every entity."""
     judged = False
@@ -140,15 +140,15 @@ class HomeAgentTool(llm.Tool):
     max_text = MAX_SLOT_CHARS
     """Characters that a text among its arguments may have."""
     untrusted = False
-    """Whether its results hold text that somebody outside wrote: they are cleaned, and mark the turn."""
+    """Whether its results hold text from an untrusted source: they are cleaned, and mark the turn."""
 
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:  # noqa: ARG002 - most have none
-        """Return what somebody outside may have written where a result is otherwise the house's own."""
+        """Return what an outsider may have written where a result is otherwise the home's own."""
         return ()
 
     @property
     def source(self) -> str | None:
-        """Return where its results come from, if that is outside of the house.
+        """Return where its results come from, if that is outside of the home.
 
         In a turn that has read from outside, words of them may go back there; those of public texts may go
         anywhere.
@@ -164,7 +164,7 @@ class HomeAgentTool(llm.Tool):
         """Build what the first call would have to wait for."""
 
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:  # noqa: ARG002 - some look further
-        """Return whether the tool can act on an entity of its domain, of which the house has some."""
+        """Return whether the tool can act on an entity of its domain, of which the home has some."""
         return True
 
     def only_reads(self, args: Mapping[str, Any]) -> bool:  # noqa: ARG002 - some do both

@@ -118,7 +118,7 @@ def record_of(
 def _is_private(turn: TurnCalls, call: llm.ToolInput) -> bool:
     """Return whether events hold nothing of a call's arguments and results.
 
-    Of a tool that is not there nobody knows: the model may have meant a private one.
+    The arguments of an unknown tool are withheld: the model may have meant a private one.
     """
     tool = turn.tools.get(call.tool_name)
     return tool is None or bool(getattr(tool, "private", False))

@@ -60,7 +60,7 @@ class ExternalModel:
     async def complete(
         self, question: str, *, temperature: float | None = None, schema: Mapping[str, Any] | None = None
     ) -> Delta:
-        """Return the answer to a question that stands alone. Raises ModelServerError."""
+        """Return the answer to a question without a conversation. Raises ModelServerError."""
         return await self.client.complete(
             ChatRequest(
                 messages=[{"role": "user", "content": question}],
@@ -75,7 +75,7 @@ class ExternalModel:
 def external_model(
     session: ClientSession, endpoint: Endpoint | None, policy: DataPolicy, settings: Mapping[str, Any]
 ) -> ExternalModel | None:
-    """Return the second model as the options want it; None where there is none."""
+    """Return the second model as the options want it; None if there is none."""
     if endpoint is None:
         return None
     return ExternalModel(
@@ -88,7 +88,7 @@ def external_model(
 
 
 class ExternalModelTool(HomeAgentTool):
-    """Asks the second model. It is not told of the house, of the conversation or of anybody."""
+    """Asks the second model, which gets no data about the home, the conversation or a person."""
 
     name = "query_external_llm"
     discloses = DataCategory.PEOPLE | DataCategory.STATES

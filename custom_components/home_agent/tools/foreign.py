@@ -1,4 +1,4 @@
-"""What others' tools say of themselves, before it stands in a prompt: cleaned, and of bounded length."""
+"""Descriptions of third-party tools, cleaned and limited in length before they enter a prompt."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ _CAMEL: Final = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")
 
 @dataclass(frozen=True, slots=True)
 class SanitizedSchema:
-    """A tool as a request may carry it; nothing where it may not."""
+    """A tool schema that a request may carry; None if the tool is refused."""
 
     function: Mapping[str, Any] | None
 
@@ -41,9 +41,9 @@ _judged: Final[OrderedDict[str, SanitizedSchema]] = OrderedDict()
 async def async_sanitize(
     hass: HomeAssistant, functions: Sequence[Mapping[str, Any]]
 ) -> list[SanitizedSchema]:
-    """Return functions (`name`, `description`, `parameters`) as they may be told, in the same order.
+    """Return functions (`name`, `description`, `parameters`) cleaned for the model, in the same order.
 
-    What was judged before costs nothing; what is new is read by the firewall in a worker thread.
+    Known functions are cached; the firewall reads new ones in a worker thread.
     """
     keys = [json.dumps(function, sort_keys=True, default=str) for function in functions]
     new = {key: function for key, function in zip(keys, functions, strict=True) if key not in _judged}
@@ -59,7 +59,7 @@ async def async_sanitize(
 
 
 async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
-    """Return what an API says about its tools as it may stand in a prompt."""
+    """Return an API's description of its tools, cleaned for a prompt."""
     if (known := _judged.get(text)) is None:
         cut = text.strip()[:MAX_PROMPT]
         cleaned = await hass.async_add_executor_job(lambda: firewall.clean(cut, short=0))
@@ -70,7 +70,7 @@ async def async_sanitize_text(hass: HomeAssistant, text: str) -> str:
 
 @callback
 def async_report_refused(hass: HomeAssistant, of: str, name: str, refused: Iterable[str]) -> None:
-    """Tell the household which tools are left out; `of` is an id of their server."""
+    """Report which tools are left out; `of` is the id of their server."""
     issue_id = f"{ISSUE}_{of}"
     if not (names := ", ".join(quoted(tool, MAX_NAME) for tool in refused)):
         withdraw(hass, issue_id)
@@ -79,7 +79,7 @@ def async_report_refused(hass: HomeAssistant, of: str, name: str, refused: Itera
 
 
 def sanitize(function: Mapping[str, Any]) -> SanitizedSchema:
-    """Return a function as it may be told: a description is cleaned, a name that gives orders is none."""
+    """Return a function with a cleaned description; one whose names give orders is refused."""
     names = [function["name"], *_names(function.get("parameters"))]
     if not all(map(_is_plain, names)):
         return SanitizedSchema(None)

@@ -1,4 +1,4 @@
-"""The guard: every service call and every tool of somebody else's passes it, and is judged at the call.
+"""The guard: every service call and every third-party tool passes it, and is judged when it is called.
 
 Vetted? Exposed now? May this user control it? What does the policy say? Nothing else in this integration
 calls a service for the model's sake.
@@ -65,7 +65,7 @@ class Guard:
         self.journal = journal
         self._gated = gated
         self.written: Mapping[str, tuple[str, str]] = {}
-        """The one service of each custom tool, as it stands in the household's YAML."""
+        """The service of each custom tool, as written in the household's YAML."""
         self._is_receiver = is_receiver
 
     @callback
@@ -170,7 +170,7 @@ class Guard:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
         verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
         if call.tool:
-            # Whoever wrote the tool allowed its service, but not what somebody outside wants of it.
+            # The author of the tool allowed its service, but not what an outsider does with it.
             known = vetted and call.service not in DOMAINS[call.domain].reaching
             harmless = known or not speaker.tainted
             verdict = max(verdict, self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
@@ -205,7 +205,7 @@ class Guard:
 
     @callback
     def is_free(self, call: ServiceCall, user: User | None, speaker: Speaker) -> bool:
-        """Return whether a call is free now without anybody's word. Nothing is called, and nothing noted."""
+        """Return whether a call needs no confirmation now. Nothing is called or recorded."""
         try:
             return self._judge(call, user, speaker) is Verdict.ALLOW
         except PermissionDenied:
@@ -266,7 +266,7 @@ class Guard:
 
     @callback
     def judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
-        """Return what waits for a person's word, None if the tool may run at once.
+        """Return what waits for a confirmation, None if the tool may run at once.
 
         A tool of core's that is an intent or a script is judged by what it calls; any other that may change
         something is restricted. Raises PermissionDenied if it may not run at all.

@@ -1,4 +1,4 @@
-"""ha_query: what the house is like now, and what it was like before."""
+"""ha_query: what the home is like now, and what it was like before."""
 
 import asyncio
 from collections import Counter

@@ -107,7 +107,7 @@ class ToolHandler:
             turn.answer()
 
     async def _async_ask_elsewhere(self, turn: TurnCalls, result: llm.ToolResult) -> None:
-        """Ask by the channels, since nobody hears this turn, and let the caller know how to answer."""
+        """Ask through the channels, since the turn is not heard, and tell the caller how to answer."""
         action = await self._confirmations.async_open(turn.draft, unattended=True)
         result.data["confirmation"] = {**action.as_response()}
 
@@ -223,7 +223,7 @@ class ToolHandler:
         return envelope(result)
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
-        """Return what leaves the house with a call of another API's tool; None if nothing does.
+        """Return what leaves the home with a call of another API's tool; None if nothing does.
 
         Where a person is asked about it, or the household allows the tool by name, private words may go.
         """
@@ -244,7 +244,7 @@ class ToolHandler:
     async def _async_run_judged(
         self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun
     ) -> JsonValueType:
-        """Run a tool of our own; one that acts outside of the house leaves a line in the audit log."""
+        """Run a tool of our own; one that acts outside of the home leaves a line in the audit log."""
         if not tool.judged or tool.only_reads(args):
             return await tool.async_run(args, run)
         error: str | None = "interrupted"
@@ -273,7 +273,7 @@ class ToolHandler:
         await self._async_run_judged(tool, args, run)
 
     async def async_check_leaving(self, item: FrozenTool, origin: CallOrigin) -> None:
-        """Check and note what a confirmed call takes out of the house. Raises PermissionDenied."""
+        """Check and note what a confirmed call takes out of the home. Raises PermissionDenied."""
         if (leaving := self._leaving(item.tool, item.args)) is not None:
             run = await self._run_of(origin)
             await self._outgoing.async_check(leaving, run)

@@ -33,7 +33,7 @@ MAX_QUERY: Final = 1_000
 """Documents of which only the title is told."""
 MAX_CHARS: Final = 4000
 MAX_PASSAGES_CHARS: Final = 2400
-"""Of the household's own texts, beside what is known of the house."""
+"""Of the household's own texts, beside what is known of the home."""
 MAX_PASSAGE: Final = 800
 MAX_LISTED: Final = 100
 MENTIONED: Final = 12
@@ -51,7 +51,7 @@ TEXTS: Final = "Without a source the household's own texts too (manuals, notes).
 class RetrieveKnowledgeTool(HomeAgentTool):
     """Searches the documents; what they say is data, whoever wrote it.
 
-    Where there are additional collections, somebody outside may have written what it finds.
+    Where there are additional collections, an outsider may have written what it finds.
     """
 
     name = "retrieve_knowledge"

@@ -157,7 +157,7 @@ class RecallMemoryTool(HomeAgentTool):
 
 
 class ForgetMemoryTool(HomeAgentTool):
-    """Forgets what a person wants forgotten."""
+    """Forgets what a person wants to forget."""
 
     name = "forget_memory"
     discloses = DataCategory.PEOPLE

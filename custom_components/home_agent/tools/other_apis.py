@@ -120,7 +120,7 @@ async def async_prompts(hass: HomeAssistant, instances: Iterable[llm.APIInstance
 
 
 def is_foreign(instance: llm.APIInstance) -> bool:
-    """Return whether somebody else than Home Assistant wrote what an API says of its tools."""
+    """Return whether the tool descriptions of an API come from outside Home Assistant."""
     return instance.api.id not in NO_PROMPT
 
 
@@ -143,7 +143,7 @@ def intent_of(tool: llm.Tool) -> str | None:
 
 
 def source_of(tool: llm.Tool) -> str | None:
-    """Return the server, or the LLM API, that a tool asks; None if nothing of a call leaves the house.
+    """Return the server, or the LLM API, that a tool asks; None if nothing of a call leaves the home.
 
     Of other APIs intents and scripts stay, and tools whose own code says that they do. A tool that a server
     describes has nothing but the server's word.

@@ -1,4 +1,4 @@
-"""What leaves the house for somebody else's server: one sanitiser for all of it, and an audit log."""
+"""Data that leaves the home for an external server: one sanitiser for all of it, and an audit log."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ MAX_DEPTH: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """A call whose arguments go to a server outside of the house."""
+    """A call whose arguments go to a server outside of the home."""
 
     tool: str
     args: Mapping[str, Any]
@@ -39,7 +39,7 @@ class Leaving:
     declared: frozenset[str] = frozenset()
     """Texts that the tool's own schema holds."""
     only_reads: bool
-    """Whether nobody is asked before it runs."""
+    """Whether no one is asked before it runs."""
     private: bool = False
     """Whether the household lets the tool have private words."""
     own_words: bool = False
@@ -171,7 +171,7 @@ def _sending(
 
 
 def _names(run: ToolRun) -> Iterator[str]:
-    """Yield what the entities of the house are called."""
+    """Yield what the entities of the home are called."""
     for record in run.house.entities.values():
         yield from (record.entity_id, *record.names)
 

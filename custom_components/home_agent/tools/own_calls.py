@@ -27,7 +27,7 @@ async def async_notify(hass: HomeAssistant, service: str, data: Mapping[str, Any
 
 
 async def async_announce(hass: HomeAssistant, entity_id: str, message: str) -> None:
-    """Say words of our own on the satellite where somebody has asked for them. Raises ToolExecutionError."""
+    """Say a fixed text on the satellite where a person has asked for it. Raises ToolExecutionError."""
     data = {ATTR_ENTITY_ID: entity_id, "message": message}
     await _async_call(hass, SATELLITE, "announce", data, Context())
 

@@ -100,7 +100,7 @@ class UpdateProfileTool(HomeAgentTool):
 
 
 def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
-    """Return what the arguments say. Raises PermissionDenied for somebody whom nobody knows."""
+    """Return what the arguments say. Raises PermissionDenied for an unknown speaker."""
     person = None if fold_letters(args["category"]).strip() == HOUSEHOLD else run.speaker.person_id
     if person is None and fold_letters(args["category"]).strip() != HOUSEHOLD:
         raise PermissionDenied("Who speaks is not known; only the household's profile can be changed")

@@ -107,13 +107,13 @@ class TurnCalls:
     touched: list[str] = field(default_factory=list)
     """Entities that a service was called on, in order."""
     round: int = 0
-    """Which answer of the model the calls are from; 0 where nobody counts them."""
+    """The number of the model's answer that contains the calls; 0 if answers are not counted."""
     verdicts: list[CallVerdict] = field(default_factory=list)
     """How well each call fitted."""
     likely: tuple[str, ...] = ()
     """What the person may have meant by what could not be resolved."""
     unattended: bool = True
-    """Nobody hears what the agent says, so that questions go to the channels at once."""
+    """The answer is not heard, so questions go to the channels at once."""
     external: list[TokenUsage] = field(default_factory=list)
     """What each answer of the external model cost; it is no part of the agent's own figures."""
     forgotten: list[str] = field(default_factory=list)
@@ -123,10 +123,10 @@ class TurnCalls:
     origins: Origins = field(default_factory=Origins)
     """What was said and read from outside in this conversation."""
     draft: Draft = field(init=False)
-    """What waits for a person's word."""
+    """What waits for a confirmation."""
 
     tainted: bool = False
-    """Whether the model reads text that somebody outside wrote; see `safety/firewall/taint.py`."""
+    """Whether the model reads text from an untrusted source; see `safety/firewall/taint.py`."""
     _tainted_in: int = 0
     """The answer of the model after which it read such text; 0 where that stood in the request."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
@@ -156,7 +156,7 @@ class TurnCalls:
         )
 
     def taint(self) -> None:
-        """Note that the model will read text that somebody outside wrote."""
+        """Note that the model will read text from an untrusted source."""
         if not self.tainted:
             self.tainted, self._tainted_in = True, self.round
         self.judge_by_what_was_read()

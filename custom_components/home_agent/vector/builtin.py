@@ -84,7 +84,7 @@ def _uncollected() -> Iterator[None]:
 
 
 def _load() -> _Encoder:
-    """Return the model that somebody uses already, or load it: a second or two."""
+    """Return the model that is already loaded, or load it, which takes a second or two."""
     global _loaded  # noqa: PLW0603 - one model for the whole process
     with _loading:
         if _loaded is not None and (encoder := _loaded()) is not None:

@@ -31,7 +31,7 @@ class Known(NamedTuple):
     id: str
     name: str
     fingerprint: str | None
-    """None where somebody else made it: it is read, never changed."""
+    """None where someone else made it: it is read, never changed."""
     by_angle: bool
     """Whether distances are 1 - cosine similarity."""
 
@@ -172,7 +172,7 @@ class ChromaStore:
         self._known.clear()
 
     async def _post(self, collection: str, verb: str, body: Mapping[str, Any], *, ours: bool = False) -> Any:
-        """Send something to a collection, once more if it has been made anew meanwhile."""
+        """Send something to a collection, once more if it has been recreated meanwhile."""
         known = await self._find(collection)
         if ours and known.fingerprint is None:
             raise _foreign(collection)
@@ -188,7 +188,7 @@ class ChromaStore:
         return await self._api.post(f"{again.path}/{verb}", body)
 
     async def _find(self, collection: str) -> Known:
-        """Return a collection. Raises VectorStoreError where there is none."""
+        """Return a collection. Raises VectorStoreError if there is none."""
         known = self._known.get(collection) or await self._look_up(collection)
         if known is None:
             raise VectorStoreError(StoreProblem.MISSING, f"there is no collection {collection}")
@@ -209,7 +209,7 @@ class ChromaStore:
         return known
 
     async def _delete(self, collection: str) -> None:
-        """Delete a collection, which somebody else may just have done."""
+        """Delete a collection, which someone else may just have done."""
         self._known.pop(collection, None)
         try:
             await self._api.delete(f"/collections/{quote(collection, safe='')}")
@@ -224,7 +224,7 @@ class ChromaStore:
 
 
 def _check_numbers(vectors: Iterable[Vector]) -> None:
-    """Raise VectorStoreError for what is no number: 0.6 takes it and finds nothing any more."""
+    """Raise VectorStoreError for NaN and infinity: version 0.6 accepts them and then finds nothing."""
     if not all(isfinite(vector.sum()) for vector in vectors):
         raise VectorStoreError(StoreProblem.INVALID, "a vector holds what is no number")
 
@@ -269,7 +269,7 @@ def _columns(answer: Any, *names: str, first: bool = False) -> list[tuple[Any, .
 
 
 def _metadata(value: Any) -> dict[str, Any]:
-    """Return metadata, none where there is none."""
+    """Return the metadata, empty if there is none."""
     return value if isinstance(value, dict) else {}
 
 

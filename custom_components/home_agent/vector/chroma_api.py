@@ -93,7 +93,7 @@ class ChromaAPI:
         return str(await self._request("GET", "/version"))
 
     async def find_tenant(self) -> None:
-        """Ask for the tenant; MISSING where there is none of this name."""
+        """Ask for the tenant; MISSING if there is none of this name."""
         await self._request("GET", f"/tenants/{_part(self._address.tenant)}")
 
     async def get(self, path: str) -> Any:

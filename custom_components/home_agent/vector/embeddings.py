@@ -45,7 +45,7 @@ class Embedder(Protocol):
 
 
 class Model(Protocol):
-    """What gives vectors as they come: of any length, unchecked, anew each time."""
+    """What gives vectors as they come: of any length, unchecked, again each time."""
 
     @property
     def fingerprint(self) -> str:
@@ -135,7 +135,7 @@ class CachedEmbedder:
         for text in batch:
             self._asked.pop(text, None)
         if not task.cancelled():
-            task.exception()  # nobody may be waiting for it any more
+            task.exception()  # no one may be waiting for it any more
 
     async def _async_ask(self, batch: Sequence[str]) -> Mapping[str, Vector]:
         """Return the checked vectors of a batch, and keep them."""

@@ -38,7 +38,7 @@ CANDIDATES = 2
 DAMPING = 20
 """How little the first places of a ranking stand out from those that follow, where several are joined."""
 MAX_GONE = 0.25
-"""Share of documents that may have been replaced before the index should be built anew."""
+"""Share of documents that may have been replaced before the index should be rebuilt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class LexicalIndex:
 
     @property
     def worn(self) -> bool:
-        """Return whether so many documents were replaced that the index should be built anew."""
+        """Return whether so many documents were replaced that the index should be rebuilt."""
         return len(self._keys) - len(self._numbers) > MAX_GONE * len(self._keys)
 
     def update(self, documents: Iterable[Document], gone: Iterable[str] = ()) -> None:

@@ -65,7 +65,7 @@ class Table:
     def with_entries(self, entries: Iterable[Entry]) -> Self:
         """Return the table with entries added, or in place of those of the same id.
 
-        Raises VectorStoreError for vectors of another dimension and for what is no number.
+        Raises VectorStoreError for vectors of another dimension and for values that are not numbers.
         """
         distinct = list({entry.id: entry for entry in entries}.values())
         if not distinct:

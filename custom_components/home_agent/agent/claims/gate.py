@@ -163,7 +163,8 @@ class ClaimGate:
     def _limits(self, *, is_whole: bool) -> list[int]:
         """Return how many words of the clause each reader takes into account.
 
-        English beside another language: what is no claim in that language is none in English either.
+        English beside another language: a clause that is not a claim in that language is not one in English
+        either.
         """
         limits = [reader.count_until_honest(self._words, is_whole=is_whole) for reader in self._readers]
         return limits if self._is_any else [min(limits[0], limit) for limit in limits]

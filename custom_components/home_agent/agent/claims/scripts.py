@@ -12,7 +12,7 @@ from .wording import SentenceKind
 
 QUESTION_MARKS: Final = ("?", "\uff1f")
 AROUND: Final = " \t\n\"'\u201d\u2019\u300d\u300f\uff09)]\u2026~\u301c,\uff0c\u3001"
-"""What may stand around a sentence and belongs to none."""
+"""Characters around a sentence that belong to no sentence."""
 STOPS: Final = "\u3002\uff0e.\uff01!\n"
 PARTS: Final = "\uff0c\u3002\uff01\uff1f,!?"
 MAX_TO_DID: Final = 16

@@ -1,4 +1,4 @@
-"""Blocks of a reply that nobody is to hear: the marks around them, and scanners that find their end.
+"""Blocks of a reply that are not spoken: the marks around them, and scanners that find their end.
 
 A scanner looks at each character once or, within a short window, a few times, and decides the same
 however the text was cut.
@@ -41,7 +41,7 @@ class Mark(Enum):
     CHANNEL = auto()
     """A channel follows: `<|channel|>analysis<|message|>`."""
     ROLE = auto()
-    """The role of somebody else: `<|user|>`."""
+    """The role of another participant: `<|user|>`."""
     NOISE = auto()
     """Dropped, what follows is text."""
 

@@ -28,7 +28,7 @@ _LIST_KEYS: Final = ("tool_calls", "tool_uses", "function_calls", "calls")
 _NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
 _QUOTE_MARK: Final = '<|"|>'
 EDGES: Final = " \t`*->.;"
-"""May stand beside a call on its line."""
+"""Characters that may surround a call on its line."""
 
 _HAS_NAME: Final = lazy_regex(rf"""["']?(?:{"|".join((*NAME_KEYS, "action"))})["']?\s{{0,9}}:""")
 _HAS_ARGUMENTS: Final = lazy_regex(rf"""["']?(?:{"|".join(ARGUMENT_KEYS)})["']?\s{{0,9}}:""")

@@ -76,7 +76,7 @@ class Flow:
             self._space = (self._space + space)[:_MAX_SPACE]
 
     def _joint(self, following: str) -> str:
-        """Return what stands between the text so far and the next character."""
+        """Return what is between the text so far and the next character."""
         if not self.last:
             return ""
         if self._mark:

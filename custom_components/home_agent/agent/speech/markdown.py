@@ -22,7 +22,7 @@ _UNSPOKEN: Final = (
 )
 """Modifiers of pictographs, and invisible characters."""
 _JOINER: Final = "\u200d"
-"""Part of some scripts, and of pictographs when it stands behind one."""
+"""Part of some scripts, and of a pictograph that it follows."""
 _PAUSES: Final = "\u2192\u21d2\u279c\u27f6\u2022"
 """Arrows and dots between words."""
 

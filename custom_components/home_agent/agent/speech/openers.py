@@ -44,7 +44,7 @@ def _is_data(raw: str) -> bool:
 
 
 def _has_arguments(raw: str) -> bool:
-    """Return whether what stands in the brackets looks like arguments."""
+    """Return whether what is in the brackets looks like arguments."""
     return _ARGUMENTS.match(raw, raw.index("(") + 1) is not None
 
 
@@ -60,7 +60,7 @@ class Block:
     is_noise: Callable[[str], bool] = lambda _: False
     """Neither a call nor to be spoken."""
     ticked: bool = False
-    """Stands in back-ticks, the closing one goes with it."""
+    """Is in back-ticks; the closing one is removed with it."""
     raw: list[str] = field(default_factory=list)
     size: int = 0
 
@@ -180,7 +180,7 @@ class Openers:
         return None
 
     def _may_be_list(self, text: str, at: int) -> bool:
-        """Return whether the end of the text hides what stands in the brackets."""
+        """Return whether the end of the text hides what is in the brackets."""
         inner = end_of(_LIST_START, text, at)
         part = blocks.SQUARE_PART.match(text, at)
         return bool(
@@ -216,7 +216,7 @@ class Openers:
         return Opening(ticks, text=True)
 
     def _fence(self, text: str, at: int, ticks: int, around: Surroundings) -> Opening | None:
-        """Take a code fence, if a call stands in it."""
+        """Take a code fence, if a call is in it."""
         fence = _FENCE.match(text, at)
         body = fence.end() if fence else ticks
         info = fence[1] if fence else ""

@@ -161,7 +161,7 @@ class TelegramBridge:
     async def _async_user(self, event: TelegramMessage) -> User | None:
         """Return who wrote or pressed a button if it is a person with a chat; others get no answer.
 
-        Events that somebody fired over the network, or by a script or an automation, look the same and are
+        Events that were fired over the network, by a script or by an automation look the same and are
         not the bot's, which acts for no user and because of nothing else.
         """
         user_id, cause = self._known.user_of(event.data), event.context

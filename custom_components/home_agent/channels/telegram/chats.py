@@ -28,7 +28,7 @@ class Chats:
 
     @callback
     def user_of(self, event: Mapping[str, Any]) -> str | None:
-        """Return the Home Assistant user who wrote or pressed; None for anybody else.
+        """Return the Home Assistant user who wrote or pressed; None for anyone else.
 
         Only in a chat of their own: in a group others read along.
         """

@@ -58,17 +58,17 @@ class Slot:
     query: str | None = None
     """What a vector store was asked, for the event."""
     said: bool = False
-    """Somebody said it once; it may have been somebody from outside."""
+    """It was said in a conversation, possibly by an outsider."""
     reference: bool = False
     """For answering, not for control: left out first where a request is too long."""
     fixed: bool = False
     """Never shortened: clock and speaker."""
     outside: tuple[str, ...] | None = None
-    """The lines for a model outside the house, where they differ."""
+    """The lines for a model outside the home, where they differ."""
     name: str = ""
     """What its provider is called."""
     texts: bool = False
-    """Whether the lines contain texts of entities that somebody outside may have written."""
+    """Whether the lines contain texts of entities that an outsider may have written."""
     removed: tuple[Removal, ...] = ()
     """Instructions to the model that were removed from these texts."""
     scores: tuple[Mapping[str, float], ...] = ()
@@ -82,7 +82,7 @@ class Slot:
         )
 
     def for_outside(self) -> Self:
-        """Return the slot as a model outside the house may read it."""
+        """Return the slot as a model outside the home may read it."""
         if self.outside is None:
             return self
         same = len(self.outside) == len(self.lines) == len(self.entity_ids)

@@ -1,6 +1,6 @@
 """DocumentsContextProvider: passages of the household's own texts that a sentence may be answered from.
 
-They stand behind the entities. Somebody else wrote them: each is one quoted line.
+They follow the entities. Their authors are not trusted: each is one quoted line.
 """
 
 from collections.abc import Iterable, Iterator

@@ -208,7 +208,7 @@ class VectorDbContextProvider(DirectContextProvider):
     shows_chosen = False
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         super().__init__(setup)
         self._semantic = setup.semantic
         self._collection: str = setup.settings[CONF_VECTOR_COLLECTION]

@@ -28,7 +28,7 @@ class MemoryContextProvider(ContextProvider):
     name = "memories"
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self._memories = setup.memories
         self._top_k = int(setup.settings[CONF_MEMORY_TOP_K])
         self._away = setup.data_policy.away
@@ -85,7 +85,7 @@ class ProfileContextProvider(ContextProvider):
     name = "profile"
 
     def __init__(self, setup: ProviderSetup) -> None:
-        """Read the options once; an entry is set up anew when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self._profile = setup.profile
         self._away = setup.data_policy.away
 

@@ -187,7 +187,7 @@ def learn_model(facts: ModelFacts, data: Any) -> None:
 def with_context_size(facts: ModelFacts, request: ChatRequest) -> ChatRequest:
     """Return the request with a context size, and without thinking for a model that cannot.
 
-    The size stays the same from request to request, since another one makes Ollama load the model anew; it
+    The size stays the same from request to request, since another one makes Ollama load the model again; it
     doubles when a prompt would not fit, as far as the model goes.
     """
     if request.thinking and facts.abilities is not None and "thinking" not in facts.abilities:

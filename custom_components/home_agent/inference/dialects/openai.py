@@ -147,7 +147,7 @@ class OpenAIAnswer(AnswerReader):
 
 
 def _complains(data: Mapping[str, Any]) -> bool:
-    """Tell whether an object without choices is an error nobody labelled."""
+    """Tell whether an object without choices is an unlabelled error."""
     return bool(data.get("detail")) or isinstance(data.get("message"), str)
 
 
@@ -158,7 +158,7 @@ def _is_thought(delta: Mapping[str, Any]) -> bool:
 
 
 def _string(value: Any) -> str:
-    """Return a string, whatever stands in its place."""
+    """Return a string, whatever type the value has."""
     return value if isinstance(value, str) else ""
 
 

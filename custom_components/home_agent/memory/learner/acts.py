@@ -79,7 +79,7 @@ def starts(levels: Sequence[Level], power: Power) -> Iterator[datetime]:
 
 
 def watched_domains() -> list[str]:
-    """Return the domains in which somebody can do something."""
+    """Return the domains in which a person can do something."""
     return [facts.name for facts in DOMAINS.values() if facts.acts]
 
 

@@ -1,4 +1,4 @@
-"""Habits of the house: with ids that stay while they grow and fade."""
+"""Habits of the home: with ids that stay while they grow and fade."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -47,7 +47,7 @@ class KnownHabit:
     who: str
     """The person's name; empty where it is the household's."""
     text: str
-    """One sentence in the language of the house."""
+    """One sentence in the language of the home."""
 
     @property
     def kind(self) -> HabitKind:

@@ -1,4 +1,4 @@
-"""Learner: once a night, out of everybody's way, habits are found and become memories."""
+"""Learner: once a night, out of everyone's way, habits are found and become memories."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -48,7 +48,7 @@ FINE: Final = timedelta(minutes=5)
 QUIET: Final = timedelta(minutes=20)
 """How long a day has been over before it is read; the recorder tidies up a little after four."""
 MIN_SPAN: Final = 14
-"""Days that are looked at for something new in the house."""
+"""Days that are looked at for something new in the home."""
 MIN_DAYS: Final = 7
 """Days without which nothing can be called a habit."""
 MAX_NAMED: Final = 3
@@ -56,7 +56,7 @@ MAX_NAMED: Final = 3
 WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
 PRIVATE_DOMAINS: Final = frozenset({"person", "lock"})
 PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
-"""Habits that reveal when nobody is at home or an entrance is open: never for strangers or the cloud."""
+"""Habits that reveal when no one is at home or an entrance is open: never for strangers or the cloud."""
 
 
 class Learner:
@@ -202,8 +202,8 @@ class Learner:
     async def _async_remember(self, known: KnownHabit, now: datetime) -> bool:
         """Note a habit, or how sure it is by now; return whether there was room.
 
-        Half its confidence is its importance, so that it never crowds out what somebody said. What
-        somebody has said about it meanwhile stays as it was said.
+        Half its confidence is its importance, so that it never crowds out what a person said. What
+        a person has said about it meanwhile stays as it was said.
         """
         habit = known.habit
         new = make_memory(
@@ -289,7 +289,7 @@ def _acts(changes: Iterable[ObservedChange], last: dict[str, str]) -> list[Act]:
 def _find(kept: Observations, last: date, things: Things) -> list[Habit]:
     """Return the habits of the last weeks, each once; runs in a worker thread.
 
-    Something new in the house is looked at from when it was first used, two weeks at least.
+    Something new in the home is looked at from when it was first used, two weeks at least.
     """
     oldest = last - timedelta(days=DAYS - 1)
     since = max(kept.since or last, oldest)
@@ -352,7 +352,7 @@ def _name(hass: HomeAssistant, entity_id: str) -> str:
 
 @callback
 def _is_private(hass: HomeAssistant, entity_id: str) -> bool:
-    """Return whether a habit reveals when nobody is at home, or an entrance is open."""
+    """Return whether a habit reveals when no one is at home, or an entrance is open."""
     state = hass.states.get(entity_id)
     kind = state.attributes.get(ATTR_DEVICE_CLASS) if state else None
     return entity_id.partition(".")[0] in PRIVATE_DOMAINS or kind in PRIVATE_CLASSES

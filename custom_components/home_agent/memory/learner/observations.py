@@ -202,5 +202,5 @@ async def async_forget_learned(observations: Observations, memories: Memories) -
 
 
 def is_learned(memory: Memory) -> bool:
-    """Return whether a memory was observed, and was not confirmed by anybody since."""
+    """Return whether a memory was observed, and was not confirmed by anyone since."""
     return memory.origin is Origin.OBSERVED

@@ -30,7 +30,7 @@ GENERAL: Final = frozenset({"switch", "input_boolean"})
 OFF: Final = "off"
 
 type Phrase = Callable[..., Awaitable[str]]
-"""Returns the sentence of a key in the language of the house, filled with placeholders."""
+"""Returns the sentence of a key in the language of the home, filled with placeholders."""
 
 
 async def async_sentence(phrase: Phrase, habit: Habit, name: str, who: str, unit: str) -> str:

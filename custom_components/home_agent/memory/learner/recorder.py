@@ -34,7 +34,7 @@ class RecorderSource:
     knows_who = True
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Take the house; the recorder may be off."""
+        """Take the home; the recorder may be off."""
         self._hass = hass
 
     async def async_changes(
@@ -145,7 +145,7 @@ def _select_states(
 
 
 def _changes(row: Row[Any], machines: Collection[bytes | None]) -> Iterator[ObservedChange]:
-    """Yield the change of a row; the first state after a start was not caused by anybody."""
+    """Yield the change of a row; the first state after a start was not caused by anyone."""
     from homeassistant.components.recorder.models import bytes_to_uuid_hex_or_none  # noqa: PLC0415
 
     at = dt_util.utc_from_timestamp(row.last_updated_ts)

@@ -1,4 +1,4 @@
-"""What the options say about learning from the house."""
+"""What the options say about learning from the home."""
 
 from collections.abc import Mapping
 from typing import Any

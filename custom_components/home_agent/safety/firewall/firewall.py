@@ -114,7 +114,7 @@ class _Cleaner:
             yield item
 
     def _text(self, text: str) -> str:
-        """Return one string cleaned, cut where there is no room to read it."""
+        """Return one string cleaned, cut where the limit for reading is reached."""
         if self._only is not None and text not in self._only:
             return text
         whole = text[: max(0, self._left)]
@@ -236,7 +236,7 @@ def _sentence_spans(readable: Readable, *, seen: bool, short: bool) -> list[Span
 
 
 def _strong_spans(text: str) -> list[Span]:
-    """Return what gives orders whatever stands around it, for texts put together from several."""
+    """Return what gives orders whatever is around it, for texts put together from several."""
     readable = Readable(text)
     found: list[Span] = [
         (*readable.written(*match.span()), name)

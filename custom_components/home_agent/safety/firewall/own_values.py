@@ -2,7 +2,7 @@
 
 Every text that is not a number, a time, a word that Home Assistant defines, or an ID may have been written by
 others, whatever entity it belongs to: the host name of a guest's phone, the title of a song, an option that a
-device offers. It is known by what it is, not by what it says. A turn that reads such a text, or goes on from
+device offers. It is known by what it is, not by what it says. A turn that reads such a text, or continues
 one that has, asks a person before anything serious (`policy.py`), remembers and forgets nothing that the
 person did not say, and lets no private word out.
 """
@@ -194,7 +194,7 @@ def is_plain(text: str) -> bool:
 
 
 def _is_own(hass: HomeAssistant, state: State, name: str, text: str) -> bool:
-    """Return whether one text is the house's own."""
+    """Return whether one text is the home's own."""
     if is_plain(text) or (name.endswith("_unit") and len(text) <= MAX_UNIT):
         return True
     if valid_entity_id(text):
@@ -255,7 +255,7 @@ _NO_RESULT_TEXT: Final = lazy_regex(r"[\d\s:.,+%°TZ/-]*")
 def comes_from_outside(tool: llm.Tool) -> bool:
     """Return whether what a tool of another API answers may have been written outside.
 
-    Intents answer with names of the house, and Home Assistant's own clock with the time; of others nobody
+    Intents answer with names of the home, and Home Assistant's own clock with the time; of others no one
     knows. A name says nothing of where a tool comes from, its class does.
     """
     while isinstance(inner := getattr(tool, "tool", None), llm.Tool):

@@ -40,7 +40,7 @@ _TAG_LETTERS: Final = range(0xE0020, 0xE007F)
 
 
 class Readable:
-    """A text as it is read, folded, and where each of its characters stands in what was written."""
+    """A text as it is read, folded, with the position of each character in the original."""
 
     __slots__ = ("_ends", "_starts", "text")
 
@@ -61,7 +61,7 @@ class Readable:
         self._starts, self._ends = starts, ends
 
     def written(self, start: int, end: int) -> tuple[int, int]:
-        """Return where a part of the readable text stands in what was written."""
+        """Return the position of a part of the readable text in the original."""
         if self._starts is None:
             return start, end
         return self._starts[start], self._ends[end - 1]
@@ -97,7 +97,7 @@ def _entity(entity: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _plain(char: str) -> str:
-    """Return a character folded; nothing for those that nobody sees."""
+    """Return a character folded; an empty string for invisible ones."""
     if "\uac00" <= char <= "\ud7af":
         return char
     if char.isascii():
@@ -135,6 +135,6 @@ def _without_lookalikes(text: str) -> str:
 
 
 def spaced_out(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield where letters stand apart, "i g n o r e", with what they are without the gaps."""
+    """Yield spaced-out letters, "i g n o r e", together with the text without the gaps."""
     for found in _SPACED.finditer(text):
         yield found.start(), found.end(), "".join(char for char in found[0] if char.isalnum())

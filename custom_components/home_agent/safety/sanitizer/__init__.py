@@ -1,1 +1,1 @@
-"""What leaves the house: private names, numbers and plans are found and taken out."""
+"""What leaves the home: private names, numbers and plans are found and taken out."""

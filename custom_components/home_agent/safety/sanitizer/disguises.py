@@ -1,4 +1,4 @@
-"""Readings of a text for somebody who knows its disguise."""
+"""Alternative readings of disguised text."""
 
 from base64 import b64decode
 import binascii

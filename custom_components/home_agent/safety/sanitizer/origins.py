@@ -1,6 +1,6 @@
 """Where the words of a text come from that is about to leave in a turn that has read text from outside.
 
-The person said them in this conversation, they stand in public texts that were read in it, or they are among
+The person said them in this conversation, they are in public texts that were read in it, or they are among
 the few words that say nothing by themselves. Any other word may be a secret of the household, however it is
 written: a name, a plan, a state, or any of them in an encoding.
 """
@@ -40,7 +40,7 @@ LEAST_PART: Final = 4
 """Letters of a part of a compound."""
 
 PUBLIC: Final = "public"
-"""Source of texts that anybody can read; their words may go anywhere."""
+"""Source of texts that anyone can read; their words may go anywhere."""
 
 _ADDRESS: Final = lazy_regex(r"(?<!\S)\S*://\S*|www\.\S+")
 _TOKEN: Final = lazy_regex(rf"[{UNSPACED}]+|[^\W_{UNSPACED}]+")
@@ -138,7 +138,7 @@ class Vocabulary:
         }
 
     def _odd_signs(self, text: str, usual: frozenset[str]) -> Iterator[str]:
-        """Yield signs that no question needs and nobody has written: they may be a code of their own."""
+        """Yield characters that no question needs and that were not typed: they may encode data."""
         row = ""
         for char in text:
             if char.isalnum() or char.isspace():

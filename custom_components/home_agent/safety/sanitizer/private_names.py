@@ -53,7 +53,7 @@ class _Pattern:
     kind: PrivateKind
     words: tuple[str, ...]
     ordinary: bool = False
-    """Everyday words: what anybody could have written."""
+    """Everyday words: what anyone could have written."""
     doubtful: bool = False
     """A person's name that is an everyday word as well."""
 
@@ -74,7 +74,7 @@ class NameFinder:
     """Per text that is remembered in private, the words that say something."""
 
     def find(self, text: str, language: str, *, strict: bool, said: str = "") -> Iterator[Finding]:
-        """Yield where names stand in a text.
+        """Yield the positions of names in a text.
 
         In strict mode names of everyday words count too, unless the person `said` them.
         """
@@ -105,7 +105,7 @@ class NameFinder:
                 yield Finding(found.start(), found.end(), kind)
 
     def hidden(self, readable: str) -> PrivateKind | None:
-        """Return the kind of a name whose letters stand in a text in a row, whatever is between them."""
+        """Return the kind of a name whose letters appear in a text in order, whatever separates them."""
         squeezed = "".join(_TOKEN.findall(readable))
         for letters in (squeezed, squeezed[::-1]):
             for kind, name in self.letters:
@@ -236,7 +236,7 @@ def _written_as_name(text: str, start: int, end: int) -> bool:
 
 @cache
 def ordinary_words() -> frozenset[str]:
-    """Return the words that are nobody's secret. Reads the disk once."""
+    """Return the words that are public. Reads the disk once."""
     return frozenset(ORDINARY_FILE.read_text(encoding="utf-8").split())
 
 
@@ -257,7 +257,7 @@ TELLING_ENDINGS: Final = (
     *("geocoded_location", "_ssid", "_wifi_connection", "_bssid", "_public_ip", "_hostname", "_host_name"),
     *("_phone_number", "_iccid", "_imei", "_mac_address"),
 )
-"""Ends of ids of sensors whose states tell where somebody lives or what network that is."""
+"""Ends of ids of sensors whose states tell where a person lives or what network that is."""
 STREET_ATTRIBUTES: Final = ("Thoroughfare", "Sub Locality", "Postal Code", "street")
 PUBLIC_NAMES: Final = frozenset(
     {"home assistant", "home agent", "supervisor", "hassio", "admin", "owner", "user"}
@@ -313,7 +313,7 @@ def _places(hass: HomeAssistant) -> Iterator[tuple[PrivateKind, str]]:
 
 
 def _telling(state: State) -> Iterator[str]:
-    """Yield what the state of a sensor tells of where somebody lives."""
+    """Yield what the state of a sensor reveals about where a person lives."""
     if not state.entity_id.endswith(TELLING_ENDINGS) or state.state in (STATE_UNKNOWN, STATE_UNAVAILABLE):
         return
     if state.entity_id.endswith("location"):
@@ -334,7 +334,7 @@ def _streets(address: str) -> Iterator[str]:
 
 
 def _public(hass: HomeAssistant) -> Iterator[str]:
-    """Yield the words by which makers, products and integrations are known to everybody."""
+    """Yield the public names of makers, products and integrations."""
     for device in list(dr.async_get(hass).devices):
         for text in (device.manufacturer, device.model, device.model_id):
             yield from words(text or "")

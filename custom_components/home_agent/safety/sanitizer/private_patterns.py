@@ -1,4 +1,4 @@
-"""What is private by its form or its sense: numbers, addresses, ids, and when nobody is at home."""
+"""What is private by its form or its sense: numbers, addresses, ids, and when no one is at home."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ class PrivateKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
-    """Where something private stands in a text."""
+    """The position of something private in a text."""
 
     start: int
     end: int
@@ -81,7 +81,7 @@ ADVICE: Final[Mapping[PrivateKind, str]] = {
 PUBLIC_ADDRESSES: Final = frozenset(
     {"0.0.0.0", "127.0.0.1", "1.1.1.1", "1.0.0.1", "8.8.8.8", "8.8.4.4", "9.9.9.9", "::", "::1"}  # noqa: S104
 )
-"""Addresses that are the same for everybody."""
+"""Addresses that are the same for everyone."""
 
 _GROUP: Final = r"[ \u00a0./\-\u2010-\u2013]"
 _EMAIL: Final = lazy_regex(
@@ -191,7 +191,7 @@ def _streets() -> tuple[re.Pattern[str], ...]:
 
 @composed
 def _public_codes() -> re.Pattern[str]:
-    """Return the pattern of codes that everybody may know."""
+    """Return the pattern of codes that everyone may know."""
     return lazy_regex(
         f"{_inside('public_codes')}[ -]?{_inside('code_words')}|{_any('public_code_phrases')}",
         re.IGNORECASE,
@@ -208,7 +208,7 @@ class _Schedule(NamedTuple):
     """A resident is away; it tells something together with a time."""
     facts: re.Pattern[str]
     empty: re.Pattern[str]
-    """Nobody is at home."""
+    """No one is at home."""
 
 
 @composed
@@ -238,7 +238,7 @@ def _schedule() -> _Schedule:
 
 
 def schedule_phrases(folded: str, *, strict: bool = False) -> Iterator[str]:
-    """Yield the parts of a folded text that tell when nobody is there.
+    """Yield the parts of a folded text that tell when no one is at home.
 
     In strict mode conditions count as facts.
     """
@@ -294,7 +294,7 @@ _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], 
 def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bool]) -> Iterator[Finding]:
     """Yield what is private by its form.
 
-    `domains` are those of the house; `known` says whether there is an entity of an id.
+    `domains` are those of the home; `known` says whether there is an entity of an id.
     """
     for found in _ENTITY.finditer(text):
         entity_id = found[0].lower()

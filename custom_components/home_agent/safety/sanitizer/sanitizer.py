@@ -1,4 +1,4 @@
-"""Sanitiser: what leaves the house for somebody else's server says nothing of who lives here, and where.
+"""Sanitiser: data for an external server does not reveal who lives here, and where.
 
 What is found is replaced by a generic word where the text keeps its sense, or the text is held back with a
 sentence that says how to make it generic.
@@ -118,7 +118,7 @@ class Sending:
 
 
 class Sanitizer:
-    """Checks texts against the house as it is now."""
+    """Checks texts against the home as it is now."""
 
     def __init__(
         self,
@@ -189,7 +189,7 @@ class Sanitizer:
         return await self._hass.async_add_executor_job(shorten)
 
     async def _async_finder(self) -> NameFinder:
-        """Return what finds the names of the house, built anew where one has changed."""
+        """Return what finds the names of the home, rebuilt where one has changed."""
         async with self._lock:
             remembered = frozenset(self._remembered())
             current = (await async_names(self._hass), remembered)
@@ -275,7 +275,7 @@ class Sanitizer:
 
 
 def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[PrivateKind]:
-    """Yield UNKNOWN where words leave of which nobody knows where they come from."""
+    """Yield UNKNOWN for words whose origin is not known."""
     if sending.strict:
         origins = sending.origins or Origins([sending.said])
         vocabulary = origins.for_destination(sending.destination)

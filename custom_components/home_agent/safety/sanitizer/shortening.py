@@ -1,4 +1,4 @@
-"""A text or JSON without the sentences that a reader outside the house is not told."""
+"""A text or JSON without the sentences that a reader outside the home is not told."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ _SENTENCE: Final = lazy_regex(r".+?(?:(?<![.!?;])[.!?;]++(?=\s|$)|[\u3002\uff01\
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Untold:
-    """What a reader is not told, whatever words it stands in."""
+    """Content that is withheld from a reader, in whatever words."""
 
     texts: Iterable[str] = ()
     """What is remembered: a sentence with most of its words goes."""

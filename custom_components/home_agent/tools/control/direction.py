@@ -142,7 +142,7 @@ def _before_trailing(trailing: Mapping[int, Match], end: int) -> int | None:
 
 
 def _inside(text: str, language: str) -> Direction | None:
-    """Return the direction whose word stands first in a text without spaces, the longest word first."""
+    """Return the direction whose word is first in a text without spaces, the longest word first."""
     first: tuple[int, int, Direction] | None = None
     for way, name in ((Direction.OPEN, "open"), (Direction.CLOSE, "close")):
         for entry in words(language, f"directions.{name}"):

@@ -1,4 +1,4 @@
-"""Tell a question about how things stand from a request, by the words and the word order of a language."""
+"""Distinguish a question about states from a request, by the words and the word order of a language."""
 
 from collections.abc import Mapping, Set as AbstractSet
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ MAX_CHARS: Final = 300
 MAX_WORDS: Final = 30
 """Longer sentences are more than one question."""
 MAX_ADDRESS: Final = 3
-"""A sentence of so few words before a question addresses somebody."""
+"""A sentence with at most this many words before a question addresses a person."""
 MIN_WORDS: Final = 2
 """A question of one word is about nothing."""
 
@@ -54,7 +54,7 @@ class _Reading:
 
 @lru_cache(maxsize=64)
 def asks_about_state(sentence: str, language: str) -> bool:
-    """Return whether a sentence only asks, or in some languages only says, how things stand.
+    """Return whether a sentence only asks about states, or in some languages only states them.
 
     Where nothing is known of the language, a question mark is enough: then nothing is changed.
     """
@@ -232,6 +232,6 @@ def _take_out(text: str, language: str, name: str) -> tuple[str, bool]:
 
 @cache
 def _entries(language: str, name: str) -> tuple[str, ...]:
-    """Return the entries of a table as they stand inside of a text, the longest first."""
+    """Return the entries of a table as they appear inside a text, the longest first."""
     found = {plain(entry).replace(" ", "") for entry in words(language, f"questions.{name}")}
     return tuple(sorted(found, key=len, reverse=True))

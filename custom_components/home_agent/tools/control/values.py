@@ -57,7 +57,7 @@ _HEX = lazy_regex(r"(?:#|0x)?([0-9a-f]{6}|[0-9a-f]{3})")
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of the house."""
+    """The units of the home."""
 
     temperature: str = UnitOfTemperature.CELSIUS
 
@@ -132,7 +132,7 @@ def read_volume(value: Any, units: Units) -> float:
 
 
 def read_temperature(value: Any, units: Units) -> float:
-    """Return a temperature in the unit of the house."""
+    """Return a temperature in the unit of the home."""
     if isinstance(value, str):
         match = _TEMPERATURE.fullmatch(value.strip().casefold())
         if match is None:

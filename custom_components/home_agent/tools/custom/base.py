@@ -42,7 +42,7 @@ class CustomTool(HomeAgentTool):
     component = "custom_tools"
     max_text = MAX_CHARS
     leaves = False
-    """Whether its arguments go to a server outside the house: then they are sanitised."""
+    """Whether its arguments go to a server outside the home: then they are sanitised."""
     private_words = False
     """Whether the household lets it have private words."""
     host = ""
@@ -51,7 +51,7 @@ class CustomTool(HomeAgentTool):
     def __init__(
         self, definition: Definition, handler: Any, settings: Mapping[str, Any], outgoing: Outgoing
     ) -> None:
-        """Store the handler that `read` has returned, and the check of arguments that leave the house."""
+        """Store the handler that `read` has returned, and the check of arguments that leave the home."""
         self.name = definition.name
         self.title = definition.name
         self.description = definition.description
@@ -98,7 +98,7 @@ class CustomTool(HomeAgentTool):
         return await self.async_handle(variables_of(self._names, args), run)
 
     def _leaving(self, args: Mapping[str, Any]) -> Leaving:
-        """Return the arguments that leave the house."""
+        """Return the arguments that leave the home."""
         return Leaving(
             tool=self.name,
             args=args,

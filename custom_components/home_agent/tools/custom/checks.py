@@ -248,7 +248,7 @@ class Text:
             return self.render(variables)
 
     def failed(self, err: Exception) -> ToolExecutionError:
-        """Return an error that shows nothing of the template: keys may stand in it."""
+        """Return an error that does not show the template, which may contain secrets."""
         reason = str(err).replace(self.source, "…")
         return ToolExecutionError(f"The template of {self.path} failed: {reason[:MAX_REASON]}")
 

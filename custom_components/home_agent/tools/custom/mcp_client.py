@@ -75,7 +75,7 @@ class McpClient:
     http: ClientSession
     url: str
     headers: Callable[[], Awaitable[Mapping[str, str]]]
-    """Makes the headers of a request; keys stand in them and nowhere else."""
+    """Makes the headers of a request; they are the only place that contains secrets."""
     spawn: Callable[[Coroutine[Any, Any, None]], object]
     """Runs what need not be waited for."""
     on_change: Callable[[], None] | None = None

@@ -78,7 +78,7 @@ def read_response(section: YamlSection, writer: Writer) -> ResponseReader:
 
 
 def parse_path(written: str) -> list[PathStep] | None:
-    """Return the steps of a path such as `$.items[0].name`; None for what is no path."""
+    """Return the steps of a path such as `$.items[0].name`; None if it is not a path."""
     text = written.strip().removeprefix("$")
     steps: list[PathStep] = []
     position = 0
@@ -126,7 +126,7 @@ def _follow(value: Any, steps: Sequence[PathStep], written: str) -> Any:
 
 
 def _step(value: Any, step: PathStep) -> Any:
-    """Return an item of a list or an object; a marker where there is none."""
+    """Return an item of a list or an object; a marker if there is none."""
     if isinstance(value, dict):
         return value.get(str(step), _NOT_JSON)
     if isinstance(value, list) and isinstance(step, int) and -len(value) <= step < len(value):

@@ -237,7 +237,7 @@ def _advice(status: int) -> str:
 
 
 def _secrets(handler: RestHandler) -> Iterator[str]:
-    """Yield the keys that stand in a tool."""
+    """Yield the secrets that a tool contains."""
     for part in (handler.headers, handler.query, handler.form, handler.json):
         if isinstance(part, Mapping):
             yield from (

@@ -12,7 +12,7 @@ from .weather_tool import WeatherTool
 
 
 def everyday_tools(timers: Timers, people: Receivers, see: See) -> list[HomeAgentTool]:
-    """Return the everyday tools; which of them a model gets depends on the house."""
+    """Return the everyday tools; which of them a model gets depends on the home."""
     tools: list[HomeAgentTool] = [
         *(
             TodoTool(),

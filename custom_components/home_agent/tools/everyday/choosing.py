@@ -34,7 +34,7 @@ def choose_one(
     slot: str,
     better: Callable[[EntityRecord], bool] = lambda _record: False,
 ) -> EntityRecord:
-    """Return the entity of a name or a room, else the only one in the house, the sentence or the room.
+    """Return the entity of a name or a room, else the only one in the home, the sentence or the room.
 
     Of several the only one that is `better` is taken. Raises ValidationError that lists what there is.
     """

@@ -253,7 +253,7 @@ class MediaTool(HomeAgentTool):
 
 
 def _players(house: HouseSnapshot) -> list[str]:
-    """Return the players of a house."""
+    """Return the players of a home."""
     return [entity_id for entity_id, record in house.entities.items() if record.domain == DOMAIN]
 
 

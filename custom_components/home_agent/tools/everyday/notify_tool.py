@@ -39,7 +39,7 @@ class Receivers(Protocol):
     """Who can be reached."""
 
     def __bool__(self) -> bool:
-        """Return whether anybody can be reached."""
+        """Return whether anyone can be reached."""
         ...
 
     def names(self) -> Mapping[str, str]:

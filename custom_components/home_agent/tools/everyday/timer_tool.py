@@ -159,7 +159,7 @@ def _due(when: str | None, repeat: Repeat | None) -> datetime:
 
 
 def _may_see(timer: Timer, speaker: Speaker) -> bool:
-    """Return whether a timer belongs to the speaker or to nobody, or was set on the speaker's device."""
+    """Return whether a timer belongs to the speaker or has no owner, or was set on the speaker's device."""
     known = speaker.context.user_id
     here = timer.device_id is not None and timer.device_id == speaker.device_id
     return timer.user_id is None or here or timer.user_id == known

@@ -85,7 +85,7 @@ class Wanted:
 async def async_read(hass: HomeAssistant, wanted: Iterable[Wanted], period: Period) -> dict[str, Series]:
     """Return the series of every entity, read by the recorder's own threads.
 
-    Raises ToolExecutionError where there is no history to read.
+    Raises ToolExecutionError if there is no history to read.
     """
     if (instance := hass.data.get(DATA_INSTANCE)) is None:
         raise ToolExecutionError("The recorder is off, so there is no history, only the current state")

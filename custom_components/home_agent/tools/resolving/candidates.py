@@ -47,7 +47,7 @@ def describe(house: HouseSnapshot, record: EntityRecord) -> str:
 
 
 def _separators() -> Iterable[str]:
-    """Yield what stands before each entry."""
+    """Yield the text before each entry."""
     yield ": "
     while True:
         yield "; "

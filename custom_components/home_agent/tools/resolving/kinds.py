@@ -48,7 +48,7 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Entity
     """Return the kind of thing a target asks for.
 
     A domain among the device classes counts as a domain. A device class says nothing where no entity of
-    those domains has one, and is dropped. Raises ValidationError for what is no kind at all.
+    those domains has one, and is dropped. Raises ValidationError for an unknown kind.
     """
     domains, classes, name, repaired = _read_domains(house, names, target)
     moved: set[str] = set()

@@ -3,10 +3,10 @@
 - Names, aliases and ids are taken as written, case, accents, spaces and articles aside. What is only near to
   a name counts if it is near to one entity alone.
 - A room or floor that was given is binding; one that is unknown is an error and never widens the search.
-- The room of the speaker chooses between entities of one name, and stands in where only a kind of thing was
+- The room of the speaker chooses between entities of one name, and is used where only a kind of thing was
   named. It never hides an entity with a name of its own.
 - A kind of thing alone means the room that the sentence names, else the only one there is, else those in the
-  speaker's room; all in the house only if the sentence says so.
+  speaker's room; all in the home only if the sentence says so.
 - Locks, covers, valves and alarms are never reached by a guess: whatever had to be repaired on the way to
   them is an error with candidates.
 """
@@ -45,7 +45,7 @@ def resolve(
 ) -> list[EntityRecord]:
     """Return the entities that are meant, sorted by id, at least one.
 
-    `allowed_domains` are those that the action fits; `exists` tells of entity ids outside the house, which
+    `allowed_domains` are those that the action fits; `exists` tells of entity ids outside the home, which
     are never taken for misspelt ones. Raises ValidationError with the nearest candidates.
     """
     search = _Search(house, target, speaker, sentence, allowed_domains, exists)
@@ -94,7 +94,7 @@ class _Search(KindSearch):
         return found
 
     def _by_id(self, text: str) -> list[EntityRecord]:
-        """Return what an entity id, or what stands in its place, means."""
+        """Return what an entity id, or what is in its place, means."""
         entity_id = text.strip().casefold()
         if "*" in entity_id:
             return self._by_pattern(entity_id)
@@ -301,7 +301,7 @@ class _Search(KindSearch):
         )
 
     def _means_all(self, name: str) -> bool:
-        """Return whether a name is "all", "all lights" or the like and nobody's name."""
+        """Return whether a name is "all", "all lights" or the like and no one's name."""
         words = [word for word in fold(name).split() if word not in stop_words()]
         wanted = all_words(self.speaker.language)
         return (

@@ -80,7 +80,7 @@ class Web:
     ) -> WebAnswer:
         """Return the answer, a POST where there is something to send.
 
-        An address within the house is asked only if a person typed it. Raises WebProblem.
+        An address within the home is asked only if a person typed it. Raises WebProblem.
         """
         try:
             async with asyncio.timeout(SECONDS):
