@@ -155,7 +155,7 @@ def _data(task: ai_task.GenDataTask, text: str) -> JsonValueType:
 
 
 def _unwrapped(text: str) -> str:
-    """Return what is behind the thoughts, or in the first fence behind them."""
+    """Return the text after the thoughts, or in the first fence after them."""
     body = THOUGHT.sub("", text)
     fenced = FENCED.search(body)
     return fenced[1] if fenced else body

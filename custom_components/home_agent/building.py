@@ -321,12 +321,12 @@ class _Parts:
         return OwnTools(self._hass, self.handler.tools.values())
 
     def warmer(self) -> Warmer:
-        """Return what has the prompt read ahead."""
+        """Return the task that warms the prompt cache."""
         shown = (self.context, self.prompt, self.tool_schemas)
         return Warmer(self._hass, self.settings, self.router, *shown, self.data_policy)
 
     def extractor(self) -> Extractor:
-        """Return what notes memories; by the second model where the options want that and there is one."""
+        """Return the memory extractor; it uses the second model if the options say so and there is one."""
         wanted = self.settings[CONF_MEMORY_EXTRACTION_LLM] == EXTRACTION_EXTERNAL
         learned_by = self.external if wanted else None
         own = asking(self.router, self.data_policy, self.settings)
@@ -341,7 +341,7 @@ class _Parts:
         )
 
     def summarizer(self) -> Summarizer:
-        """Return what sums long conversations up."""
+        """Return the summarizer of long conversations."""
         return Summarizer(
             self._hass,
             self._id,
@@ -353,7 +353,7 @@ class _Parts:
         )
 
     def indexer(self) -> Indexer:
-        """Return what keeps the collections in sync with the home."""
+        """Return the indexer, which keeps the collections in sync with the home."""
         return Indexer(
             self._hass,
             entry_id=self._id,
@@ -378,7 +378,7 @@ class _Parts:
         return build_learner(self._hass, self.settings, observations, self.memories, word)
 
     async def async_proactive(self) -> Proactive:
-        """Return what speaks up, loaded now."""
+        """Return the proactive part, loaded now."""
         part = await async_part(self._hass, "proactive.setup")
         proactive: Proactive = part.Proactive(
             self._hass,

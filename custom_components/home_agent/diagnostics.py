@@ -96,7 +96,7 @@ TO_REDACT: Final = {
 
 
 async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigEntry) -> dict[str, Any]:
-    """Return what helps to find a fault, and nothing that is private."""
+    """Return diagnostics without private data."""
     return {
         "entry": {
             "version": f"{entry.version}.{entry.minor_version}",
@@ -119,7 +119,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
 
 
 def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
-    """Return how well tool calls fitted; nothing where the entry does not run."""
+    """Return how well tool calls fitted; nothing if the entry does not run."""
     data = getattr(entry, "runtime_data", None)
     return data.quality.as_dict() if data else None
 
@@ -140,7 +140,7 @@ def _index(entry: ConfigEntry) -> dict[str, Any] | None:
 
 
 def _server(address: str) -> dict[str, Any]:
-    """Return what an address says about a server, without saying where it is."""
+    """Return a description of a server's address that does not reveal where it is."""
     url = yarl.URL(address)
     versioned = url.path.rstrip("/").endswith("/v1")
     return {"scheme": url.scheme, "port": url.port, "ends_with_v1": versioned, "cloud": is_cloud(address)}

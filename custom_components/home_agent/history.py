@@ -105,7 +105,7 @@ class ConversationHistoryManager(StoredFile):
 
     @callback
     def keep_summary(self, entry_id: str, history_id: str, summary: str) -> None:
-        """Keep a summary until the window moves on; nothing if the conversation is gone."""
+        """Keep a summary until the window moves on; nothing if the conversation no longer exists."""
         if (conversation := self._find(entry_id, history_id)) is not None:
             self._entries[entry_id][history_id] = conversation.with_summary(summary)
             if any(turn.persist for turn in conversation.turns):
@@ -281,7 +281,7 @@ class ConversationHistoryManager(StoredFile):
                 tokens -= conversations.pop(history_id).tokens
 
     def _content(self) -> Content:
-        """Return what is written; runs in a worker thread on copies, whose parts never change."""
+        """Return the content to write; runs in a worker thread on immutable copies."""
         entries: dict[str, Any] = {}
         for entry_id, conversations in dict(self._entries).items():
             stored = {
@@ -323,7 +323,7 @@ class ConversationHistoryManager(StoredFile):
 
 
 def _parse(data: Content) -> tuple[dict[str, Conversations], Exception | None]:
-    """Return what can be read of a store, and what is wrong with the rest."""
+    """Return the valid part of a store, and the problems of the rest."""
     problem: Exception | None = None
     entries: dict[str, Conversations] = {}
     stored = data.get("entries")

@@ -63,7 +63,7 @@ class StoredTurn:
     """Whether it has read text from an untrusted source, or continues a turn that has."""
 
     def content(self) -> TurnContent:
-        """Return what is stored."""
+        """Return the data to store."""
         stored: TurnContent = {
             "at": self.at.isoformat(),
             "person": self.person,
@@ -164,7 +164,7 @@ class Conversation:
         return _present(usable[skip:]), moved
 
     def without(self, is_unwanted: Callable[[StoredTurn], bool]) -> Conversation | None:
-        """Return the conversation without some turns, None where nothing is left.
+        """Return the conversation without some turns, None if nothing is left.
 
         What was summed up from them goes too.
         """
@@ -184,7 +184,7 @@ class Conversation:
         return messages >= SUMMARY_FROM * max_messages or tokens >= SUMMARY_FROM * max_tokens
 
     def content(self) -> ConversationContent | None:
-        """Return what is stored, None where nothing may be."""
+        """Return the data to store; None if nothing may be stored."""
         turns = [turn.content() for turn in self.turns if turn.persist]
         if not turns:
             return None
@@ -282,9 +282,9 @@ def make_turn(
     person: str | None = None,
     tainted: bool = False,
 ) -> StoredTurn | None:
-    """Return a turn in which every call has its result, None where no one answered.
+    """Return a turn in which every call has its result; None without an answer of the assistant.
 
-    Raises TypeError, LookupError or AttributeError for what are no messages.
+    Raises TypeError, LookupError or AttributeError for invalid messages.
     """
     kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
     if not any(message["role"] == "assistant" for message in kept):
@@ -308,7 +308,7 @@ def _clean(message: Mapping[str, Any]) -> Message:
 
 
 def _without_calls(message: Message) -> Message:
-    """Return what was said in a message."""
+    """Return the text of a message."""
     said = message.copy()
     said.pop("tool_calls", None)
     return said

@@ -72,7 +72,7 @@ class IdleQueue[T]:
 
     @callback
     def get(self, key: str) -> T | None:
-        """Return what waits under a key."""
+        """Return the work that waits under a key."""
         waiting = self._waiting.get(key)
         return waiting.item if waiting else None
 

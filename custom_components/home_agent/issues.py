@@ -1,4 +1,4 @@
-"""Repair issues: what the household is told in Settings, Repairs."""
+"""Repair issues: what the user is shown in Settings, Repairs."""
 
 from collections.abc import Mapping
 
@@ -40,7 +40,7 @@ def report(
 
 @callback
 def withdraw(hass: HomeAssistant, issue_id: str) -> None:
-    """Take an issue back; none there is no error."""
+    """Withdraw an issue, if it exists."""
     ir.async_delete_issue(hass, DOMAIN, issue_id)
 
 

@@ -32,7 +32,7 @@ _REGISTERED: HassKey[Callable[[], None]] = HassKey(f"{DOMAIN}.llm_api")
 
 
 class LenientSchema(probatio.Schema):
-    """What others are told of a tool: one text will do where a list belongs.
+    """The schema of a tool for others: a single text is accepted in place of a list.
 
     MCP servers hold arguments against this before our guard can put them in order.
     """
@@ -116,11 +116,11 @@ def async_register_own_api(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> 
 
 
 def _no_operation() -> None:
-    """Stand in for what is gone already."""
+    """Do nothing: the registration was removed already."""
 
 
 async def async_one_call(hass: HomeAssistant, handler: ToolHandler, llm_context: llm.LLMContext) -> TurnCalls:
-    """Return what a single call from outside a conversation of ours may do."""
+    """Return the permissions of a single call from outside our conversations."""
     return TurnCalls(
         speaker=await async_speaker_of(hass, llm_context),
         sentence="",

@@ -95,7 +95,7 @@ def _question(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
 
 @callback
 def _outcome(hass: HomeAssistant, data: Mapping[str, Any]) -> str:
-    """Return what became of the question."""
+    """Return the outcome of the question."""
     return _phrase(hass, f"outcome_{data.get('outcome')}")
 
 

@@ -72,7 +72,7 @@ class PipelineWatch:
 
     @callback
     def _look_soon(self) -> None:
-        """Look when the home has changed, if that makes a difference."""
+        """Check the pipelines when a relevant part of the home has changed."""
         if self._timer is None and _bypassing(self._hass, self._entry):
             job = HassJob(self._look, "home_agent pipelines", cancel_on_shutdown=True)
             self._timer = async_call_later(self._hass, CALM_SECONDS, job)
@@ -85,14 +85,14 @@ class PipelineWatch:
 
     @callback
     def _end_timer(self) -> None:
-        """Forget that the home has changed."""
+        """Cancel the pending check after a change of the home."""
         if self._timer is not None:
             self._timer()
             self._timer = None
 
     @callback
     def _stop(self) -> None:
-        """Look no more."""
+        """Stop listening, and withdraw the issue."""
         self._end_timer()
         for stop in self._stops:
             stop()

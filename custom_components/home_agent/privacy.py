@@ -11,7 +11,7 @@ from .safety.journal import Journal
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
-    """Forget memories with the turns in which they stand, on disk as well; return which they were."""
+    """Forget memories with the turns that contain them, on disk as well; return which they were."""
     gone = await data.memories.async_forget(memory_ids)
     texts = [text for memory in gone for text in memory.texts]
     if data.shared.history.forget_texts(data.entry_id, texts):
@@ -25,7 +25,7 @@ async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list
 
 
 async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) -> list[ProfileEntry]:
-    """Forget profile entries with the turns in which they stand, on disk as well; return which they were."""
+    """Forget profile entries with the turns that contain them, on disk as well; return which they were."""
     gone = await data.profile.async_forget(entry_ids)
     texts = [entry.value for entry in gone]
     if data.shared.history.forget_texts(data.entry_id, texts):
@@ -61,7 +61,7 @@ async def async_export(data: HomeAgentData, person: Person) -> dict[str, Any]:
 
 
 def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is stored with its origin by the name that all responses give it."""
+    """Return the stored data, with its origin under the name that all responses use."""
     return {"source" if key == "origin" else key: value for key, value in stored.items()}
 
 

@@ -132,7 +132,7 @@ def _person_at_the_screen() -> User | None:
 
 
 def _entry_of(hass: HomeAssistant, data: Data) -> HomeAgentConfigEntry | None:
-    """Return the agent that an issue is about; None where it was removed meanwhile."""
+    """Return the agent that an issue is about; None if it was removed meanwhile."""
     return hass.config_entries.async_get_entry(str(data["entry_id"]))
 
 

@@ -83,7 +83,7 @@ class SharedData:
 
     @property
     def stores(self) -> tuple[StoredFile, ...]:
-        """Return what is read at the start and written at the end."""
+        """Return the stores that are read at the start and written at the end."""
         return (
             self.history,
             self.sessions,
@@ -158,7 +158,7 @@ class HomeAgentData:
     """The tools that are not the household's own."""
 
     async def async_proactive(self) -> Proactive:
-        """Return what speaks up; where the options do not want it, it loads for those who ask."""
+        """Return the proactive part; if the options disable it, it is loaded when it is used."""
         if self.proactive is None:
             self.proactive = await self.make_proactive()
         return self.proactive

@@ -39,7 +39,7 @@ class FigureDescription(SensorEntityDescription):
 
 
 def _of_turn(read: Callable[[Figures], float | None]) -> Callable[[HomeAgentData], float | None]:
-    """Return what reads a figure of the last turn."""
+    """Return a reader of a figure of the last turn."""
 
     def value(data: HomeAgentData) -> float | None:
         return None if data.figures is None else read(data.figures)

@@ -149,7 +149,7 @@ class ConversationSessionManager(StoredFile):
             self._store.schedule()
 
     def _content(self) -> Content:
-        """Return what is written; runs in a worker thread on copies, whose parts never change."""
+        """Return the content to write; runs in a worker thread on immutable copies."""
         forgetful = set(self._forgetful)
         return {
             "entries": {
@@ -164,7 +164,7 @@ class ConversationSessionManager(StoredFile):
 
 
 def _key(device_id: str | None, user_id: str | None) -> str | None:
-    """Return what a session belongs to: a device, a person, or a person at a device.
+    """Return the key of a session: a device, a person, or a person at a device.
 
     What a known person was told is not for whoever speaks there next.
     """
@@ -175,7 +175,7 @@ def _key(device_id: str | None, user_id: str | None) -> str | None:
 
 
 def _parse(data: Content) -> tuple[dict[str, dict[str, _Open]], Exception | None]:
-    """Return what can be read of a store, and what is wrong with the rest."""
+    """Return the valid part of a store, and the problems of the rest."""
     problem: Exception | None = None
     entries: dict[str, dict[str, _Open]] = {}
     stored: Any = data.get("entries")

@@ -232,7 +232,7 @@ class Kept(Protocol):
     """What one agent keeps. Both are called in a worker thread."""
 
     def stored(self) -> Any:
-        """Return what is to be written."""
+        """Return the data to write."""
 
     def restore(self, stored: Any) -> Exception | None:
         """Take what is stored into an empty one; return what was wrong with what is left out.
@@ -265,7 +265,7 @@ class EntryStore[T: Kept](StoredFile):
 
     @callback
     def of(self, entry_id: str) -> T:
-        """Return what an agent keeps."""
+        """Return the stored data of an agent."""
         if entry_id not in self._entries:
             self._entries[entry_id] = self._make(self._store.schedule)
         return self._entries[entry_id]
@@ -277,7 +277,7 @@ class EntryStore[T: Kept](StoredFile):
             self._store.schedule()
 
     def _read(self, data: Content) -> tuple[dict[str, T], Exception | None]:
-        """Return what can be read, and what is wrong with the rest."""
+        """Return the valid items, and the problems of the rest."""
         found: dict[str, T] = {}
         problem: Exception | None = None
         entries = data.get("entries")
@@ -294,12 +294,12 @@ class EntryStore[T: Kept](StoredFile):
         return found, problem
 
     def _content(self) -> Content:
-        """Return what is written."""
+        """Return the data to write."""
         return {"entries": {entry_id: kept.stored() for entry_id, kept in list(self._entries.items())}}
 
 
 def read_list[T](stored: object, read: Callable[[Any], T]) -> tuple[list[T], Exception | None]:
-    """Return what can be read of a stored list, and what is wrong with the rest.
+    """Return the valid items of a stored list, and the problems of the rest.
 
     Raises TypeError if it is not a list.
     """
@@ -351,7 +351,7 @@ def writable(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 
 def _reason(err: Exception) -> str:
-    """Return what went wrong in one short line."""
+    """Return the error in one short line."""
     return f"{type(err).__name__}: {err}"[:200]
 
 

@@ -18,7 +18,7 @@ def async_register(hass: HomeAssistant, register: system_health.SystemHealthRegi
 
 
 async def _async_info(hass: HomeAssistant) -> dict[str, Any]:
-    """Return what is shown."""
+    """Return the data for the page."""
     entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
     info: dict[str, Any] = {"agents": len(entries)}
     if entries:

@@ -105,7 +105,7 @@ def pairs(run: str) -> Sequence[str]:
 
 
 def leaves(value: Any, *, keys: bool = False) -> Iterator[Any]:
-    """Yield what mappings and lists in a value hold, at any depth and in order; with `keys` keys as well."""
+    """Yield the values in nested mappings and lists, in order; with `keys`, the keys as well."""
     waiting = [value]
     while waiting:
         item = waiting.pop()

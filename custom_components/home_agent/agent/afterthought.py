@@ -61,7 +61,7 @@ def afterthought(
 
 
 def asking_external(model: ExternalModel) -> Ask:
-    """Return what asks the external model about an exchange: what was said, and nothing of the home.
+    """Return a function that asks the external model about an exchange, without data about the home.
 
     One outside the home is not shown an answer that drew on what stays at home.
     """
@@ -83,7 +83,7 @@ def asking_external(model: ExternalModel) -> Ask:
 
 
 def asking(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> Ask:
-    """Return what asks the agent's own model about an exchange."""
+    """Return a function that asks the agent's own model about an exchange."""
 
     async def ask(exchange: Exchange) -> str:
         requests = {}

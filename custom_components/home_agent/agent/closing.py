@@ -97,7 +97,7 @@ def finished_event(turn: Turn, err: HomeAgentError | None) -> ConversationFinish
 
 
 def problem_of(turn: Turn, err: HomeAgentError) -> str:
-    """Return what went wrong for the log and for events: no words of the conversation."""
+    """Return a description of the error for logs and events, without words of the conversation."""
     if not err.said:
         return str(err)
     LOGGER.debug("The server said: %s", err.said)

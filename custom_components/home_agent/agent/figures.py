@@ -106,11 +106,11 @@ class Figures:
 
     @property
     def external_tokens(self) -> int:
-        """Return what the external model counted."""
+        """Return the token counts of the external model."""
         return sum(usage.total for usage in self.external)
 
     def counts(self, verdicts: Sequence[CallVerdict], *, failed: bool) -> Counter[str]:
-        """Return what is added to the figures of the day."""
+        """Return the increments of the daily counters."""
         return Counter(
             turns=1,
             failed=int(failed),

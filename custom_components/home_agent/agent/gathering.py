@@ -103,7 +103,7 @@ async def _async_tools(turn: Turn, context: AssembledContext) -> tuple[list[dict
 
 
 def _history(turn: Turn, max_tokens: int) -> list[Message]:
-    """Return what was said before, also what other agents said in this conversation."""
+    """Return the earlier messages, including those of other agents in this conversation."""
     data, settings = turn.data, turn.data.settings
     cleared = data.memory.cleared_at(turn.calls.conversation_id)
     earlier = [

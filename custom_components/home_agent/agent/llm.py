@@ -93,7 +93,7 @@ class LLMMixin(StreamingMixin):
             yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, 'not_done')}"}
 
     def _gate(self, turn: Turn) -> ClaimGate | None:
-        """Return what holds claims against the calls of the turn; None where they are backed."""
+        """Return the gate that withholds unproven claims; None if a call of the turn backs them."""
         if turn.user_input is None or turn.calls.done:
             return None
         speaker = turn.calls.speaker

@@ -94,7 +94,7 @@ def remove_from(turn: Turn, start: int) -> None:
 
 
 def last_words(turn: Turn) -> str:
-    """Return what was said last, if the assistant said it."""
+    """Return the last message if it is the assistant's."""
     last = turn.chat_log.content[-1]
     return (last.content or "") if isinstance(last, conversation.AssistantContent) else ""
 
@@ -141,7 +141,7 @@ def _from_assistant(content: conversation.AssistantContent) -> Message | None:
 
 
 def correction(claim: str) -> list[Message]:
-    """Return what asks a model to make a claim true or to take it back."""
+    """Return the messages that ask a model to make a claim true or to withdraw it."""
     return [{"role": "assistant", "content": claim}, {"role": "user", "content": CORRECTION}]
 
 

@@ -39,7 +39,7 @@ async def async_phrase(hass: HomeAssistant, language: str, key: str, **placehold
 
 @callback
 def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: str) -> str | None:
-    """Return a sentence at once, or None where its language was not loaded yet."""
+    """Return a sentence at once, or None if its language was not loaded yet."""
     if (languages := hass.data.get(_LANGUAGES)) is None:
         return None
     spoken = _spoken(hass, language, languages)
@@ -51,7 +51,7 @@ def cached_phrase(hass: HomeAssistant, language: str, key: str, **placeholders: 
 
 
 async def async_error_sentence(hass: HomeAssistant, language: str, err: HomeAgentError) -> str:
-    """Return what a person hears of an error."""
+    """Return the sentence for a user about an error."""
     return await async_phrase(hass, language, err.key, **(err.translation_placeholders or {}))
 
 

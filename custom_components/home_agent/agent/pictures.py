@@ -47,7 +47,8 @@ def beside_pictures(messages: list[Message], urls: Sequence[str]) -> list[Messag
 def read_pictures(files: Sequence[tuple[Path, str]]) -> list[str]:
     """Return files of these media types as data URLs; blocks.
 
-    Raises ValueError for one that is no picture, too large or too many, and OSError for one that is gone.
+    Raises ValueError for one that is not a picture, too large or too many, and OSError if it no longer
+    exists.
     """
     if len(files) > MAX_PICTURES:
         raise ValueError(f"more than {MAX_PICTURES} pictures")
@@ -66,7 +67,7 @@ type See = Callable[[bytes, str, str], Awaitable[str]]
 
 
 def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> See:
-    """Return what asks the agent's own model about a picture, apart from the conversation.
+    """Return a function that asks the agent's own model about a picture, apart from the conversation.
 
     A model that may not be told the states of the home is not shown its pictures either.
     """

@@ -109,7 +109,7 @@ class PromptBuilder:
         *,
         states: bool = True,
     ) -> list[System]:
-        """Return what makes the system prompt: the whole one, then shorter and shorter ones.
+        """Return functions that build the system prompt: the complete one, then shorter and shorter ones.
 
         First the catalogue becomes a summary, then the instructions are cut to their share of the budget,
         then the summary goes too. A share that a person has set holds for the whole one as well.
@@ -148,7 +148,7 @@ class PromptBuilder:
         *,
         states: bool,
     ) -> dict[str, Any]:
-        """Return what a custom prompt may name."""
+        """Return the variables of a custom prompt."""
         machine = self._hass.states
         return {
             "entity_context": context.catalogue.text,

@@ -108,7 +108,7 @@ async def _async_sentences(
 
 
 def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
-    """Return what waits, an intent as the calls that it makes."""
+    """Return the pending parts, with an intent as the calls that it makes."""
     return [
         part
         for item in frozen
@@ -158,7 +158,7 @@ async def _async_contents(hass: HomeAssistant, language: str, part: Frozen, *, f
 
 
 async def _async_does(hass: HomeAssistant, language: str, action: str, entity_ids: Sequence[str]) -> str:
-    """Return what a script or a scene does to entities."""
+    """Return a sentence about the effects of a script or a scene on entities."""
     if not entity_ids:
         return await async_phrase(hass, language, "does_action", action=action)
     service = action.partition(".")[2]
@@ -248,7 +248,7 @@ class ConfirmedActionReporter:
         self._settling.stop()
 
     async def async_sentence(self, language: str) -> str:
-        """Return what was done, once it shows or enough time has passed."""
+        """Return a summary of the actions, once the states show them or enough time has passed."""
         if self._expected:
             await self._settling.async_wait()
         seen = {entity_id: self._hass.states.get(entity_id) for entity_id in self._expected}
@@ -283,7 +283,7 @@ class ConfirmedActionReporter:
         return await async_phrase(self._hass, language, "did_service", targets=targets, action=action)
 
     async def _async_seen(self, language: str, part: FrozenLook) -> str:
-        """Return what was seen, and whether the picture has gone out."""
+        """Return the description of a picture, and whether the picture left the home."""
         said = list(part.seen)
         if part.sends:
             key = "did_look_unsent" if part.unsent else "did_look_sent"
@@ -293,7 +293,7 @@ class ConfirmedActionReporter:
 
 
 def _expectations(calls: Iterable[Frozen]) -> Iterable[tuple[str, Expectation]]:
-    """Yield what the targets of calls should show; nothing where a state does not tell."""
+    """Yield the expected states of the targets; nothing if states do not show the effect."""
     for call in calls:
         if not isinstance(call, FrozenCall):
             continue

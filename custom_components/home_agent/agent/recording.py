@@ -33,7 +33,7 @@ def record(turn: Turn, *, err: HomeAgentError | None = None, listens: bool = Fal
 
 
 def _remember(turn: Turn, messages: list[Message]) -> None:
-    """Keep what was said, without the volatile block; nothing once the agent is gone."""
+    """Keep what was said, without the volatile block; nothing once the agent no longer exists."""
     data, at_home = turn.data, drew_on_home(turn)
     if at_home:
         data.memory.at_home[turn.calls.conversation_id] = True

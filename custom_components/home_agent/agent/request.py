@@ -203,7 +203,7 @@ def _unmarked(message: Message) -> Message:
 
 
 def _without_words(message: Message, calls: TurnCalls) -> Message | None:
-    """Return what the assistant did without what it said; what it asked about people goes too."""
+    """Return the assistant's calls without its words, and without calls about people."""
     if message["role"] != "assistant":
         return message
     if not (made := message.get("tool_calls")):

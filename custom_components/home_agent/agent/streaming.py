@@ -61,7 +61,7 @@ def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list
 
     First come the calls that the model made. Then its words are divided into what is said, thoughts, and
     calls written as text. The latter become calls if the model made none. At last, claims without a call
-    behind them are held back. Outside of all stand the heartbeats of `with_heartbeats`.
+    behind them are held back. The outermost wrapper is `with_heartbeats`.
     """
     words = _SaidWords(turn)
     filters: list[StreamFilter] = [_MadeCalls(allow_tools=allow_tools), words]
@@ -120,7 +120,7 @@ class StreamingMixin(HomeAgentBaseEntity):
 
 
 def _log_deltas(turn: Turn, piece: Piece) -> list[LogDelta]:
-    """Return what a piece adds to the chat log: words and thoughts, then calls."""
+    """Return the additions to the chat log: words and thoughts, then calls."""
     words: LogDelta = {}
     if piece.text:
         turn.said = True
@@ -248,7 +248,7 @@ def as_tool_input(call: ToolCall) -> llm.ToolInput:
 
 
 async def with_heartbeats[T](stream: AsyncIterator[T], seconds: float) -> AsyncGenerator[T | None]:
-    """Yield what a stream yields, and None after each pause of so many seconds.
+    """Yield the items of a stream, and None after each pause of so many seconds.
 
     One task reads ahead, so that a pause can be seen without cancelling a read.
     """

@@ -109,7 +109,7 @@ class Warmer:
                 self._context.window.note_usage(model, fitted.tokens, usage.prompt, usage.cached)
 
     async def _async_stable_part(self) -> FittedRequest:
-        """Return what every turn's request begins with, as it fits the model."""
+        """Return the common beginning of every request, shortened to fit the model."""
         stable = await self._context.async_stable()
         context, language = Context(), self._hass.config.language
         others = await async_other_tools(

@@ -29,7 +29,7 @@ TOO_LATE: Final = timedelta(hours=24)
 
 
 class Announcer:
-    """Tells of the timers of one agent."""
+    """Announces the timers of one agent."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, people: People, emitter: EventEmitter) -> None:
         """Take who can be reached."""
@@ -41,7 +41,7 @@ class Announcer:
         """A satellite that is saying something takes nothing else."""
 
     async def async_announce(self, timer: Timer, due: datetime, rings: bool) -> None:
-        """Tell of a timer that was due then, unless its device rings by itself; automations hear of it."""
+        """Announce a timer that was due then, unless its device rings by itself; an event is fired."""
         told_by = "device" if rings else await self._async_announce(timer, due)
         self._emitter.fire(
             EVENT_TIMER_FINISHED,

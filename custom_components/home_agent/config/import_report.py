@@ -118,7 +118,7 @@ async def async_report(hass: HomeAssistant, made: Imported, *, failure: str = ""
 
 
 async def _steps(made: Imported, phrase: Callable[..., Awaitable[str]], failure: str) -> AsyncIterator[str]:
-    """Yield what is to be done with the tools, and the tools."""
+    """Yield instructions for the tools, and the tools."""
     key = "import_not_written" if failure else "import_file"
     yield await phrase(key, file=made.file, error=failure)
     yield f"\n```yaml\n{DOMAIN}: !include {made.file}\n```\n"

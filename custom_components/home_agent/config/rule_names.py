@@ -52,7 +52,7 @@ class RuleNames:
     entities: Names
     classes: Names
     tools: frozenset[str] | None = frozenset()
-    """Tools that rules apply to; None where an API that has tools does not answer now."""
+    """Tools that rules apply to; None if an API that has tools does not answer now."""
     own_tools: frozenset[str] = frozenset()
     """Built-in tools, which rules do not apply to."""
     places: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -43,7 +43,7 @@ class StoredOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self | None:
-        """Read options, None where no Chroma server is chosen."""
+        """Read options, None if no Chroma server is chosen."""
         settings = {**DEFAULTS, **options}
         if settings[CONF_VECTOR_BACKEND] != BACKEND_CHROMA:
             return None
@@ -57,7 +57,7 @@ class StoredOptions:
         )
 
     def clash(self, other: Self) -> tuple[str, str] | None:
-        """Return the option and the collection that cannot be the other's too, None where all is well."""
+        """Return the option and the collection that cannot be the other's too, None if all is well."""
         same_house = self.house == other.house and self.embedder == other.embedder
         for name in self.house:
             if name in other.own or (name in other.house and not same_house):

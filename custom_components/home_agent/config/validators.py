@@ -38,7 +38,7 @@ _COLLECTION = lazy_regex(r"^(?!.*\.\.)[a-zA-Z0-9][a-zA-Z0-9._-]{1,61}[a-zA-Z0-9]
 def normalise_url(text: str) -> str:
     """Return the address of a server: with a scheme, without query, trailing slash or operation.
 
-    Raises InvalidInput when it is no address, and when it carries a user name or password.
+    Raises InvalidInput when it is not an address, and when it carries a user name or password.
     """
     text = text.strip()
     if (match := _SCHEME.match(text)) is None:

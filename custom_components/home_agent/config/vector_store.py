@@ -173,7 +173,7 @@ async def _async_try_chroma(hass: HomeAssistant, checked: Checked, address: Chro
 
 
 async def _async_try_embedding(hass: HomeAssistant, checked: Checked, chosen: Values) -> None:
-    """Embed a word, complete the address, and tell of which dimension the answer is."""
+    """Embed a word, complete the address, and return the dimension of the answer."""
     failures: list[tuple[str, InvalidInput]] = []
     for address in _addresses(chosen):
         try:

@@ -127,7 +127,7 @@ class _Request:
         return parts
 
     def shorten(self, table: Iterable[tuple[str, Step]], excess: int) -> int:
-        """Take the steps of a table until the excess is gone; return how many tokens they saved."""
+        """Take the steps of a table until the excess is removed; return how many tokens they saved."""
         left = excess
         for name, step in table:
             if left <= 0:

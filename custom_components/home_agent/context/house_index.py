@@ -118,7 +118,7 @@ class HouseIndex:
         return " ".join((query, *wished(query, self._languages)))
 
     def understand(self, query: str) -> SentenceMeaning:
-        """Return what a sentence stands for."""
+        """Return the meaning of a sentence."""
         said = self._index.understand(query)
         meant = [match for matches in said.values() for match in matches]
         return SentenceMeaning(
@@ -167,7 +167,7 @@ class HouseIndex:
         return found
 
     def _document(self, record: EntityRecord) -> Document:
-        """Return what an entity is found by, and note its own words."""
+        """Return the terms that an entity is found by, and record its own words."""
         concept = self._concept(record)
         if own := _own_words(record, self._known_names):
             if record.device_class:
@@ -210,7 +210,7 @@ def _sure(matches: Iterable[tuple[str, float]]) -> Collection[str]:
 
 
 def _names(record: EntityRecord) -> Iterator[tuple[str, float]]:
-    """Yield what an entity is called; its device and its id only where they add a word."""
+    """Yield the names of an entity; its device and its id only where they add a word."""
     known: set[str] = set()
     for name, weight in ((record.name, NAME_WEIGHT), *((alias, ALIAS_WEIGHT) for alias in record.aliases)):
         known.update(words(name))

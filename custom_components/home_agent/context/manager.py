@@ -43,7 +43,7 @@ PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
     memory_provider,
     documents_provider,
 )
-"""What makes a provider, or nothing where the options do not want it. They write in this order."""
+"""What makes a provider, or nothing if the options do not want it. They write in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class AssembledContext:
 
     @property
     def smaller_catalogues(self) -> Iterator[Callable[[], Catalogue]]:
-        """Return what makes shorter and shorter stand-ins for the catalogue."""
+        """Return functions that build shorter and shorter replacements of the catalogue."""
         for tokens in SMALLER_CATALOGUES:
             if tokens < self.catalogue.tokens:
                 yield partial(build_summary, self.house, token_budget=tokens)
@@ -152,7 +152,7 @@ class ContextManager:
             raise ContextInjectionError(f"{type(err).__name__}: {err}") from err
 
     def _moment(self, request: ContextRequest) -> Slot:
-        """Return what is so whatever was said: clock, person, place."""
+        """Return the context that does not depend on the sentence: clock, person, place."""
         now = dt_util.now()
         time = f"Time: {now:%A %Y-%m-%d %H:%M}"
         outside = (time, self._who(request, named=self._away.people))

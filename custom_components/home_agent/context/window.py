@@ -210,7 +210,7 @@ class ContextWindow:
         """Per model: limit and factor of its calibration, and the shares that follow from them."""
 
     def calibration(self, model: str = PRIMARY) -> TokenCalibration:
-        """Return what is known of a model's context."""
+        """Return the token calibration of a model."""
         if model not in self._calibrations:
             self._calibrations[model] = TokenCalibration(self._limit(model))
         return self._calibrations[model]
@@ -237,7 +237,7 @@ class ContextWindow:
         return known[1]
 
     def request_tokens(self, max_tokens: int, model: str = PRIMARY) -> int:
-        """Return what a request may take, in estimated tokens, beside an answer of so many tokens."""
+        """Return the estimated tokens that a request may take beside an answer of `max_tokens`."""
         calibration = self.calibration(model)
         limit = calibration.limit
         return int(HEADROOM * (limit - answer_space(limit, max_tokens)) / calibration.factor)

@@ -16,7 +16,7 @@ ANY: Final = ("*",)
 STATE: Final = "state"
 """Stands in for an attribute name and means the state itself."""
 UNKNOWN_SERVICE: Final = ""
-"""Stands for a service that cannot be known before it is called."""
+"""Placeholder for a service that is unknown before it is called."""
 
 type Changed = frozenset[str]
 """Names of the attributes that differ, and STATE if the state does."""
@@ -38,7 +38,7 @@ class Action:
     """One action that a model can ask for."""
 
     service: str | None
-    """The service, or None where the parameters alone say what is called."""
+    """The service, or None if the parameters alone say what is called."""
     _: KW_ONLY
     expected: frozenset[str] = frozenset()
     """States that show it worked; none where the state does not tell."""
@@ -123,7 +123,7 @@ class Reproduced:
     other: tuple[str, ...] = ()
     """The services for every other state; none where core ignores such a state."""
     attributes: Mapping[str, str] | None = None
-    """The services that set attributes; None where they are those of the parameters."""
+    """The services that set attributes; None if they are those of the parameters."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -166,10 +166,10 @@ class DomainFacts:
     guarded_classes: frozenset[str] = frozenset()
     """Device classes of what leads into the home, where not all of the domain does."""
     directions: Mapping[str, bool] = MappingProxyType({})
-    """Services that are no action: True if they open, False if they close."""
+    """Services that are not an action: True if they open, False if they close."""
 
     restore: RestoreRule | None = None
-    """How an entity is restored; None where it stays as it is."""
+    """How an entity is restored; None if it stays as it is."""
     safe_action: str | None = None
     """The only action that restores what leads into the home."""
     kept: tuple[str, ...] = ()
@@ -180,7 +180,7 @@ class DomainFacts:
     """Services that replace what nothing remembers, and what the person is told about it."""
 
     say: Callable[[State], str] | None = None
-    """Returns the state itself in words; None where the state and its unit are enough."""
+    """Returns the state itself in words; None if the state and its unit are enough."""
     details: Callable[[State], Iterator[str]] | None = None
     """Yields what the prompt says beside the state."""
     says_age: bool = False
@@ -188,7 +188,7 @@ class DomainFacts:
     is_moment: bool = False
     """Whether the state is the time the entity was last used."""
     reported: tuple[str, ...] | None = None
-    """Attributes that a query answers without being asked for them; None where nothing is known of them."""
+    """Attributes that a query answers without being asked for them; None if nothing is known of them."""
 
     abilities: Mapping[str, str] = MappingProxyType({})
     """Features that no action or parameter states, by what they are called."""

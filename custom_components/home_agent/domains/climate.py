@@ -32,7 +32,7 @@ from .showing import number_of, text_of, word_or_quote
 
 
 def say_heating(state: State) -> str:
-    """Return what a thermostat does, what it measures and what it aims at."""
+    """Return the action of a thermostat, its measurements and its targets."""
     attributes = state.attributes
     mode = word_or_quote(state.state)
     action = str(attributes.get("hvac_action") or "")

@@ -85,7 +85,7 @@ def _details(state: State) -> Iterator[str]:
 
 
 def _abilities(known: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what the colour modes allow."""
+    """Yield the parameters that the colour modes allow."""
     modes = known.get("supported_color_modes")
     names = {str(mode) for mode in modes} if isinstance(modes, list | tuple | set | frozenset) else set()
     if names - UNDIMMED_MODES:

@@ -54,7 +54,7 @@ def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], chan
 
 
 def _details(state: State) -> Iterator[str]:
-    """Yield what is played, from where and how loud."""
+    """Yield the current media, its source and the volume."""
     attributes = state.attributes
     if state.state == "off":
         return

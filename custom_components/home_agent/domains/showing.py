@@ -43,7 +43,7 @@ def pick(on_off: tuple[str, str], state: str) -> str:
 
 
 def number_of(value: object) -> str:
-    """Return a number with at most two decimals, or an empty text if it is no number."""
+    """Return a number with at most two decimals, or an empty text if it is not a number."""
     if value is None or isinstance(value, bool):
         return ""
     try:

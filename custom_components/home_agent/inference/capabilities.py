@@ -134,7 +134,7 @@ class Capabilities:
         self._dialects: OrderedDict[str, Dialect] = OrderedDict()
 
     def of(self, endpoint: Endpoint) -> ModelFacts:
-        """Return what is known of a model; changes to it are remembered."""
+        """Return the known capabilities of a model; changes to them are remembered."""
         key = (endpoint.base_url, endpoint.model)
         facts = self._models.setdefault(key, ModelFacts())
         self._models.move_to_end(key)
@@ -191,6 +191,6 @@ def _first_named(rows: list[RefusableParameter], words: str) -> str | None:
 
 
 def _first_extra(rows: list[RefusableParameter]) -> str | None:
-    """Return what is least missed of the parameters that may still be left out."""
+    """Return the least important of the parameters that may still be left out."""
     names = {row.name for row in rows}
     return next((name for name in _EXTRAS if name in names), None)

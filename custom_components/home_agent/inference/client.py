@@ -87,7 +87,7 @@ class ModelClient:
         return [model["id"] for model in await self.model_list()]
 
     async def model_list(self) -> list[dict[str, Any]]:
-        """Return what the server tells of its models; each has an `id`."""
+        """Return the server's data about its models; each has an `id`."""
         data = await self.fetch(lambda wire: wire.models(self.endpoint))
         try:
             return Wire.read_models(data)[:MAX_MODELS]
@@ -227,7 +227,7 @@ class ModelClient:
             raise _nothing_said(answer, reader)
 
     def _understand(self, answer: AnswerReader, found: Any) -> Delta | None:
-        """Return what one object of an answer says."""
+        """Return the delta of one object of an answer."""
         if isinstance(found, list):
             found = found[0] if found else {}
         try:
@@ -255,7 +255,7 @@ class ModelClient:
         return dialect
 
     async def _look_up(self, path: str) -> tuple[Mapping[str, Any], bool]:
-        """Return what an address answers and whether it would do so again; nothing if it is no JSON object.
+        """Return the JSON object at an address, else an empty one, and whether the answer is permanent.
 
         Raises ModelServerError when the server is out of reach.
         """
@@ -334,7 +334,7 @@ class _Progress:
 
 
 def _call[**P, T](make: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what is made of an endpoint's settings. Raises ModelServerError if they make no sense."""
+    """Return the result of `make` for an endpoint's settings. Raises ModelServerError if they are invalid."""
     try:
         return make(*args, **kwargs)
     except ValueError:

@@ -156,7 +156,7 @@ _SPENT: Final = lazy_regex(r"insufficient_quota|exceeded your current quota|bill
 SMALLEST_CONTEXT: Final = 256
 _LIMIT_FIELDS: Final = ("n_ctx", "max_model_len")
 _COUNTED_FIELDS: Final = ("n_prompt_tokens",)
-# The first that fits wins. Between the words and the number stand "is", "of only", brackets and the like.
+# The first that fits wins. Between the words and the number may be "is", "of only", brackets and the like.
 _LIMITS: Final = (
     lazy_regex(r"maximum number of tokens allowed\D{0,20}(\d{1,9})"),
     lazy_regex(r"> (\d{1,9}) maximum"),

@@ -51,7 +51,7 @@ _MORE: Final = (
 
 
 async def probe(client: ModelClient) -> Probe:
-    """Return what is found out; asks the model itself whether it calls tools, which also proves the key."""
+    """Return the results; asks the model itself whether it calls tools, which also proves the key."""
     wire = await client.wire()
     endpoint = client.endpoint
     models: list[dict[str, Any]] = []

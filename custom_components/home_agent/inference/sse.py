@@ -85,7 +85,7 @@ class JSONReader:
         return found
 
     def close(self) -> list[Any]:
-        """Return what a last line without its end holds."""
+        """Return the data of an unterminated last line."""
         found: list[Any] = []
         if self.failure is None:
             try:

@@ -92,7 +92,7 @@ class Transport:
         return response
 
     async def chunk(self, response: aiohttp.ClientResponse, seconds: float) -> bytes:
-        """Return what arrives next, within so many seconds; nothing at the end of the body."""
+        """Return the next data, within so many seconds; empty at the end of the body."""
         try:
             async with asyncio.timeout(seconds):
                 return await response.content.readany()
@@ -209,7 +209,7 @@ _FAILURES: Final[tuple[tuple[type[Exception], ErrorKind, str], ...]] = (
 
 
 def failure(err: Exception, secrets: Iterable[str]) -> ModelServerError:
-    """Return what an exception of the HTTP client means."""
+    """Return the error for an exception of the HTTP client."""
     kind, detail = next(
         ((kind, detail) for class_, kind, detail in _FAILURES if isinstance(err, class_)),
         (ErrorKind.UNAVAILABLE, "the connection is closed"),

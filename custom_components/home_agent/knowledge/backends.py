@@ -99,7 +99,7 @@ _MODELS: Final[Mapping[str, tuple[Sequence[str], Callable[[HomeAssistant, Mappin
 
 
 async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]) -> CachedEmbedder | None:
-    """Return the chosen embedder, None where none is chosen.
+    """Return the chosen embedder, None if none is chosen.
 
     Packages that it needs are installed; nothing is asked or loaded yet. Raises EmbeddingError if it cannot
     be made.
@@ -116,7 +116,7 @@ async def async_create_embedder(hass: HomeAssistant, settings: Mapping[str, Any]
 
 
 def embedder_disclosure(settings: Mapping[str, Any], policy: DataPolicy) -> Disclosure:
-    """Return what the server that embeds texts may be told."""
+    """Return which data the embedding server may receive."""
     if settings[CONF_EMBEDDING_PROVIDER] in (EMBEDDING_NONE, EMBEDDING_BUILTIN):
         return AT_HOME
     return policy.of_address(embedding_address(settings))

@@ -36,7 +36,7 @@ class KnowledgeDocument(NamedTuple):
     entity_ids: tuple[str, ...] = ()
     """The entities it speaks of. Where none of them is exposed any more, it is not shown."""
     person: str | None = None
-    """Whose it is; None is the household's."""
+    """The owner; None is the household."""
 
 
 class KnowledgeSource(Protocol):
@@ -63,5 +63,5 @@ class PersonalSource(Protocol):
     async def async_find(
         self, text: str, person_id: str | None, model: Disclosure
     ) -> list[KnowledgeDocument]:
-        """Return what this person may know of it by this model, best first; nothing that is sensitive."""
+        """Return the results that this person may see with this model, best first, without sensitive ones."""
         ...

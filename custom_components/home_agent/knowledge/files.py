@@ -63,7 +63,7 @@ class FolderContent:
 
 
 def find_folder(root: Path, folder: str) -> tuple[str, Path | None]:
-    """Return a folder by its path from the configuration directory, and where it is, None if it is gone.
+    """Return a folder as a path from the configuration directory, and its location if it exists.
 
     It lies inside the directory, also when links are followed, and nothing on the way is hidden.
     Raises FolderRefused.

@@ -35,7 +35,7 @@ class SyncReport:
 
 @dataclass(slots=True, kw_only=True)
 class Filling:
-    """One sync. `made_by` is the fingerprint of the collection, None where it is to be recreated."""
+    """One sync. `made_by` is the fingerprint of the collection, None if it is to be recreated."""
 
     store: VectorStore
     embedder: Embedder
@@ -45,7 +45,7 @@ class Filling:
     progress: Progress | None
 
     async def async_run(self, documents: Sequence[KnowledgeDocument], *, complete: bool) -> None:
-        """Embed what is new or differs and, if these are all documents, delete what is gone.
+        """Embed what is new or differs and, if these are all documents, delete what no longer exists.
 
         Raises EmbeddingError and VectorStoreError; the report counts what was done until then.
         """
@@ -90,7 +90,7 @@ class Filling:
         return True
 
     async def _async_vectors(self, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
-        """Return vectors by id, without those of texts that the embedder takes offence at.
+        """Return vectors by id, without those of texts that the embedder rejects.
 
         Raises EmbeddingError where it is the embedder that fails.
         """
@@ -120,7 +120,7 @@ def uncached_probe_text() -> str:
 
 
 def metadata(document: KnowledgeDocument) -> dict[str, Value]:
-    """Return what is kept beside a text and can be asked for with `where`."""
+    """Return the metadata of a text, which `where` can filter by."""
     return {
         "source": document.source.value,
         "title": document.title,

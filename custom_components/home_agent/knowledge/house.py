@@ -42,7 +42,7 @@ def is_exposed(hass: HomeAssistant, entity_id: str, assistant: str = ASSISTANT) 
 
 
 def _exposure_check(hass: HomeAssistant) -> Callable[[str, str], bool]:
-    """Return Home Assistant's check, the one that writes nothing where there is one."""
+    """Return Home Assistant's check, the one that writes nothing if there is one."""
     settings = hass.data[DATA_EXPOSED_ENTITIES]
     check: Callable[[str, str], bool] = getattr(
         settings, "async_get_should_expose", settings.async_should_expose

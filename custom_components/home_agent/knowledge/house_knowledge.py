@@ -124,7 +124,7 @@ class HouseKnowledge:
         return found
 
     async def _async_kinds(self, language: str) -> dict[Source, str]:
-        """Return what automations, scenes and scripts are called in English and the home's language."""
+        """Return the words for automations, scenes and scripts in English and the home's language."""
         texts = [
             await async_get_translations(self._hass, each, "title", DOMAINS.values())
             for each in dict.fromkeys((language, "en"))

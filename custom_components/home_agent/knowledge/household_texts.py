@@ -72,7 +72,7 @@ class HouseholdTexts:
             await self._library.async_prepare(collection)
 
     async def async_search(self, text: str) -> Sequence[Passage]:
-        """Return what answers a text, from all collections together, best first."""
+        """Return the passages that answer a text, from all collections together, best first."""
         searches = (self._async_search(collection, text) for collection in self._collections)
         found: dict[tuple[str, str], Passage] = {}
         for passage in (passage for result in await asyncio.gather(*searches) for passage in result):
@@ -82,7 +82,7 @@ class HouseholdTexts:
         return sorted(found.values(), key=lambda passage: (-passage.score, passage.key))[: self._top_k]
 
     async def _async_search(self, collection: str, text: str) -> list[Passage]:
-        """Return what one collection has on a text; nothing from one that is missing."""
+        """Return the passages of one collection about a text; none if the collection is missing."""
         hits, passages = await asyncio.gather(
             self._semantic.async_search(collection, text, self._top_k, self._threshold),
             self._library.async_search(collection, text, self._top_k, self._threshold),

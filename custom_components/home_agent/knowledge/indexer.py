@@ -107,7 +107,7 @@ class Indexer:
 
     @property
     def state(self) -> IndexState:
-        """Return what the index is doing."""
+        """Return the status of the index."""
         if not self._semantic.available:
             return IndexState.UNAVAILABLE if self._started else IndexState.WAITING
         if self._running:
@@ -224,7 +224,7 @@ class Indexer:
         return [_entity(house, entity_id, words) async for entity_id in in_slices(entity_ids)]
 
     async def _async_words(self, house: HouseSnapshot) -> ClassWords:
-        """Return what the domains of the home are called in the language of Home Assistant."""
+        """Return the names of the home's domains in the language of Home Assistant."""
         language = known_language(self._hass.config.language)
         key = (language, *sorted({record.domain for record in house.entities.values()}))
         if self._words is None or self._words[0] != key:

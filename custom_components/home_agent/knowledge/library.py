@@ -171,7 +171,7 @@ class Library:
         return await asyncio.shield(known[1])
 
     def _content(self) -> Content:
-        """Return what is stored."""
+        """Return the data to store."""
         return {
             "collections": {
                 collection: {

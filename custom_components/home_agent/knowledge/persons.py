@@ -7,7 +7,7 @@ from typing import Any
 from homeassistant.core import HomeAssistant, State, callback
 
 USER_PREFIX = "user:"
-"""Before the id of a user who is no person of the household's."""
+"""Prefix of the id of a user who is not a person of the household."""
 DEVICE, PERSON = "device", "person"
 """Keys of the items of the `device_persons` option."""
 

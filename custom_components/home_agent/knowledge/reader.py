@@ -64,7 +64,7 @@ def _is_named_outside(state: State, entry: er.RegistryEntry | None) -> bool:
 
 @callback
 def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None = None) -> EntityRecord:
-    """Return what is known of an entity; it need not be in the registry.
+    """Return the record of an entity, which need not be in the registry.
 
     `previous` keeps abilities that this kind of entity shows only in some states.
     """
@@ -117,7 +117,7 @@ def abilities_of(
     capabilities: Mapping[str, Any] | None = None,
     features: int = 0,
 ) -> tuple[str, ...]:
-    """Return what can be set, sorted by name.
+    """Return the parameters that can be set, sorted by name.
 
     `capabilities` and `features` are what the registry remembers; the state's own attributes count more.
     """

@@ -119,7 +119,7 @@ class KnowledgeSearch:
         return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
     async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
-        """Return what is known of the person who asks, by id."""
+        """Return the documents about the person who asks, by id."""
         if self._personal is None or question.source not in (None, Source.PROFILE):
             return {}
         found = await self._personal.async_find(question.text, question.person_id, question.model)

@@ -33,7 +33,7 @@ class SemanticIndex:
 
     Nothing here raises: a fault makes the index unavailable, becomes a repair issue, and is tried again in
     the background with growing pauses. What fills a collection registers in `owners` and is asked to fill it
-    again when it is gone, was made by another embedder, or when a fault is over.
+    again when it no longer exists, was made by another embedder, or when a fault is over.
     """
 
     def __init__(
@@ -86,10 +86,10 @@ class SemanticIndex:
         if self.configured:
             await asyncio.gather(*(self._async_open(part) for part in (Part.STORE, Part.EMBEDDER)))
         if self.available:
-            self._refill_all()  # whoever came too early was told that nothing is there yet
+            self._refill_all()  # an early query was answered as if nothing was indexed
 
     async def async_missing(self, collection: str) -> bool | None:
-        """Return whether there is no such collection; None where that cannot be found out now."""
+        """Return whether there is no such collection; None if that cannot be found out now."""
         if not self.available or self._store is None:
             return None
         if self._made_by is None:
@@ -140,7 +140,7 @@ class SemanticIndex:
         threshold: float = 0.0,
         where: Mapping[str, Value] | None = None,
     ) -> list[Hit]:
-        """Return what is closest to the query, best first; nothing where that cannot be found out now."""
+        """Return the closest matches, best first; none if the search fails now."""
         store, embedder = self._store, self._embedder
         if not self.available or store is None or embedder is None or not query.strip():
             return []
@@ -182,7 +182,7 @@ class SemanticIndex:
         complete: bool = True,
         progress: Progress | None = None,
     ) -> SyncReport:
-        """Sync a collection with the documents: embed what is new or differs, delete what is gone.
+        """Sync a collection with the documents: embed what is new or differs, delete what no longer exists.
 
         A collection that another embedder made is built again. With `complete` false the documents are not
         all there is, and nothing is deleted.
@@ -244,7 +244,7 @@ class SemanticIndex:
             self._made_by = None
 
     async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
-        """Raise VectorStoreError where a collection is gone or was made by another embedder."""
+        """Raise VectorStoreError where a collection no longer exists or was made by another embedder."""
         if self._made_by is None or collection not in self._made_by:
             self._made_by = dict(await store.async_collections())
         if collection not in self._made_by:
@@ -340,7 +340,7 @@ class SemanticIndex:
 
     @callback
     def _note_stale(self, collection: str, err: VectorStoreError) -> None:
-        """A collection is gone or does not fit: have it filled again; one that is not ours is left alone."""
+        """Have a missing or unsuitable collection filled again; one that is not ours is left alone."""
         self._made_by = None
         if collection in self.owners:
             self._refill(collection)

@@ -38,7 +38,7 @@ class Speaker:
     person: str | None = None
     """Name of who speaks, where that is known."""
     person_id: str | None = None
-    """Of `persons.Person`; None where it is not known who speaks."""
+    """Of `persons.Person`; None if it is not known who speaks."""
     voice: bool = False
     """Whether the answer is read out as it streams."""
     shown: bool = False

@@ -64,7 +64,7 @@ _LIST_KEYS: Final = ("memories", "facts", "items", "results")
 
 
 def read_candidates(reply: str) -> list[Candidate] | None:
-    """Return what a reply holds; None if nothing in it can be read.
+    """Return the content of a reply; None if nothing in it is valid.
 
     Servers that do not enforce the schema get prose, fences, a bare list or other keys through.
     """

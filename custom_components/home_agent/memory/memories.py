@@ -136,7 +136,7 @@ class Memories:
     async def async_search(
         self, query: str, limit: int, *, may_see: Callable[[Memory], bool], min_importance: float = 0.0
     ) -> list[FoundMemory]:
-        """Return what fits a query, best first."""
+        """Return the matches of a query, best first."""
         now = dt_util.utcnow()
 
         def allows(memory_id: str) -> bool:
@@ -161,7 +161,7 @@ class Memories:
 
     @callback
     def always_relevant(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:
-        """Return what always counts, the strongest first: what weighs at least so much."""
+        """Return the memories whose strength is at least `least`, the strongest first."""
         weighed = [
             (strength(memory, now, self.settings.decay), memory)
             for memory in self._kept.values()
@@ -330,7 +330,7 @@ def make_memory(
 
 
 def merged(old: Memory, new: Memory) -> Memory:
-    """Return what is known after the same was said again.
+    """Return the merged memory after the same was said again.
 
     The words of whoever asked to remember it stay; else the newer words count.
     """

@@ -138,7 +138,7 @@ class Profile:
     async def async_search(
         self, query: str, limit: int, *, may_see: Callable[[ProfileEntry], bool]
     ) -> list[ProfileEntry]:
-        """Return what fits a query, best first."""
+        """Return the matches of a query, best first."""
         allowed = {key: entry for key, entry in self._kept.items() if may_see(entry)}
         if not allowed:
             return []
@@ -156,13 +156,13 @@ class Profile:
     async def async_find(
         self, text: str, person_id: str | None, model: Disclosure
     ) -> list[KnowledgeDocument]:
-        """Return what this person may know of it by this model as knowledge, best first."""
+        """Return the entries that this person may see with this model as documents, best first."""
         may_see = partial(is_entry_visible, person_id=person_id, model=model)
         return documents(await self.async_search(text, FOUND, may_see=may_see))
 
     @callback
     def always_relevant(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
-        """Return what fits every request."""
+        """Return the entries that fit every request."""
         return [
             entry
             for entry in self.entries(may_see)
@@ -212,7 +212,7 @@ class ProfileManager(EntryStore[Profile]):
 
 
 def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
-    """Return what is known of a key after it was learned again.
+    """Return the entry of a key after it was learned again.
 
     The same value makes it surer. Another value replaces what is less sure; what a person told gives way
     only to what a person tells.

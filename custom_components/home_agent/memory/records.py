@@ -41,7 +41,7 @@ class Provenance:
 
     at: datetime
     person: str | None = None
-    """Id of `persons.Person`; None where it is not known who spoke."""
+    """Id of `persons.Person`; None if it is not known who spoke."""
     conversation_id: str | None = None
     said: str = ""
     """The words it comes from, where they differ from the memory."""
@@ -57,7 +57,7 @@ class Memory:
     importance: float
     """From 0 to 1, as judged when it was learned."""
     person: str | None
-    """Whose it is; None is the household's."""
+    """The owner; None is the household."""
     origin: Origin
     private: bool = False
     """Only for its person; never for unknown speakers, never for a model in the cloud."""
@@ -178,7 +178,7 @@ class ProfileEntry:
     key: str
     value: str
     person: str | None
-    """Whose it is; None is the household's."""
+    """The owner; None is the household."""
     sensitivity: Sensitivity
     confidence: float
     """From 0 to 1."""
@@ -191,7 +191,7 @@ class ProfileEntry:
 
     @property
     def id(self) -> str:
-        """Return what an entry is known by: there is one of each key."""
+        """Return the key of an entry, which is unique."""
         return f"profile:{self.person or ''}:{fold_letters(self.category)}:{fold_letters(self.key)}"
 
     @property
@@ -247,8 +247,8 @@ def _read_origin(stored: str) -> Origin:
 def is_visible(memory: Memory, person_id: str | None, model: Disclosure = AT_HOME) -> bool:
     """Return whether this speaker may see a memory; None is an unknown speaker.
 
-    Everybody sees what is the household's. What is a person's is seen by that person, and what is private
-    never by an unknown speaker, and never by a model outside the home.
+    Everyone sees what belongs to the household. What is a person's is seen by that person, and what is
+    private never by an unknown speaker, and never by a model outside the home.
     """
     if not model.home and (memory.private or not model.people):
         return False

@@ -36,7 +36,7 @@ class WordIndex:
             self._by_stem.setdefault(word[:STEM], set()).add(key)
 
     def remove(self, key: str) -> None:
-        """Remove a sentence; one that is not there is no error."""
+        """Remove a sentence; a missing one is not an error."""
         for word in self._texts.pop(key, frozenset()):
             for table, entry in ((self._by_word, word), (self._by_stem, word[:STEM])):
                 if (keys := table.get(entry)) is not None:

@@ -105,7 +105,7 @@ def _refused(item: Refused, names: Mapping[str, str]) -> RefusedRow:
 async def _async_update(command: PanelCommand) -> dict[str, Any]:
     """Update a memory in the name of the administrator who uses the panel.
 
-    Raises HomeAssistantError for one that is gone or was observed: what is observed follows the home.
+    Raises HomeAssistantError if it no longer exists or was observed: what is observed follows the home.
     """
     fields, memories = command.fields, command.data.memories
     memory = memories.get(fields["memory_id"])
@@ -127,7 +127,7 @@ async def _async_update(command: PanelCommand) -> dict[str, Any]:
 
 
 async def _async_delete(command: PanelCommand) -> dict[str, Any]:
-    """Forget a memory, everywhere and at once. Raises HomeAssistantError for one that is gone."""
+    """Forget a memory, everywhere and at once. Raises HomeAssistantError if it no longer exists."""
     if not await async_forget(command.data, [command.fields["memory_id"]]):
         raise _unknown(command.fields["memory_id"])
     return {}
@@ -149,13 +149,13 @@ async def _async_update_entry(command: PanelCommand) -> dict[str, Any]:
 
 
 async def _async_delete_entry(command: PanelCommand) -> dict[str, Any]:
-    """Forget a profile entry. Raises HomeAssistantError for one that is gone."""
+    """Forget a profile entry. Raises HomeAssistantError if it no longer exists."""
     await async_forget_profile(command.data, [_profile_entry(command).id])
     return {}
 
 
 def _profile_entry(command: PanelCommand) -> ProfileEntry:
-    """Return the entry that is meant. Raises HomeAssistantError for one that is gone."""
+    """Return the entry that is meant. Raises HomeAssistantError if it no longer exists."""
     entry = command.data.profile.get(command.fields["profile_id"])
     if entry is None:
         raise _unknown(command.fields["profile_id"])

@@ -18,7 +18,7 @@ ELEMENT: Final = "home-agent-panel"
 
 
 async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
-    """Put the panel into the sidebar; again is no error."""
+    """Put the panel into the sidebar; doing so again is not an error."""
     if not shared.panel_address:
         shared.panel_address = await _async_serve(hass)
     if not frontend.async_panel_exists(hass, DOMAIN):

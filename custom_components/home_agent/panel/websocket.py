@@ -164,6 +164,6 @@ async def async_show(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 
 async def async_hide(hass: HomeAssistant) -> None:
-    """Take the panel away; again is no error."""
+    """Take the panel away; doing so again is not an error."""
     if FRONTEND in hass.config.components:
         (await async_part(hass, "panel.sidebar")).async_hide(hass)

@@ -135,7 +135,7 @@ class Suggestions:
                     return
 
     async def _async_suggestion(self, known: KnownHabit, now: datetime) -> Suggestion | None:
-        """Return the suggestion for a habit; None where it is known, forbidden or no automation."""
+        """Return the suggestion for a habit; None if it is known, forbidden or not automatable."""
         habit = known.habit
         silenced = any(item.silences(known.kind, now) for item in self._state.suggestions.values())
         if habit.confidence < SURE or silenced:
@@ -348,7 +348,7 @@ class Suggestions:
 
 
 def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
-    """Yield what an automation of ours would call."""
+    """Yield the services that an automation of ours would call."""
     for action in config["actions"]:
         domain, _, service = action["action"].partition(".")
         target = action["target"]["entity_id"]

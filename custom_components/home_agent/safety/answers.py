@@ -125,7 +125,7 @@ class _Known:
 
 @cache
 def _known(language: str) -> _Known:
-    """Return what is understood in a language: the same in every turn."""
+    """Return the phrases of a language: the same in every turn."""
     return _Known(
         yes=frozenset(_yes(language)),
         no=_folded(words(language, "answers.no")),
@@ -180,7 +180,7 @@ def _said(text: str, phrases: Iterable[str]) -> bool:
 
 
 def _without(text: str, phrases: Iterable[str]) -> str:
-    """Return what is left of a text when all known phrases are taken out, the longest first."""
+    """Return the rest of a text after all known phrases are removed, the longest first."""
     padded = f" {text} "
     for phrase in phrases:
         while f" {phrase} " in padded:

@@ -107,7 +107,7 @@ class Confirmations:
 
     @property
     def pending(self) -> list[PendingAction]:
-        """Return what waits, the oldest first."""
+        """Return the pending actions, the oldest first."""
         return list(self._pending.values())
 
     def has(self, action_id: str) -> bool:
@@ -282,7 +282,7 @@ class Confirmations:
         ) and (user.is_admin or bool(action.entity_ids))
 
     async def _async_check_pin(self, action: PendingAction, pin: str | None) -> None:
-        """Compare a PIN. Raises ConfirmationRefused; after some wrong ones the action is gone."""
+        """Compare a PIN. Raises ConfirmationRefused; after some wrong ones the action is discarded."""
         if not pin:
             raise ConfirmationRefused(Refusal.PIN_NEEDED)
         # Counted before it is compared, so that tries at the same time count too.

@@ -39,7 +39,7 @@ class Lost:
         return dt_util.utcnow() < self.expires_at + RECENT
 
     def as_dict(self) -> dict[str, Any]:
-        """Return what is stored."""
+        """Return the data to store."""
         return {
             "action_id": self.action_id,
             "conversation_id": self.conversation_id,
@@ -68,7 +68,7 @@ class ConfirmationStore(StoredFile):
 
     @callback
     def take_lost(self, entry_id: str) -> list[Lost]:
-        """Return what was lost of an entry, once."""
+        """Return the lost actions of an entry, once."""
         lost = self._lost.pop(entry_id, [])
         if lost:
             self._store.schedule()
@@ -83,7 +83,7 @@ class ConfirmationStore(StoredFile):
         )
 
     def _content(self) -> dict[str, Any]:
-        """Return what is written."""
+        """Return the data to write."""
         kept = {entry_id: [lost.as_dict() for lost in items] for entry_id, items in self._lost.items()}
         return kept | {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
 

@@ -143,7 +143,7 @@ class _Opener:
             yield from self._on_entity(own, meant, member, replace(place, depth=place.depth + 1))
 
     def _scene(self, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield what a scene would call; scenes that live in a bridge cannot be looked into."""
+        """Yield the effects of a scene; those of scenes that a bridge stores are unknown."""
         # homeassistant_scene is the key of core's scene platform; it has no accessor for the states.
         platform = self._hass.data.get("homeassistant_scene")
         scene = platform.entities.get(entity_id) if platform is not None else None
@@ -170,7 +170,7 @@ class _Opener:
             yield from self._brought_back(entity_id, place.within())
 
     def _brought_to(self, state: State, place: _Place) -> Iterator[Effect]:
-        """Yield what brings an entity into a state."""
+        """Yield the calls that bring an entity into a state."""
         if state.domain == "group":
             if place.depth >= MAX_DEPTH:
                 yield Effect("group", "turn_on", state.entity_id, known=False, inside=True)
@@ -186,7 +186,7 @@ class _Opener:
                 yield from self._on_entity(state.domain, service, state.entity_id, place)
 
     def _brought_back(self, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield what brings an entity back into the state that it will have when a scene is created."""
+        """Yield the calls that restore the state that an entity will have when a scene is created."""
         own = entity_id.partition(".")[0]
         facts = DOMAINS[own]
         services = ("turn_on",) if facts.runs else facts.opening_services
@@ -201,7 +201,7 @@ class _Opener:
                 yield from self._brought_to(state, place)
 
     def _sequence_of(self, domain: str, entity_id: str, place: _Place) -> Iterator[Effect]:
-        """Yield what a script or an automation would call."""
+        """Yield the effects of a script or an automation."""
         component = self._hass.data.get(domain)
         entity = component.get_entity(entity_id) if component is not None else None
         script = getattr(entity, "script", None) or getattr(entity, "action_script", None)

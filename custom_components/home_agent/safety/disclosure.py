@@ -77,9 +77,9 @@ class DataPolicy:
         }
 
     def of(self, model: str) -> Disclosure:
-        """Return what a model of the router may be told."""
+        """Return which data a model of the router may receive."""
         return self._of[model]
 
     def of_address(self, address: str | None) -> Disclosure:
-        """Return what a server at an address may be told."""
+        """Return which data a server at an address may receive."""
         return self.away if address and is_cloud(address) else AT_HOME

@@ -71,7 +71,7 @@ class AuditLog:
 
     @callback
     def stored(self) -> list[dict[str, Any]]:
-        """Return what survives a restart."""
+        """Return the data that survives a restart."""
         return list(self._entries)
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:

@@ -29,7 +29,7 @@ class EarlierState:
 
     @classmethod
     def of(cls, state: State) -> Self:
-        """Return what is kept of a state; what is typed into a password field is not."""
+        """Return the recorded part of a state, without the content of password fields."""
         if state.attributes.get("mode") == "password":
             return cls("")
         kept = DOMAINS[state.domain].kept_attributes
@@ -112,7 +112,7 @@ class Ledger:
 
     @callback
     def show(self, entity_ids: Iterable[str]) -> dict[str, EarlierState]:
-        """Return what entities show now."""
+        """Return the current states of entities."""
         states = {entity_id: self._hass.states.get(entity_id) for entity_id in entity_ids}
         return {entity_id: EarlierState.of(state) for entity_id, state in states.items() if state is not None}
 
@@ -171,7 +171,7 @@ class Ledger:
 
     @callback
     def stored(self) -> list[dict[str, Any]]:
-        """Return what survives a restart."""
+        """Return the data that survives a restart."""
         return [action.as_dict() for action in tuple(self._actions)[-MAX_STORED:]]
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:

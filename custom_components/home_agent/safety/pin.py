@@ -28,7 +28,7 @@ WRONG_WINDOW = 3600.0
 
 
 def hash_pin(pin: str) -> str:
-    """Return what is stored of a PIN. Takes some 50 ms: for the executor."""
+    """Return the stored hash of a PIN. Takes some 50 ms: for the executor."""
     salt = token_bytes(16)
     return "$".join((PREFIX, b64encode(salt).decode(), b64encode(_derive(pin, salt)).decode()))
 

@@ -29,7 +29,7 @@ _NOT_INSIDE = RuleSet(defaults.NOT_INSIDE)
 
 @cache
 def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
-    """Return what is restricted in a domain as shipped, and the exceptions."""
+    """Return the default restrictions of a domain, and the exceptions."""
     return RuleSet(facts.restricted), RuleSet(facts.unrestricted)
 
 
@@ -107,7 +107,7 @@ class Policy:
 
     @callback
     def judge_tool(self, name: str, *, read_only: bool, speaker: Speaker) -> Verdict:
-        """Return what is to be done with a third-party tool: one that acts is restricted."""
+        """Return the verdict on a third-party tool: one that acts is restricted."""
         profiles = self._profiles_of(speaker)
         if self._blocked.fits_tool(name):
             return Verdict.BLOCK

@@ -44,7 +44,7 @@ class PolicyProfile:
         )
 
     def verdict(self, effect: Effect) -> Verdict | None:
-        """Return what the profile says of an effect; None where it says nothing."""
+        """Return the profile's verdict on an effect; None if it has none."""
         if self.blocked.fits(effect) or (self.only and not self.only.fits(effect)):
             return Verdict.BLOCK
         if self.restricted.fits(effect):
@@ -52,7 +52,7 @@ class PolicyProfile:
         return Verdict.ALLOW if self.allowed.fits(effect) else None
 
     def tool_verdict(self, name: str) -> Verdict | None:
-        """Return what the profile says of a tool that acts."""
+        """Return the profile's verdict on a tool that acts."""
         if self.blocked.fits_tool(name) or (self.only and not self.only.fits_tool(name)):
             return Verdict.BLOCK
         if self.restricted.fits_tool(name):

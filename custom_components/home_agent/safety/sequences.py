@@ -82,7 +82,7 @@ def steps(node: Any, variables: Mapping[str, Any]) -> Iterator[Step]:
 
 
 def _step(kind: str, node: Mapping[str, Any], variables: Mapping[str, Any]) -> Iterator[Step]:
-    """Yield what one step calls."""
+    """Yield the effects of one step."""
     match kind:
         case cv.SCRIPT_ACTION_CALL_SERVICE:
             yield _service(node, variables)

@@ -86,7 +86,7 @@ class Checker:
         return None
 
     def unsaid(self, case: Case, words: str) -> str | None:
-        """Return what is missing in an answer, or None if nothing is missing."""
+        """Return the missing part of an answer, or None if the answer is complete."""
         if case.answers and not _says(words, case.answers):
             return f"does not say {' or '.join(case.answers)}"
         return None

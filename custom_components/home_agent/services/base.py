@@ -65,7 +65,7 @@ class CommonService:
 
 
 async def async_caller(call: ServiceCall) -> User | None:
-    """Return the user who calls; None for an automation. Raises UnknownUser for one who is gone."""
+    """Return the user who calls; None for an automation. Raises UnknownUser for one who no longer exists."""
     if call.context.user_id is None:
         return None
     user = await call.hass.auth.async_get_user(call.context.user_id)

@@ -48,7 +48,7 @@ class Countdown:
 
     @callback
     def is_shown(self, timer_id: str) -> bool:
-        """Return whether a device rings for a timer; not any more once the device is gone."""
+        """Return whether a device rings for a timer; not any more once the device no longer exists."""
         if timer_id not in self._shown:
             return False
         there = self._there(timer_id)

@@ -56,7 +56,7 @@ class Change:
 
 
 def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
-    """Return what was done in this conversation, or for this person or at this device in another one."""
+    """Return the actions of this conversation, and those for this person or at this device in others."""
     whose = speaker.conversation_id, speaker.context.user_id, speaker.device_id
     return ledger.of_speaker(*whose) if any(whose) else []
 
@@ -84,7 +84,7 @@ class ActivityTool(HomeAgentTool):
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
-        """Return what was written into fields of free text."""
+        """Return the content of free text fields."""
         found = result.get("newest_first") if isinstance(result, dict) else None
         for told in found if isinstance(found, list) else ():
             changes = told.get("to") if isinstance(told, dict) else None
@@ -103,7 +103,7 @@ class ActivityTool(HomeAgentTool):
 
 
 def _told(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | None:
-    """Return a call in words; None where nothing of it is exposed any more."""
+    """Return a call in words; None if nothing of it is exposed any more."""
     shown = [entity_id for entity_id in action.entity_ids if run.is_exposed(entity_id)]
     if not shown:
         return None
@@ -122,7 +122,7 @@ def _told(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | No
 
 
 def _difference(action: RecordedAction, entity_id: str) -> str:
-    """Return what changed, as before and after."""
+    """Return a change as its states before and after."""
     before, after = action.before.get(entity_id), action.after.get(entity_id)
     if before is None or after is None:
         return "unknown"
@@ -195,7 +195,7 @@ def _counts(action: RecordedAction) -> bool:
 
 
 def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
-    """Return what a turn changed, by entity, from before its first call to after its last one."""
+    """Return the changes of a turn by entity, from before its first call to after its last one."""
     changes: dict[str, Change] = {}
     for action in reversed(actions):
         for entity_id in action.entity_ids:
@@ -210,7 +210,7 @@ def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
 def _plans(
     changes: Mapping[str, Change], run: ToolRun, outcome: ControlOutcome
 ) -> tuple[dict[str, Plan], dict[str, State]]:
-    """Return what to do per entity and its state now; what stays as it is goes to the outcome."""
+    """Return the plan for each entity with its current state; unchanged ones go to the outcome."""
     plans: dict[str, Plan] = {}
     states: dict[str, State] = {}
     for entity_id, change in changes.items():

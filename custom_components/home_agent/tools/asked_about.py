@@ -98,7 +98,7 @@ def told_message(data: Mapping[str, Any], *, full: bool = False) -> CallDescript
 
 
 def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:
-    """Return what a question tells beside the targets."""
+    """Return the data that a question shows in addition to the targets."""
     if isinstance(call, FrozenTool):
         return call.args
     variables = call.data.get("variables")

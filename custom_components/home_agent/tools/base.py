@@ -84,7 +84,7 @@ class ToolRun:
 
     @property
     def sentence(self) -> str:
-        """Return what the person said, as the model saw it."""
+        """Return the sentence of the person, as the model saw it."""
         return self.calls.sentence
 
     @property
@@ -94,7 +94,7 @@ class ToolRun:
 
     @property
     def disclosure(self) -> Disclosure:
-        """Return what the model that calls may be told."""
+        """Return which data the calling model may receive."""
         return self.calls.disclosure.model
 
     def is_exposed(self, entity_id: str) -> bool:

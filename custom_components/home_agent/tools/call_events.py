@@ -93,7 +93,7 @@ class CallEvents:
 def record_of(
     turn: TurnCalls, call: llm.ToolInput, result: llm.ToolResult, attempt: Attempt, started: float
 ) -> CallRecord:
-    """Return what is kept of a call that has just ended."""
+    """Return the record of a call that has just ended."""
     tool = turn.tools.get(call.tool_name)
     read_only = tool is not None and tool.annotations.read_only
     if isinstance(tool, HomeAgentTool):

@@ -143,5 +143,5 @@ def _is_plain(name: str) -> bool:
 
 
 def _letters(name: str) -> str:
-    """Return what a name looks like: without case, marks, gaps and figures in place of letters."""
+    """Return a folded name: without case, marks and gaps, and with letters in place of look-alike digits."""
     return _NO_LETTERS.sub("", fold_letters(name)).translate(LOOKALIKES).translate(LIKE_LETTERS)

@@ -88,7 +88,7 @@ class Guard:
         await self.async_make(call, speaker)
 
     def contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
-        """Return what a call does in groups, scripts and scenes that is not free."""
+        """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
         return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data)
 
     def _frozen(self, call: ServiceCall, speaker: Speaker) -> FrozenCall:
@@ -141,7 +141,7 @@ class Guard:
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
 
-        Raises PermissionDenied for a user who is gone or switched off.
+        Raises PermissionDenied for a user who no longer exists or switched off.
         """
         if speaker.context.user_id is None:
             return None
@@ -157,7 +157,7 @@ class Guard:
             return self._judge(call, user, speaker)
 
     def _judge(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
-        """Return what is said of a call; raises PermissionDenied."""
+        """Return the verdict on a call; raises PermissionDenied."""
         written = self._is_written(call)
         vetted = is_offered(call.domain, call.service, gated=self._gated)
         message = call.domain == NOTIFY and not written
@@ -215,7 +215,7 @@ class Guard:
     def check_intent(
         self, intent_type: str, slots: Mapping[str, Any], user: User | None, speaker: Speaker
     ) -> tuple[Verdict, FrozenIntent] | None:
-        """Return what the policy says of an intent, by the calls that it would make.
+        """Return the policy's verdict on an intent, by the calls that it would make.
 
         None if that cannot be known. Raises PermissionDenied if one of them is not allowed.
         """
@@ -251,7 +251,7 @@ class Guard:
 
     @callback
     def calls_of(self, tool: llm.Tool, args: Mapping[str, Any], speaker: Speaker) -> list[ServiceCall]:
-        """Return what a tool that is not ours would call, as far as that can be known."""
+        """Return the calls of a third-party tool, as far as they are known."""
         if intent_type := intent_of(tool):
             return predicted_calls(self._hass, intent_type, args, speaker) or []
         call = self._script_call(tool, args)
@@ -266,7 +266,7 @@ class Guard:
 
     @callback
     def judge_tool(self, item: FrozenTool, user: User | None, speaker: Speaker) -> Frozen | None:
-        """Return what waits for a confirmation, None if the tool may run at once.
+        """Return the call that waits for a confirmation, None if the tool may run at once.
 
         A tool of core's that is an intent or a script is judged by what it calls; any other that may change
         something is restricted. Raises PermissionDenied if it may not run at all.
@@ -325,7 +325,7 @@ class Guard:
         return await self.async_look_now(look, speaker)
 
     def judge_look(self, look: FrozenLook, user: User | None, speaker: Speaker) -> Verdict:
-        """Return what is said of a look; raises PermissionDenied."""
+        """Return the verdict on a look; raises PermissionDenied."""
         call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
         with self.journal.judging(call, speaker):
             self._check_targets(call, user, POLICY_READ)

@@ -127,7 +127,7 @@ class ControlTool(HomeAgentTool):
         run: ToolRun,
         outcome: ControlOutcome,
     ) -> tuple[dict[str, Plan], dict[str, State]]:
-        """Return what to do per entity and its state now; what cannot be done goes to the outcome."""
+        """Return the plan for each entity with its current state; impossible ones go to the outcome."""
         units = Units(run.hass.config.units.temperature_unit)
         plans: dict[str, Plan] = {}
         before: dict[str, State] = {}
@@ -149,7 +149,7 @@ class ControlTool(HomeAgentTool):
         return plans, before
 
     def _plan(self, run: ToolRun, state: State, verb: str, given: Mapping[str, Any], units: Units) -> Plan:
-        """Return what to do with one entity. Raises ValidationError."""
+        """Return the plan for one entity. Raises ValidationError."""
         meant = run.meanings.get(state.domain, verb)
         if state.domain == SCRIPT:
             return plan_script(run.hass, state, meant, given, gated=self._gated)

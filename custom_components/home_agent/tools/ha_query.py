@@ -126,7 +126,7 @@ async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[Entit
 
 
 async def async_read_permission(run: ToolRun) -> Callable[[str], bool]:
-    """Return what tells whether the speaker may read an entity; satellites have no user to ask."""
+    """Return a check whether the speaker may read an entity; satellites have no user."""
     if (user_id := run.speaker.context.user_id) is None:
         return lambda _entity_id: True
     user = await run.hass.auth.async_get_user(user_id)
@@ -169,7 +169,7 @@ def _by_state(states: Sequence[State]) -> Report:
 async def _async_history(
     run: ToolRun, found: Sequence[tuple[EntityRecord, State]], asked: Sequence[str], history: dict[str, str]
 ) -> Report:
-    """Return what the recorder knows about a period."""
+    """Return the recorder's data for a period."""
     now = dt_util.utcnow()
     period = parse_period(history["duration"], now)
     aggregate = history.get("aggregate")
@@ -238,7 +238,7 @@ def _attribute_text(name: str, value: Any) -> str:
 
 
 def _kind(run: ToolRun, state: State) -> HistoryKind:
-    """Return what sort of number an entity has; the registry knows while it is unavailable."""
+    """Return the kind of number of an entity; the registry knows it while the entity is unavailable."""
     state_class = state.attributes.get(ATTR_STATE_CLASS)
     if state_class is None and (entry := er.async_get(run.hass).async_get(state.entity_id)):
         state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)

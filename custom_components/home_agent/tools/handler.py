@@ -223,7 +223,7 @@ class ToolHandler:
         return envelope(result)
 
     def _leaving(self, tool: llm.Tool, args: Mapping[str, Any]) -> Leaving | None:
-        """Return what leaves the home with a call of another API's tool; None if nothing does.
+        """Return the data that leaves the home with a call of another API's tool; None if nothing does.
 
         Where a person is asked about it, or the household allows the tool by name, private words may go.
         """

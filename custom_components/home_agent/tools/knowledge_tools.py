@@ -83,7 +83,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Return what fits the query, the best in full, further ones by title."""
+        """Return the matches of the query, the best in full, further ones by title."""
         found = await async_retrieve(
             run.hass,
             run.house,
@@ -112,7 +112,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
         return _answer(run.hass if run.disclosure.states else None, documents, passages)
 
     async def _async_passages(self, question: KnowledgeQuery) -> Sequence[Passage]:
-        """Return what the household's own texts say, unless something else was asked for."""
+        """Return the passages of the household's own texts, unless another source was requested."""
         return () if question.source else await self._texts.async_search(question.text)
 
 

@@ -202,7 +202,7 @@ class ForgetMemoryTool(HomeAgentTool):
 
 
 def withheld(disclosure: Disclosure) -> str:
-    """Return what a model outside is told of something that it has noted and will not be told again."""
+    """Return the result for an external model that has noted something it may not read again."""
     return WITHHELD if disclosure.people else f"{WITHHELD}. {SWITCH}"
 
 

@@ -40,7 +40,7 @@ NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
 
 
 def disclosed_by_all(names: Iterable[str]) -> DataCategory:
-    """Return what the results of these tools tell together."""
+    """Return the combined data categories of these tools' results."""
     return reduce(or_, map(disclosed_by, names), DataCategory.NAMES)
 
 

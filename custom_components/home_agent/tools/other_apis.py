@@ -65,7 +65,7 @@ async def async_instances(
 async def _async_instance(
     hass: HomeAssistant, api_id: str, llm_context: llm.LLMContext
 ) -> llm.APIInstance | None:
-    """Return one API, None where it is gone, not allowed, or does not answer."""
+    """Return one API, None if it no longer exists, is not allowed, or does not answer."""
     try:
         async with asyncio.timeout(GET_SECONDS):
             return await llm.async_get_api(hass, api_id, llm_context)
@@ -110,7 +110,7 @@ def wire_name(name: str) -> str:
 
 
 async def async_prompts(hass: HomeAssistant, instances: Iterable[llm.APIInstance]) -> str:
-    """Return what the APIs say about their tools, without what is written to steer the model."""
+    """Return the APIs' descriptions of their tools, without instructions that steer the model."""
     told = [
         f"About the tools of {instance.api.name}:\n{await async_sanitize_text(hass, instance.api_prompt)}"
         for instance in instances

@@ -61,7 +61,7 @@ class Outgoing:
     def of(
         cls, hass: HomeAssistant, settings: Mapping[str, Any], memories: Memories, profile: Profile
     ) -> Self:
-        """Return what the options want: nothing remembered in private leaves either."""
+        """Return the sanitiser for the options; private memories do not leave either."""
 
         def private_texts() -> Iterator[str]:
             yield from (memory.content for memory in memories.all() if memory.private)
@@ -148,7 +148,7 @@ class Outgoing:
         )
 
     def _untold(self, person_id: str | None, model: Disclosure) -> Iterator[str]:
-        """Yield what is remembered and not for a model outside."""
+        """Yield the memories that an external model may not receive."""
         yield from (
             memory.content for memory in self._memories.all() if not is_visible(memory, person_id, model)
         )
@@ -171,7 +171,7 @@ def _sending(
 
 
 def _names(run: ToolRun) -> Iterator[str]:
-    """Yield what the entities of the home are called."""
+    """Yield the names of the home's entities."""
     for record in run.house.entities.values():
         yield from (record.entity_id, *record.names)
 

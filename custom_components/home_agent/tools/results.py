@@ -75,7 +75,7 @@ class _Room:
     left: float
 
     def take(self, text: str) -> str:
-        """Return what of a text there is room for."""
+        """Return the part of a text that fits."""
         taken = text if len(text) <= self.left else text[: max(0, int(self.left)) + 1]
         self.left -= len(text)
         return taken

@@ -72,7 +72,7 @@ class CallRecord:
     """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
 
     def summary(self) -> CallSummary:
-        """Return what the caller of a service is told."""
+        """Return the response for the caller of a service."""
         found: CallSummary = {
             "tool_name": self.tool_name,
             "parameters": self.args,
@@ -115,7 +115,7 @@ class TurnCalls:
     unattended: bool = True
     """The answer is not heard, so questions go to the channels at once."""
     external: list[TokenUsage] = field(default_factory=list)
-    """What each answer of the external model cost; it is no part of the agent's own figures."""
+    """What each answer of the external model cost; it is not a part of the agent's own figures."""
     forgotten: list[str] = field(default_factory=list)
     """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
     disclosure: TurnDisclosure = field(default_factory=TurnDisclosure)
@@ -141,7 +141,7 @@ class TurnCalls:
 
     @classmethod
     def of_origin(cls, origin: CallOrigin, tools: Mapping[str, llm.Tool]) -> Self:
-        """Return what a confirmed call continues: the turn that made it, as it was then."""
+        """Return the turn that made a confirmed call, as it was then."""
         speaker = origin.speaker
         context = llm.LLMContext(DOMAIN, speaker.context, speaker.language, ASSISTANT, speaker.device_id)
         return cls(
@@ -200,7 +200,7 @@ class TurnCalls:
         return self.give_up_message() if self.attempts_exhausted else str(err)
 
     def give_up_message(self) -> str:
-        """Return what is said when the attempts are used up."""
+        """Return the sentence for exhausted attempts."""
         which = f" which is meant: {', '.join(self.likely)}" if self.likely else " to say it another way"
         return f"{MAX_ATTEMPTS} attempts did not fit. Make no more calls; ask the person{which}"[:MAX_ERROR]
 
@@ -230,7 +230,7 @@ class TurnCalls:
         return any(record.done for record in self.records)
 
     def summary(self) -> list[CallSummary]:
-        """Return what was called, for the caller of a service."""
+        """Return the calls, for the caller of a service."""
         return [record.summary() for record in self.records]
 
     def find_duplicate(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
@@ -267,5 +267,5 @@ class TurnCalls:
 
 
 def call_key(name: str, args: dict[str, Any], meanings: Mapping[str, str] | None = None) -> str:
-    """Return what makes two calls the same call."""
+    """Return the key by which two calls are equal."""
     return f"{name}:{json.dumps([args, dict(meanings or {})], sort_keys=True, default=str)}"

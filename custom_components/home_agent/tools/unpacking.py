@@ -9,7 +9,7 @@ class Packed(ValueError):
 
 
 def unpacker(headers: Mapping[str, str]) -> Callable[[bytes, int], bytes]:
-    """Return what makes bytes of a chunk, at most so many. Raises Packed, as what it returns does."""
+    """Return a function that decompresses a chunk up to a size limit. Both raise Packed."""
     encoding = headers.get("Content-Encoding", "identity").strip().casefold()
     if encoding == "identity":
         return lambda chunk, _most: chunk

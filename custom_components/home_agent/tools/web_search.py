@@ -73,7 +73,7 @@ class SearchTool(HomeAgentTool):
         }
 
     async def _async_results(self, query: str, language: str) -> Sequence[SearchResult]:
-        """Return what the service finds, or found some minutes ago. Raises SearchError."""
+        """Return the service's results, cached for some minutes. Raises SearchError."""
         key, now = (query.casefold(), language), self._hass.loop.time()
         if (kept := self._kept.get(key)) and kept[0] > now:
             return kept[1]

@@ -31,7 +31,7 @@ class Known(NamedTuple):
     id: str
     name: str
     fingerprint: str | None
-    """None where someone else made it: it is read, never changed."""
+    """None if someone else made it: it is read, never changed."""
     by_angle: bool
     """Whether distances are 1 - cosine similarity."""
 

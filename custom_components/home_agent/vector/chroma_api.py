@@ -89,7 +89,7 @@ class ChromaAPI:
             raise _unreadable() from err
 
     async def version(self) -> str:
-        """Return the version of the server; MISSING where it is no Chroma server, or one older than 0.6."""
+        """Return the version of the server; MISSING if it is not a Chroma server, or older than 0.6."""
         return str(await self._request("GET", "/version"))
 
     async def find_tenant(self) -> None:
@@ -190,7 +190,7 @@ async def _read(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _of_class(status: int) -> StoreProblem:
-    """Return what a status means that says no more than whose fault it is."""
+    """Return the problem for a status that only tells whether the client or the server is at fault."""
     theirs = status >= HTTPStatus.INTERNAL_SERVER_ERROR
     return StoreProblem.UNAVAILABLE if theirs else StoreProblem.INVALID
 

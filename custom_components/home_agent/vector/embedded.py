@@ -303,5 +303,5 @@ def _check_limits(table: Table, entries: Sequence[Entry]) -> None:
 
 
 def _reason(err: OSError) -> str:
-    """Return what the disk said, in a few words."""
+    """Return the disk error in a few words."""
     return err.strerror or type(err).__name__

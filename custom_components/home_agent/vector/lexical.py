@@ -163,7 +163,7 @@ class LexicalIndex:
         return len(word) * rarity(len(self), max(1, having))
 
     def understand(self, query: str) -> dict[str, WordMeanings]:
-        """Return what each word of a query may mean."""
+        """Return the possible meanings of each word of a query."""
         query_words = _query_words(query)
         return {
             word: [(self._words[word_id], similarity) for word_id, similarity in matches]

@@ -171,7 +171,7 @@ def read_table(path: Path) -> tuple[str, Table]:
 
 
 def _header(line: bytes) -> dict[str, Any]:
-    """Return what the first line says. Raises ValueError for what is not of this format."""
+    """Return the header. Raises ValueError for another format."""
     try:
         header = json.loads(line)
         version = header["format"]

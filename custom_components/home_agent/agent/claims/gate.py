@@ -89,7 +89,7 @@ class ClaimGate:
         return self._take_out()
 
     def finish(self) -> str:
-        """Return what was held back without need; the answer has ended."""
+        """Return the text that was held back without need, at the end of the answer."""
         if self._is_open and not self._is_dropped:
             self._end_word()
             self._end_clause(is_end=True)
@@ -97,7 +97,7 @@ class ClaimGate:
         return self._take_out()
 
     def _take_out(self) -> str:
-        """Return what may be said."""
+        """Return the text that may be said."""
         out, self._out = self._out, ""
         return out
 
@@ -221,7 +221,7 @@ class ClaimGate:
 
 
 def _readers(language: str) -> tuple[tuple[SpacedReader, ...], bool]:
-    """Return what reads answers, and whether they may be in any language.
+    """Return the readers of answers, and whether the answers may be in any language.
 
     Models change to English now and then. Of a language that is not known the words of all others count.
     """

@@ -32,7 +32,7 @@ class ScriptReader:
         return tuple(entry for name in names for entry in words(self._language, f"claims.{name}"))
 
     def kind_of(self, sentence: str) -> SentenceKind:
-        """Return what a sentence wants."""
+        """Return the kind of a sentence."""
         text = sentence.strip()
         if any(word in text for word in self._words("tells")):
             return SentenceKind.STORY
@@ -108,7 +108,7 @@ def _ends_with(text: str, tables: Sequence[tuple[str, ...]]) -> bool:
 
 @cache
 def _reader(language: str) -> ScriptReader:
-    """Return what reads a language."""
+    """Return the reader of a language."""
     return ScriptReader(language)
 
 
@@ -119,7 +119,7 @@ def script_languages() -> tuple[str, ...]:
 
 
 def script_of(sentence: str, language: str) -> ScriptReader | None:
-    """Return what reads a language, by its name, else by the letters of the sentence."""
+    """Return the reader of a language, chosen by its name or else by the letters of the sentence."""
     own = find(language)
     if own in script_languages():
         return _reader(own)

@@ -44,7 +44,7 @@ PHRASES: Final = ("i_have", "i_did", "been", "done", "will", "promises", "filler
 MAX_BEFORE: Final = 6
 """Words that may precede a claim in its clause, as the name of a thing does."""
 MAX_WORDS: Final = 16
-"""A longer clause is no claim any more."""
+"""A longer clause is not a claim."""
 MAX_READ: Final = 500
 """Characters at the beginning and at the end of a person's sentence that tell what it wants."""
 HAVE_TO_DID: Final = 9
@@ -237,7 +237,7 @@ class SpacedReader:
         )
 
     def kind_of(self, clause: Clause, language: str) -> SentenceKind:
-        """Return what a clause of a person wants."""
+        """Return the kind of a person's clause."""
         said = clause.words
         names = ("tells", "asks", "orders", "commands", "states", "greetings")
         tells, asks, orders, commands, states, greetings = (
@@ -262,13 +262,13 @@ class SpacedReader:
 
 @cache
 def spaced_reader(language: str) -> SpacedReader:
-    """Return what reads a language."""
+    """Return the reader of a language."""
     return SpacedReader(language)
 
 
 @lru_cache(maxsize=64)
 def kind_of(sentence: str, language: str) -> SentenceKind:
-    """Return what a sentence wants: to have something done, to know something, to be told something.
+    """Return the kind of a sentence: an order, a question or a statement.
 
     A sentence with a question and something else is an order. Of a long text the beginning and the end count.
     """

@@ -20,7 +20,7 @@ _PROSE: Final = lazy_regex(r"\n\s{0,8}[^\W\d_]{1,12},? [^\W\d_]")
 _LINE_KEY: Final = lazy_regex(r"\n[ \t]{0,8}(?:[-*][ \t]{1,4})?\w{1,20}[ \t]?[:=]")
 
 _NAME_SIGNS: Final = "_.:-"
-"""Stand in the name of a tool before its JSON."""
+"""Characters of a tool's name before its JSON."""
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -153,7 +153,7 @@ FENCE_CLOSE: Final = lazy_regex(r"`{3}")
 
 
 def closing(name: str) -> re.Pattern[str]:
-    """Return what ends the block that a tag of this name opened."""
+    """Return the pattern of the end of a block that a tag of this name opened."""
     ends = {name.replace("begin", "end").replace("start", "end")} - {name}
     return re.compile(
         rf"<[|\uff5c]?/(?:{_names([name])})\s{{0,8}}[|\uff5c]?>|<(?:{_names([name])})\|>"

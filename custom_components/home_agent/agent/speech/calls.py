@@ -107,7 +107,7 @@ def call_names(names: frozenset[str]) -> CallNames:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCall:
-    """One call; `args` is None where its arguments cannot be read."""
+    """One call; `args` is None if its arguments cannot be read."""
 
     name: str
     args: dict[str, Any] | None
@@ -256,7 +256,7 @@ def _values(text: str) -> Iterator[Any]:
 
 
 def _object_at(text: str, at: int) -> dict[str, Any] | None:
-    """Return the object that begins at a bracket, None where it cannot be read."""
+    """Return the object that begins at a bracket, None if it cannot be read."""
     end = _closing(text, at)
     return _object(text[at:end]) if end else None
 
@@ -270,6 +270,6 @@ def _object(text: str) -> dict[str, Any] | None:
 
 
 def _closing(text: str, at: int) -> int | None:
-    """Return where the bracket ends that opens at `at`; None where it does not."""
+    """Return where the bracket ends that opens at `at`; None if it does not."""
     step = Balanced(text[at], prose=False).scan(text, at, final=True)
     return step.next if step.done else None

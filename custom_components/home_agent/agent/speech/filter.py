@@ -58,7 +58,7 @@ class SpeechFilter:
         return self._read(text, final=False) if text else Spoken()
 
     def flush(self) -> Spoken:
-        """Return what was held back; the reply has ended."""
+        """Return the text that was held back, at the end of the reply."""
         return self._read("", final=True)
 
     def _read(self, piece: str, *, final: bool) -> Spoken:

@@ -65,7 +65,7 @@ class Flow:
             self._mark = mark
 
     def take(self) -> str:
-        """Return what was written since the last time."""
+        """Return the text that was written since the last call."""
         text = "".join(self._out)
         self._out.clear()
         return text
@@ -76,7 +76,7 @@ class Flow:
             self._space = (self._space + space)[:_MAX_SPACE]
 
     def _joint(self, following: str) -> str:
-        """Return what is between the text so far and the next character."""
+        """Return the separator between the text so far and the next character."""
         if not self.last:
             return ""
         if self._mark:
@@ -98,7 +98,7 @@ class Flow:
         return words and not (_WIDE.match(last) and _WIDE.match(following))
 
     def _pause(self) -> str:
-        """Return the mark in the script of the text, or nothing where a pause is already written."""
+        """Return the mark in the script of the text, or nothing if a pause is already written."""
         last = self.last[-1]
         if last in _ENDS or (last in _QUOTES and self.last[0] in _ENDS):
             return ""

@@ -248,7 +248,7 @@ class MarkdownReader:
         return is_short and not is_literal and not ends_sentence and bool(_TOKEN_PART.match(text, at))
 
     def _spoken(self, token: re.Match[str]) -> str:
-        """Return what is read of a token; nothing of most."""
+        """Return the spoken text of a token; most have none."""
         match token.lastgroup:
             case "entity":
                 return _SILENT.sub("", html.unescape(token[0]))

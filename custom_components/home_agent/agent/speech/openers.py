@@ -117,7 +117,7 @@ class Openers:
         self._voice = voice
 
     def open(self, text: str, at: int, around: Surroundings) -> Opening | None:
-        """Return what begins at `at`, or None while the text does not tell yet."""
+        """Return the block that begins at `at`, or None while that is not yet clear."""
         return self._BY_CHARACTER.get(text[at], Openers._name)(self, text, at, around)
 
     def _tag(self, text: str, at: int, around: Surroundings) -> Opening | None:
@@ -298,7 +298,7 @@ def _may_be_tag(part: re.Match[str]) -> bool:
 
 
 def _ended(mark: Mark) -> Mark:
-    """Return what the closing tag means where nothing was opened."""
+    """Return the meaning of a closing tag without an opening one."""
     return Mark.THINK_END if mark is Mark.THINK else Mark.NOISE
 
 

@@ -35,7 +35,7 @@ class DocumentsContextProvider(ContextProvider):
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
-        """Return what answers the sentence, within the budget."""
+        """Return the passages that answer the sentence, within the budget."""
         found = await self._texts.async_search(request.sentence)
         lines = tuple(_lines(found, request.budget.documents))
         return Slot(
@@ -64,5 +64,5 @@ def _lines(passages: Iterable[Passage], budget: int) -> Iterator[str]:
 
 
 def documents_provider(setup: ProviderSetup) -> ContextProvider | None:
-    """Return what searches the additional collections, where there are any."""
+    """Return the provider of passages from the additional collections, if there are any."""
     return DocumentsContextProvider(setup.texts) if setup.texts.configured else None

@@ -49,7 +49,7 @@ class Meant(NamedTuple):
 
     hits: tuple[tuple[str, float], ...] = ()
     query: str | None = None
-    """None where a vector store was not asked, or did not answer."""
+    """None if a vector store was not asked, or did not answer."""
 
 
 class Told(NamedTuple):
@@ -138,7 +138,7 @@ class DirectContextProvider(ContextProvider):
         return Meant()
 
     def _lively(self, request: ContextRequest) -> Iterable[EntityRecord]:
-        """Yield what is on or open where the person is."""
+        """Yield the entities that are on or open where the person is."""
         if request.speaker.area_id is None:
             return
         for record in request.house.in_area(request.speaker.area_id):
@@ -232,7 +232,7 @@ class VectorDbContextProvider(DirectContextProvider):
 
 
 def entities_provider(setup: ProviderSetup) -> ContextProvider:
-    """Return what finds entities in the chosen mode."""
+    """Return the provider of entities in the chosen mode."""
     vector = setup.settings[CONF_CONTEXT_MODE] == MODE_VECTOR
     return VectorDbContextProvider(setup) if vector else DirectContextProvider(setup)
 

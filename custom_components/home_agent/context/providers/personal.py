@@ -40,7 +40,7 @@ class MemoryContextProvider(ContextProvider):
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
-        """Return what this speaker may be reminded of."""
+        """Return the memories for this speaker."""
         may_see = partial(is_visible, person_id=request.speaker.person_id)
         found = await self._memories.async_search(request.sentence, self._top_k, may_see=may_see)
         relevant = [item.memory for item in found if item.relevance >= RELEVANT]
@@ -96,7 +96,7 @@ class ProfileContextProvider(ContextProvider):
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
-        """Return what may be told of this speaker."""
+        """Return the profile entries that may be shown for this speaker."""
         may_see = partial(is_entry_visible, person_id=request.speaker.person_id)
         found = await self._profile.async_search(request.sentence, FITTING, may_see=may_see)
         chosen = list(dict.fromkeys((*found, *self._profile.always_relevant(may_see))))

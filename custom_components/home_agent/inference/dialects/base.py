@@ -57,10 +57,10 @@ class AnswerReader(ABC):
 
     @abstractmethod
     def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return what an object says, None if it says nothing. Raises ModelServerError."""
+        """Return the delta of an object, None if it is empty. Raises ModelServerError."""
 
     def close(self) -> Delta | None:
-        """Return what is left when the answer has ended."""
+        """Return the rest at the end of the answer."""
         calls = self.calls.flush()
         reason = "length" if self.full else self.finish_reason
         if reason == "stop" and self.calls.seen:

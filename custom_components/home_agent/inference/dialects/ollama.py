@@ -93,7 +93,7 @@ class OllamaAnswer(AnswerReader):
 
     @override
     def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return what a line says."""
+        """Return the delta of a line."""
         if data.get("error"):
             raise in_stream(data, secrets=self.secrets)
         message = data.get("message") or {}

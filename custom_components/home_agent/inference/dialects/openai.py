@@ -99,7 +99,7 @@ class OpenAIAnswer(AnswerReader):
 
     @override
     def read(self, data: Mapping[str, Any]) -> Delta | None:
-        """Return what a chunk or a completion says."""
+        """Return the delta of a chunk or a completion."""
         choices = data.get("choices")
         if data.get("error") or data.get("object") == "error" or (choices is None and _complains(data)):
             raise in_stream(data, secrets=self.secrets)
@@ -111,7 +111,7 @@ class OpenAIAnswer(AnswerReader):
         return None
 
     def _choice(self, choice: Mapping[str, Any]) -> Delta | None:
-        """Return what the first choice says."""
+        """Return the delta of the first choice."""
         delta = choice.get("delta")
         delta = (choice.get("message") if delta is None else delta) or {}
         content, thinking = _split(delta.get("content"))

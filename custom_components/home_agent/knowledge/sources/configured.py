@@ -151,7 +151,7 @@ class AutomationSource(ConfiguredSource):
 
     @override
     def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
-        """Yield what starts it, what has to hold, what it does."""
+        """Yield its triggers, conditions and actions."""
         config = getattr(self._entity(entity_id), "raw_config", None)
         if not isinstance(config, Mapping):
             return
@@ -173,7 +173,7 @@ class ScriptSource(ConfiguredSource):
 
     @override
     def _parts(self, entity_id: str, words: Words) -> Iterator[TextPart]:
-        """Yield what it asks for and what it does."""
+        """Yield its fields and its actions."""
         config = getattr(self._entity(entity_id), "raw_config", None)
         if not isinstance(config, Mapping):
             return

@@ -196,7 +196,7 @@ class SummarizedStates:
 
 
 def in_words(record: EntityRecord, figures: StateFigures, state: State | None) -> str | None:
-    """Return the figures of one entity; None where there is nothing to tell."""
+    """Return the figures of one entity; None if there is nothing to tell."""
     unit = str(state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) or "") if state else ""
     if figures.counted is not None:
         return f"counted {_number(figures.counted)} {unit}".rstrip()

@@ -30,7 +30,7 @@ UNKNOWN: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, ""})
 NOTHING: Final = "-"
 """Noted for a state that people do not cause on purpose, like a vacuum that returns to its dock."""
 LOST: Final = ""
-"""Noted if the state was lost: the next state is no action, it may have been so before."""
+"""Recorded if the state was lost: the next state is not an action, as it may have existed before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Power:
 
 
 def read_power(hours: Sequence[Level]) -> Power | None:
-    """Return how use shows in hours of several weeks; None where it does not."""
+    """Return how use shows in hours of several weeks; None if it does not."""
     if len(hours) < MIN_HOURS:
         return None
     highs = sorted(hour.high for hour in hours)
@@ -123,7 +123,7 @@ def acts(changes: Iterable[ObservedChange], last: MutableMapping[str, str]) -> I
 
 
 def _values(change: ObservedChange) -> Iterator[tuple[str, str]]:
-    """Yield what a change says, each under the name it is followed by."""
+    """Yield the observations of a change, each under the name it is tracked by."""
     if change.state is not None:
         yield change.entity_id, _value(change.entity_id.partition(".")[0], change.state)
     if change.state in UNKNOWN:

@@ -176,7 +176,7 @@ class Observations:
 
 
 def _by_time(moment: Moment) -> int:
-    """Return what moments are sorted by."""
+    """Return the sort key of moments."""
     return moment.at
 
 

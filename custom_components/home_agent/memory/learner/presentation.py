@@ -73,7 +73,7 @@ type Seen = Mapping[str, Sequence[Observation]]
 
 
 def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list[Habit]:
-    """Return habits of which no two tell of the same act."""
+    """Return habits of which no two describe the same act."""
     ordered = sorted(habits, key=lambda habit: (habit.subject, -habit.confidence))
     kept: list[Habit] = []
     for habit in ordered:

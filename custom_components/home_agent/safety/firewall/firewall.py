@@ -236,7 +236,7 @@ def _sentence_spans(readable: Readable, *, seen: bool, short: bool) -> list[Span
 
 
 def _strong_spans(text: str) -> list[Span]:
-    """Return what gives orders whatever is around it, for texts put together from several."""
+    """Return the spans of orders in any surrounding text, for texts that are joined from several."""
     readable = Readable(text)
     found: list[Span] = [
         (*readable.written(*match.span()), name)
@@ -248,18 +248,18 @@ def _strong_spans(text: str) -> list[Span]:
 
 
 def _from_base64(blob: str) -> bytes:
-    """Return what base64 stands for."""
+    """Return decoded base64."""
     blob = blob.translate(str.maketrans("-_", "+/", "\r\n \t="))
     return base64.b64decode(blob + "=" * (-len(blob) % 4))
 
 
 def _from_hex(blob: str) -> bytes:
-    """Return what hexadecimal digits stand for."""
+    """Return decoded hexadecimal digits."""
     return bytes.fromhex(re.sub(r"0x|\\x|[^0-9a-fA-F]", "", blob))
 
 
 def _from_escapes(blob: str) -> bytes:
-    """Return what escapes of programming languages stand for."""
+    """Return decoded escapes of programming languages."""
     return blob.encode("ascii", "ignore").decode("unicode_escape", "ignore").encode("utf-8", "ignore")
 
 
@@ -277,7 +277,7 @@ ENCODINGS: Final[tuple[tuple[re.Pattern[str], Callable[[str], bytes]], ...]] = (
 
 
 def _encoded_spans(text: str, depth: int) -> list[Span]:
-    """Return what reads as an order once it is decoded."""
+    """Return the parts that read as orders once they are decoded."""
     if not depth:
         return []
     found: list[Span] = []

@@ -64,12 +64,12 @@ class _RuleWords:
         self._whole_words = not any(map(is_unspaced, words(language, "firewall.ignore")))
 
     def __call__(self, *tables: str) -> str:
-        """Return what finds any entry of these tables."""
+        """Return a pattern for any entry of these tables."""
         entries = (entry for name in tables for entry in words(self._language, f"firewall.{name}"))
         return any_of(entries, as_read, whole_words=self._whole_words)
 
     def with_space(self, name: str) -> str:
-        """Return what finds an entry and the space behind it; nothing if the language lacks the table."""
+        """Return a pattern for an entry and the space behind it; empty if the language lacks the table."""
         return f"{self(name)}{_SPACE}" if words(self._language, f"firewall.{name}") else ""
 
     def letters(self) -> frozenset[str]:
@@ -82,7 +82,7 @@ class _RuleWords:
         return frozenset(char for entry in entries for char in as_read(entry) if not char.isascii())
 
     def without_spaces(self, name: str) -> str:
-        """Return what finds an entry in letters without the spaces between words."""
+        """Return a pattern for an entry in letters without the spaces between words."""
         entries = {as_read(entry).replace(" ", "") for entry in words(self._language, f"firewall.{name}")}
         letters = sorted(entry for entry in entries if entry.isalpha() and len(entry) >= SHORTEST)
         return f"(?:{'|'.join(letters) or NEVER})"
@@ -217,5 +217,5 @@ def _pattern_of_names(names: frozenset[str]) -> re.Pattern[str]:
 
 @composed
 def says_backwards() -> re.Pattern[str]:
-    """Return what finds a hint that a text is to be read backwards."""
+    """Return a pattern for a hint that a text is to be read backwards."""
     return lazy_regex(any_of(all_words("firewall.backwards"), as_read))

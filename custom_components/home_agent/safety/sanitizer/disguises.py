@@ -25,7 +25,7 @@ _ROT13: Final = str.maketrans(
 
 
 def readings(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield what a text may say, and whether its numbers were disguised as well.
+    """Yield possible readings of a text, and whether its numbers were disguised as well.
 
     Letters that are turned round are read for their words only: any number is another one backwards.
     """

@@ -110,7 +110,7 @@ class Vocabulary:
     def strangers(
         self, texts: Iterable[str], known: frozenset[str] = frozenset(), *, asks: bool = False
     ) -> Iterator[str]:
-        """Yield what of these texts has no origin; `known` are texts that the receiver has declared.
+        """Yield the parts of these texts without an origin; `known` are texts that the receiver has declared.
 
         Where a person is asked (`asks`), only what a person cannot read counts.
         """

@@ -115,7 +115,7 @@ class NameFinder:
 
 
 def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
-    """Return what finds these names, and what is named in texts that are remembered in private.
+    """Return a finder of these names, and of names in private memories.
 
     Reads the ordinary words from the disk the first time.
     """

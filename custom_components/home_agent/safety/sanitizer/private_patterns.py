@@ -129,12 +129,12 @@ _CAPITAL: Final = r"[A-Z\u00c0-\u00de\u0100-\u017f\u0400-\u042f]"
 
 
 def _any(table: str) -> str:
-    """Return what finds an entry of a table of any language, with its accents."""
+    """Return a pattern for an entry of a table of any language, with its accents."""
     return any_of(all_words(f"privacy.{table}"), str)
 
 
 def _inside(table: str) -> str:
-    """Return what finds an entry also inside of a word."""
+    """Return a pattern for an entry, also inside a word."""
     return any_of(all_words(f"privacy.{table}"), str, whole_words=False)
 
 
@@ -292,7 +292,7 @@ _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], 
 
 
 def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bool]) -> Iterator[Finding]:
-    """Yield what is private by its form.
+    """Yield private data that is recognized by its form.
 
     `domains` are those of the home; `known` says whether there is an entity of an id.
     """

@@ -99,7 +99,7 @@ class Sending:
     own_words: bool = False
     """Whether the person's own words may go, whatever they tell."""
     origins: Origins | None = None
-    """What was said and read in the conversation; None where nothing but `said` is known of it."""
+    """What was said and read in the conversation; None if nothing but `said` is known of it."""
     destination: str = PUBLIC
     """The receiver; words that were read from it may go back."""
     declared: frozenset[str] = frozenset()
@@ -189,7 +189,7 @@ class Sanitizer:
         return await self._hass.async_add_executor_job(shorten)
 
     async def _async_finder(self) -> NameFinder:
-        """Return what finds the names of the home, rebuilt where one has changed."""
+        """Return the finder of the home's names, rebuilt if one has changed."""
         async with self._lock:
             remembered = frozenset(self._remembered())
             current = (await async_names(self._hass), remembered)
@@ -219,7 +219,7 @@ class Sanitizer:
         return {finding.kind for finding in self._findings(text, finder, sending)}
 
     def _findings(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
-        """Yield what may not leave."""
+        """Yield the data that may not leave."""
         plain = [found for found in self._find(text, finder, sending) if not sending.allows(text, found)]
         yield from plain
         if not sending.strict or plain:
@@ -284,7 +284,7 @@ def _without_origin(texts: Sequence[str], sending: Sending) -> Iterator[PrivateK
 
 
 def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | None:
-    """Return a text with generic words; None where too little of it is left to make sense."""
+    """Return a text with generic words; None if too little of it is left to make sense."""
     generic = {**table(DEFAULT, REPLACEMENTS), **(table(find(language) or DEFAULT, REPLACEMENTS) or {})}
     parts: list[str] = []
     kept: list[str] = []
@@ -316,7 +316,7 @@ def _keyword(keyword: str) -> re.Pattern[str] | None:
 
 
 def _held_back(kinds: Iterable[PrivateKind], blocking: Iterable[PrivateKind] | None = None) -> Sanitized:
-    """Return what is told of a text that does not leave."""
+    """Return the result for a text that does not leave."""
     return Sanitized("", _told(kinds), blocked=True, advice=_advice(kinds if blocking is None else blocking))
 
 
@@ -326,6 +326,6 @@ def _told(kinds: Iterable[PrivateKind]) -> tuple[str, ...]:
 
 
 def _advice(kinds: Iterable[PrivateKind]) -> str:
-    """Return what to do about what was found."""
+    """Return advice on the findings."""
     steps = "; ".join(ADVICE[kind] for kind in sorted(kinds))
     return f"Not sent: it would tell something about this household. Make it generic: {steps}."

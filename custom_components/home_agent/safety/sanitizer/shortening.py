@@ -40,7 +40,7 @@ class Shortener:
     said: str
     """What the person has just said is the person's to send."""
     sanitize: Callable[[str], str | None]
-    """Returns a sentence as it may leave; None where it may not."""
+    """Returns a sentence as it may leave; None if it may not."""
     found: set[str] = field(default_factory=set)
     _telling: list[set[str]] = field(init=False)
     _names: list[str] = field(init=False)

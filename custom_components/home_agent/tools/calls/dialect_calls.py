@@ -124,7 +124,7 @@ class Adapted:
 
     call: llm.ToolInput
     rule: str | None = None
-    """What was mapped; None where the tool is offered under this name."""
+    """What was mapped; None if the tool is offered under this name."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the caller's language says so."""
 

@@ -272,7 +272,7 @@ RULES: Final[Mapping[str, Callable[[Args, SlotSchema], Args | None]]] = {
 }
 """Repairs by name, in the order in which they are tried; each sees what the one before left.
 
-A repair returns None where it has nothing to do.
+A repair returns None if it has nothing to do.
 """
 
 

@@ -75,7 +75,7 @@ _SCHEMAS: WeakKeyDictionary[llm.Tool, SlotSchema] = WeakKeyDictionary()
 
 
 def schema_of(tool: llm.Tool) -> SlotSchema:
-    """Return what a tool's arguments may be; anything where that cannot be told."""
+    """Return the schema of a tool's arguments; any value if it is not known."""
     if (schema := _SCHEMAS.get(tool)) is None:
         written: Any = tool.parameters
         if not isinstance(written, Mapping):
@@ -88,7 +88,7 @@ def schema_of(tool: llm.Tool) -> SlotSchema:
 
 
 def _read(written: Any, depth: int = 0) -> SlotSchema:
-    """Return what a JSON Schema says; its alternatives are joined."""
+    """Return a JSON Schema as a slot schema; its alternatives are joined."""
     if depth > MAX_SCHEMA_DEPTH or not isinstance(written, Mapping):
         return ANYTHING
     parts = [_read(part, depth + 1) for part in written.get("anyOf") or written.get("oneOf") or ()]
@@ -171,7 +171,7 @@ def problems(schema: SlotSchema, args: Any, slot: str = "", depth: int = 0) -> I
 
 
 def _of_object(schema: SlotSchema, args: Mapping[Any, Any], slot: str, depth: int) -> Iterator[Problem]:
-    """Yield what is missing, unknown or wrong in an object."""
+    """Yield the missing, unknown and invalid keys of an object."""
     known = schema.slots
     prefix = f"{slot}." if slot else ""
     for key in schema.required:
@@ -189,7 +189,7 @@ def _of_object(schema: SlotSchema, args: Mapping[Any, Any], slot: str, depth: in
 
 
 def _of_number(schema: SlotSchema, value: float, slot: str) -> Iterator[Problem]:
-    """Yield what is wrong with a number."""
+    """Yield the problems of a number."""
     low, high = schema.minimum, schema.maximum
     if (low is not None and value < low) or (high is not None and value > high):
         span = f"{'' if low is None else low} to {'' if high is None else high}".strip()

@@ -48,7 +48,7 @@ class Plan:
 
 
 def expectation_of(domain: str, service: str) -> Expectation | None:
-    """Return what entities show after a service, whatever its parameters; None where no state tells."""
+    """Return the states after a service with any parameters; None if no state shows it."""
     for action in DOMAINS[domain].actions.values():
         if action.service == service and (action.expected or action.unexpected):
             return Expectation(action.expected, action.unexpected, action.passing)
@@ -73,7 +73,7 @@ def action_of(domain: str, verb: str, *, gated: bool) -> Action:
 
 
 def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gated: bool = False) -> Plan:
-    """Return what an action on an entity comes down to.
+    """Return the plan for an action on an entity.
 
     Raises ValidationError where the entity cannot do it.
     """
@@ -133,7 +133,7 @@ def _calls(
 def _expect(
     facts: DomainFacts, action: Action, parameters: Mapping[str, Any], *, skips_main: bool
 ) -> Expectation:
-    """Return what the state should show."""
+    """Return the expected state."""
     attributes = {}
     passing: frozenset[str] = frozenset()
     for name, value in parameters.items():
@@ -271,5 +271,5 @@ def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, 
 
 
 def _span(low: Any, high: Any) -> str:
-    """Return what is allowed, in words."""
+    """Return a description of the allowed values."""
     return f"allowed {low} to {high}"

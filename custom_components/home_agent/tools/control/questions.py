@@ -78,12 +78,12 @@ def asks_about_state(sentence: str, language: str) -> bool:
 
 
 def clause_kind(clause: Clause, language: str) -> ClauseKind:
-    """Return what a clause is in a language."""
+    """Return the kind of a clause in a language."""
     return _read(clause, language).kind
 
 
 def _kind_of(parts: list[Clause], language: str) -> ClauseKind:
-    """Return what the clauses of a sentence are together."""
+    """Return the common kind of the clauses of a sentence."""
     kinds = [_read(part, language).kind for part in parts]
     if ClauseKind.REQUEST in kinds or ClauseKind.QUESTION not in kinds:
         return ClauseKind.REQUEST if ClauseKind.REQUEST in kinds else ClauseKind.OTHER
@@ -95,7 +95,7 @@ def _kind_of(parts: list[Clause], language: str) -> ClauseKind:
 
 
 def _sure_kind(parts: list[Clause], language: str) -> ClauseKind:
-    """Return what the clauses of a sentence are, if they are certainly of a language."""
+    """Return the kind of a sentence's clauses, if they are certainly of a language."""
     if not all(_names_state(part, language) for part in parts):
         return ClauseKind.OTHER
     is_sure = all(_read(part, language).is_sure for part in parts)
@@ -117,7 +117,7 @@ def _lexicon(language: str) -> Lexicon:
 
 
 def _read(clause: Clause, language: str) -> _Reading:
-    """Return what a clause is."""
+    """Return the kind of a clause."""
     if table(language, "questions.inside_words"):
         return _read_inside(clause, language)
     lexicon, said = _lexicon(language), clause.words
@@ -205,7 +205,7 @@ def _starts(clause: Clause, lexicon: Lexicon) -> set[int]:
 
 
 def _read_inside(clause: Clause, language: str) -> _Reading:
-    """Return what a clause is in a language whose words are not parted, or are parted only in places."""
+    """Return the kind of a clause in a language that does not, or not always, separate words."""
     rest = clause.joined
     rest, asks = _take_out(rest, language, "asking")
     asks = asks and _take_out(clause.joined, language, "whether")[1]

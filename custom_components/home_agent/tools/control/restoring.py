@@ -19,7 +19,7 @@ class CannotRestoreError(Exception):
 
 
 def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bool) -> Plan | None:
-    """Return what brings an entity back; None if there is nothing to do.
+    """Return the plan that restores an entity; None if there is nothing to do.
 
     `late` says that what it shows now still comes from the call, only later than `after`.
     Raises CannotRestoreError if it has changed since, or is not brought back at all.
@@ -46,7 +46,7 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
 
 
 def taking_back(domain: str, actions: Sequence[RecordedAction]) -> Plan | None:
-    """Return what takes calls back that show in no state, the newest first; None for other domains.
+    """Return the plan that reverts calls without a visible state, the newest first; None for other domains.
 
     Raises CannotRestoreError for what Home Assistant cannot take back.
     """
@@ -92,7 +92,7 @@ def _moving(facts: DomainFacts) -> frozenset[str]:
 
 
 def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> Expectation:
-    """Return what an entity should show afterwards."""
+    """Return the expected state of an entity afterwards."""
     attributes = {
         name: before.attributes[name]
         for name in changed & before.attributes.keys()

@@ -126,7 +126,7 @@ class Recipe:
 
     @property
     def written(self) -> tuple[str, str, str]:
-        """Return what a model reads about the tool."""
+        """Return the tool's description for a model."""
         return self.name, self.definition.description, str(self.definition.schema.written)
 
     def make(self, settings: Mapping[str, Any], outgoing: Outgoing) -> CustomTool:

@@ -155,7 +155,7 @@ class YamlSection:
         return YamlSection(value, self.at(written), self.report, self.where(written))
 
     def names(self) -> list[str]:
-        """Return the keys of a mapping whose keys are free; one that is no text is a problem."""
+        """Return the keys of a mapping whose keys are free; one that is not a text is a problem."""
         texts = [key for key in self._node if isinstance(key, str) and key]
         if len(texts) != len(self._node):
             self.report.add(self.path, "key_is_no_text", self.place)

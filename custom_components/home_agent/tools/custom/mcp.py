@@ -284,7 +284,7 @@ def _content_of(result: Mapping[str, Any]) -> JsonValueType:
     """Return the content of a result: its data if there is any, else its texts."""
     data = result.get("structuredContent")
     if isinstance(data, dict) and data:
-        # One value that is no object is wrapped by servers under this name.
+        # One value that is not an object is wrapped by servers under this name.
         value: JsonValueType = data["result"] if set(data) == {"result"} else data
         return value
     content = result.get("content")

@@ -149,7 +149,7 @@ def _folders(
 
 
 def _playable(items: Iterable[Any]) -> Iterator[MediaMatch]:
-    """Yield what can be played and is music or film, not what a camera sees."""
+    """Yield the playable media that is music or film, not a camera."""
     for item in items:
         if item.can_play and is_harmless(str(item.media_content_id)):
             yield MediaMatch(

@@ -71,7 +71,7 @@ async def lists_with(
 
 
 def due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, str]:
-    """Return when something is due as the list keeps it; nothing where no time is given.
+    """Return when something is due as the list keeps it; nothing if no time is given.
 
     Raises ValidationError for a time that is not clear, and for a list that keeps none.
     """

@@ -71,7 +71,7 @@ def describe(
     asked: Sequence[str] = (),
     alone: bool = False,
 ) -> dict[str, JsonValueType]:
-    """Return what is worth saying of one entity; `asked` are attribute names or patterns."""
+    """Return the report on one entity; `asked` are attribute names or patterns."""
     report: dict[str, JsonValueType] = {"entity_id": record.entity_id, "name": one_line(record.name, 80)}
     if record.area_id and (area := areas.get(record.area_id)):
         report["area"] = one_line(area.name, 80)
@@ -91,7 +91,7 @@ def describe(
 
 
 def _meaning(record: EntityRecord, state: State) -> str | None:
-    """Return what on or off means for a binary sensor: an "on" door is open."""
+    """Return the meaning of on or off for a binary sensor: an "on" door is open."""
     if record.domain != "binary_sensor" or not (words := BINARY_WORDS.get(record.device_class or "")):
         return None
     return dict(zip(("on", "off"), words, strict=True)).get(state.state)

@@ -37,7 +37,7 @@ def find_all(house: HouseSnapshot, target: Target, *, speaker: Speaker, sentence
 
 
 def _by_id(search: KindSearch, target: Target, text: str) -> list[EntityRecord]:
-    """Return what an id, a pattern of ids or a name in their place means."""
+    """Return the entities of an id, a pattern of ids or a name in their place."""
     entity_id = text.strip().casefold()
     if (record := search.house.entities.get(entity_id)) is not None:
         return [record]
@@ -60,7 +60,7 @@ def _by_name(search: KindSearch, target: Target, name: str | None = None) -> lis
 
 
 def _resolved(search: KindSearch, target: Target) -> list[EntityRecord]:
-    """Return what an action would be aimed at."""
+    """Return the targets of an action."""
     return resolve(search.house, target, speaker=search.speaker, sentence=search.sentence)
 
 

@@ -47,7 +47,7 @@ class EntityKinds:
 def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> EntityKinds:
     """Return the kind of thing a target asks for.
 
-    A domain among the device classes counts as a domain. A device class says nothing where no entity of
+    A domain among the device classes counts as a domain. A device class says nothing if no entity of
     those domains has one, and is dropped. Raises ValidationError for an unknown kind.
     """
     domains, classes, name, repaired = _read_domains(house, names, target)
@@ -243,7 +243,7 @@ class KindSearch:
         return covered
 
     def _near_speaker(self, found: list[EntityRecord]) -> list[EntityRecord]:
-        """Return what a kind of thing without a place means."""
+        """Return the entities of a kind without a place."""
         if said := places_in_sentence(self.house, self.sentence):
             there = [record for record in found if any(place.holds(record) for place in said)]
             if not there:

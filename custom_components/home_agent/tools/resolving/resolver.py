@@ -57,7 +57,7 @@ class _Search(KindSearch):
     """One resolution, by id, by name or by kind."""
 
     def run(self) -> list[EntityRecord]:
-        """Return what is meant."""
+        """Return the entities that are meant."""
         if self.entity_ids:
             found = _unique(record for text in self.entity_ids for record in self._by_id(text))
         elif self.name:
@@ -86,7 +86,7 @@ class _Search(KindSearch):
         return self._certain(found)
 
     def _certain(self, found: list[EntityRecord]) -> list[EntityRecord]:
-        """Return what was found, unless it is a guess at something protected."""
+        """Return the found entities, unless a protected one was guessed."""
         risky = [record for record in found if protected(record)]
         if self.repaired and risky:
             problem = "Too uncertain for a lock, cover, valve or alarm. Give its entity_id"
@@ -94,7 +94,7 @@ class _Search(KindSearch):
         return found
 
     def _by_id(self, text: str) -> list[EntityRecord]:
-        """Return what an entity id, or what is in its place, means."""
+        """Return the entities of an entity id, or of a value in its place."""
         entity_id = text.strip().casefold()
         if "*" in entity_id:
             return self._by_pattern(entity_id)
@@ -163,7 +163,7 @@ class _Search(KindSearch):
         return record
 
     def _by_name(self, name: str) -> list[EntityRecord]:
-        """Return what a name means: as written, as a list, as a room and a kind, or nearly."""
+        """Return the entities of a name: as written, as a list, as an area and a kind, or approximately."""
         if "*" in name:
             return self._by_pattern(name.casefold())
         if name.partition(".")[0].strip().casefold() in DOMAINS and "." in name and "," not in name:
@@ -232,7 +232,7 @@ class _Search(KindSearch):
         return records[0]
 
     def _by_parts(self, name: str) -> list[EntityRecord]:
-        """Return what a list of names means, or one entity by all its names."""
+        """Return the entities of a list of names, or one entity by all its names."""
         parts = [part.strip() for part in name.translate(_SEPARATORS).split("\n") if part.strip()]
         if not MIN_PARTS <= len(parts) <= MAX_PARTS:
             return []
@@ -258,7 +258,7 @@ class _Search(KindSearch):
         return None if place is None or place.repaired else place
 
     def _by_room_and_kind(self, name: str) -> list[EntityRecord]:
-        """Return what "kitchen lights", "kitchen" with a domain, or "lights" means."""
+        """Return the entities of "kitchen lights", "kitchen" with a domain, or "lights"."""
         words = [word for word in fold(name).split() if word not in stop_words()]
         kinds = frozenset(domain_words()[word] for word in words if word in domain_words())
         rest = " ".join(word for word in words if word not in domain_words())
