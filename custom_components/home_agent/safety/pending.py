@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
+from typing import TypedDict
 
 from ..knowledge.speaker import Speaker
 from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
@@ -52,6 +53,14 @@ class Question:
     """The question with details that are too long for speech, for people who read it."""
 
 
+class ConfirmationRequest(TypedDict):
+    """What the caller of a service or a tool needs to get an answer. `expires_at` is ISO 8601."""
+
+    action_id: str
+    question: str
+    expires_at: str
+
+
 @dataclass(slots=True, kw_only=True)
 class PendingAction:
     """One action that waits."""
@@ -72,8 +81,8 @@ class PendingAction:
     tries: int = 0
     stop_timer: Callable[[], None] = lambda: None
 
-    def as_response(self) -> dict[str, str]:
-        """Return the data that the caller of a service or a tool needs to get an answer."""
+    def as_response(self) -> ConfirmationRequest:
+        """Return the action as responses and tool results show it."""
         return {
             "action_id": self.id,
             "question": self.question,

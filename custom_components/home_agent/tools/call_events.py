@@ -10,6 +10,7 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..safety.redaction import redacted, without_secrets
 from .base import HomeAgentTool
+from .results import envelope_of
 from .turn_calls import Attempt, CallRecord, TurnCalls
 
 MAX_EVENT_CHARS = 500
@@ -39,7 +40,7 @@ class CallEvents:
         if record.waits:
             self._progress(turn, call, "waiting", success=None)
         elif result.error:
-            said = without_secrets(str(result.data["error"]), call.tool_args, call.tool_name)
+            said = without_secrets(str(envelope_of(result)["error"]), call.tool_args, call.tool_name)
             error = REDACTED if hidden else said
             self._progress(turn, call, "failed", success=False, error=error, error_type=attempt.error_type)
         else:
@@ -98,8 +99,9 @@ def record_of(
     read_only = tool is not None and tool.annotations.read_only
     if isinstance(tool, HomeAgentTool):
         read_only = tool.only_reads(call.tool_args)
-    done = not read_only and (not result.error or bool(result.data.get("result")))
-    said = str(result.data.get("error") or result.data.get("result"))
+    content = envelope_of(result)
+    done = not read_only and (not result.error or bool(content["result"]))
+    said = str(content["error"] or content["result"])
     said = without_secrets(said, call.tool_args, call.tool_name)
     return CallRecord(
         tool_name=call.tool_name,

@@ -40,7 +40,7 @@ from .guard import Guard
 from .native import disclosed_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
-from .results import envelope, failed, succeeded, together
+from .results import envelope, envelope_of, failed, succeeded, together
 from .turn_calls import Attempt, TurnCalls, call_key
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
@@ -109,7 +109,7 @@ class ToolHandler:
     async def _async_ask_elsewhere(self, turn: TurnCalls, result: llm.ToolResult) -> None:
         """Ask through the channels, since the turn is not heard, and tell the caller how to answer."""
         action = await self._confirmations.async_open(turn.draft, unattended=True)
-        result.data["confirmation"] = {**action.as_response()}
+        envelope_of(result)["confirmation"] = action.as_response()
 
     async def _async_execute_once(self, adapted: Adapted, turn: TurnCalls) -> llm.ToolResult:
         """Run a call unless the budget is spent or the same call was made before."""
@@ -134,9 +134,8 @@ class ToolHandler:
             if attempt.ran:
                 await self._async_clean_result(call, turn, result)
             if result.error and UNPARSED not in call.tool_args:
-                result.data["error"] = without_secrets(
-                    str(result.data["error"]), call.tool_args, call.tool_name
-                )
+                content = envelope_of(result)
+                content["error"] = without_secrets(str(content["error"]), call.tool_args, call.tool_name)
         finally:
             turn.judge(attempt)
             self.guard.journal.settle(turn.speaker.turn_id)
@@ -144,7 +143,8 @@ class ToolHandler:
             turn.end(key, record, result)
         self._events.ended(turn, call, result, attempt, record)
         if attempt.refused:
-            result.data["error"] = turn.for_model(str(result.data["error"]))
+            content = envelope_of(result)
+            content["error"] = turn.for_model(str(content["error"]))
         return result
 
     async def _async_run_safely(self, adapted: Adapted, turn: TurnCalls, attempt: Attempt) -> llm.ToolResult:
@@ -299,15 +299,15 @@ class ToolHandler:
 
     async def _async_clean_result(self, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult) -> None:
         """Clean what comes from outside and mark the turn, before the model reads it."""
-        tool = turn.tools[call.tool_name]
+        tool, content = turn.tools[call.tool_name], envelope_of(result)
         texts: list[str] | None = None
         if not isinstance(tool, HomeAgentTool):
-            outside = comes_from_outside(tool) and has_text(result.data)
+            outside = comes_from_outside(tool) and has_text(content)
         elif not (outside := tool.untrusted):
-            texts = list(tool.outside_texts(self.hass, result.data["result"]))
+            texts = list(tool.outside_texts(self.hass, content["result"]))
         if not outside and not texts:
             return
-        told = {key: result.data[key] for key in ("result", "error")}
+        told = {"result": content["result"], "error": content["error"]}
         clean = partial(firewall.clean, told, texts, others=turn.tools)
         cleaned = await self.hass.async_add_executor_job(clean)
         result.data.update(cleaned.value)
@@ -316,7 +316,7 @@ class ToolHandler:
         if outside or cleaned.found or is_news(texts or (), turn.sentence):
             turn.taint()
             if outside and (source := source_of(tool)):
-                turn.origins.note_read(source, texts_of(result.data["result"]))
+                turn.origins.note_read(source, texts_of(content["result"]))
             self._outside_read[turn.speaker.context.id] = turn.origins
             while len(self._outside_read) > MAX_CONTEXTS:
                 self._outside_read.popitem(last=False)

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, time
 from math import inf
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict, cast
 
 from homeassistant.helpers import llm
 from homeassistant.helpers.json import json_dumps
-from homeassistant.util.json import json_loads
+from homeassistant.util.json import JsonObjectType, JsonValueType, json_loads
 
 from ..const import MAX_RESULT_CHARS
 from ..errors import ToolExecutionError
+from ..safety.pending import ConfirmationRequest
 
 MAX_ERROR_CHARS: Final = 600
 MAX_DEPTH: Final = 30
@@ -19,22 +20,39 @@ MAX_NUMBER: Final = 2**53
 """Beyond it numbers lose digits, or cannot be written at all."""
 
 
+class ToolEnvelope(TypedDict):
+    """A result as the model gets it; `confirmation` is there if nobody heard the question."""
+
+    success: bool
+    result: JsonValueType
+    error: str | None
+    confirmation: NotRequired[ConfirmationRequest]
+
+
 def succeeded(result: Any) -> llm.ToolResult:
     """Return the envelope of a call that worked."""
-    return llm.ToolResult(data={"success": True, "result": to_json(result), "error": None})
+    return _wrapped({"success": True, "result": to_json(result), "error": None})
 
 
 def failed(error: str, result: Any = None) -> llm.ToolResult:
     """Return the envelope of a call that did not work."""
-    return llm.ToolResult(
-        data={"success": False, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]}, error=True
-    )
+    return _wrapped({"success": False, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]})
+
+
+def _wrapped(content: ToolEnvelope) -> llm.ToolResult:
+    """Return an envelope as Home Assistant passes results on."""
+    return llm.ToolResult(data=cast("JsonObjectType", content), error=not content["success"])
+
+
+def envelope_of(result: llm.ToolResult) -> ToolEnvelope:
+    """Return the envelope that a result of this module holds."""
+    return cast("ToolEnvelope", result.data)
 
 
 def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
     """Return one envelope for the parts of a call, in their order."""
-    done = [result.data["result"] for result in results]
-    errors = [str(result.data["error"]) for result in results if result.error]
+    done = [envelope_of(result)["result"] for result in results]
+    errors = [str(envelope_of(result)["error"]) for result in results if result.error]
     return failed("; ".join(errors), done) if errors else succeeded(done)
 
 
