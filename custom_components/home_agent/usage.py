@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from datetime import date, timedelta
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from homeassistant.core import HomeAssistant, callback
 
 from .const import DOMAIN
+from .event_data import FitCounts
 from .store import LARGEST, EntryStore
 from .tools.quality import Fit
 
@@ -28,6 +29,20 @@ COUNTERS: Final = (
 type Day = dict[str, int]
 
 
+class UsageDay(FitCounts):
+    """All counters of a day, which is an ISO date."""
+
+    day: str
+    turns: int
+    failed: int
+    ms: int
+    prompt: int
+    completion: int
+    cached: int
+    external: int
+    calls: int
+
+
 class Usage:
     """The days of one agent, the oldest first. The store of all agents is notified of every change."""
 
@@ -47,13 +62,14 @@ class Usage:
         self._changed()
 
     @callback
-    def days(self, last: date, count: int) -> list[dict[str, Any]]:
+    def days(self, last: date, count: int) -> list[UsageDay]:
         """Return so many days up to this one, also those on which nothing was said."""
         wanted = [last - timedelta(days=back) for back in reversed(range(count))]
-        return [
+        found = [
             {"day": day.isoformat(), **{name: self._days.get(day, {}).get(name, 0) for name in COUNTERS}}
             for day in wanted
         ]
+        return cast("list[UsageDay]", found)
 
     def stored(self) -> dict[str, Day]:
         """Return all that is to be written; called in a worker thread."""

@@ -16,8 +16,8 @@ from ..const import DOMAIN
 from ..knowledge.persons import USER_PREFIX, persons
 from ..proactive.state import SuggestionAnswer
 from ..runtime import HomeAgentData
-from ..safety.journal import MAX_ENTRIES, AuditKind
-from ..usage import MAX_DAYS
+from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
+from ..usage import MAX_DAYS, UsageDay
 
 type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Mapping[str, object]]]
 type CommandRow = tuple[PanelHandler, Mapping[Any, Any]]
@@ -37,13 +37,19 @@ class TurnsAnswer(TypedDict):
 class UsageAnswer(TypedDict):
     """The usage of days, the oldest first."""
 
-    days: list[dict[str, Any]]
+    days: list[UsageDay]
+
+
+class AuditRow(AuditEntry):
+    """An entry of the audit log with the name of the person."""
+
+    person: str
 
 
 class AuditAnswer(TypedDict):
-    """Entries of the audit log, each with the name of the person."""
+    """Entries of the audit log, the newest first."""
 
-    entries: list[dict[str, Any]]
+    entries: list[AuditRow]
 
 
 class ConfirmationRow(TypedDict):
@@ -79,6 +85,16 @@ class SuggestionsAnswer(TypedDict):
     """The suggestions, the newest first."""
 
     suggestions: list[SuggestionRow]
+
+
+class AnsweredSuggestion(TypedDict):
+    """What became of a suggestion."""
+
+    state: str
+
+
+class EmptyAnswer(TypedDict):
+    """The command worked, and there is nothing to show."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +168,7 @@ async def _async_pending(command: PanelCommand) -> ConfirmationsAnswer:
     }
 
 
-async def _async_confirm(command: PanelCommand) -> dict[str, Any]:
+async def _async_confirm(command: PanelCommand) -> EmptyAnswer:
     """Confirm an action as the user of the panel. Raises ConfirmationRefused or HomeAgentError."""
     fields = command.fields
     await command.data.confirmations.async_approve(
@@ -161,7 +177,7 @@ async def _async_confirm(command: PanelCommand) -> dict[str, Any]:
     return {}
 
 
-async def _async_reject(command: PanelCommand) -> dict[str, Any]:
+async def _async_reject(command: PanelCommand) -> EmptyAnswer:
     """Reject an action. Raises ConfirmationRefused."""
     await command.data.confirmations.async_reject(command.fields["action_id"], user=command.user)
     return {}
@@ -186,7 +202,7 @@ async def _async_suggestions(command: PanelCommand) -> SuggestionsAnswer:
     }
 
 
-async def _async_answer(command: PanelCommand) -> dict[str, Any]:
+async def _async_answer(command: PanelCommand) -> AnsweredSuggestion:
     """Take an answer to a suggestion. Raises AutomationRefusedError."""
     suggestions = (await command.data.async_proactive()).suggestions
     fields = command.fields

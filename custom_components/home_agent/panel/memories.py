@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, TypedDict
+from typing import Final, TypedDict
 
 import probatio
 
@@ -17,8 +17,8 @@ from ..memory.profile import MAX_VALUE
 from ..memory.quality import Reason
 from ..memory.records import MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
 from ..privacy import async_forget, async_forget_profile
-from ..services.memories import shown
-from .commands import CommandRow, PanelCommand
+from ..services.memories import MemoryFacts, shown
+from .commands import CommandRow, EmptyAnswer, PanelCommand
 
 MAX_ROWS: Final = 200
 """Memories in one answer, and profile entries."""
@@ -50,10 +50,26 @@ class ProfileRow(TypedDict):
     previous: str | None
 
 
+class SayerRow(TypedDict):
+    """Who said something, by name, when and in which words."""
+
+    name: str
+    at: str
+    said: str | None
+
+
+class MemoryRow(MemoryFacts):
+    """A memory with the names of people."""
+
+    name: str | None
+    editable: bool
+    told_by: list[SayerRow]
+
+
 class MemoriesAnswer(TypedDict):
     """Memories as the services show them, with names; and the profile. At most `MAX_ROWS` of each."""
 
-    memories: list[dict[str, Any]]
+    memories: list[MemoryRow]
     memories_total: int
     profile: list[ProfileRow]
     profile_total: int
@@ -102,7 +118,7 @@ def _refused(item: Refused, names: Mapping[str, str]) -> RefusedRow:
     }
 
 
-async def _async_update(command: PanelCommand) -> dict[str, Any]:
+async def _async_update(command: PanelCommand) -> EmptyAnswer:
     """Update a memory in the name of the administrator who uses the panel.
 
     Raises HomeAssistantError if it no longer exists or was observed: what is observed follows the home.
@@ -126,14 +142,14 @@ async def _async_update(command: PanelCommand) -> dict[str, Any]:
     return {}
 
 
-async def _async_delete(command: PanelCommand) -> dict[str, Any]:
+async def _async_delete(command: PanelCommand) -> EmptyAnswer:
     """Forget a memory, everywhere and at once. Raises HomeAssistantError if it no longer exists."""
     if not await async_forget(command.data, [command.fields["memory_id"]]):
         raise _unknown(command.fields["memory_id"])
     return {}
 
 
-async def _async_update_entry(command: PanelCommand) -> dict[str, Any]:
+async def _async_update_entry(command: PanelCommand) -> EmptyAnswer:
     """Update a profile entry. Raises HomeAssistantError if it no longer exists, and for codes."""
     entry = _profile_entry(command)
     await command.data.profile.async_note(
@@ -148,7 +164,7 @@ async def _async_update_entry(command: PanelCommand) -> dict[str, Any]:
     return {}
 
 
-async def _async_delete_entry(command: PanelCommand) -> dict[str, Any]:
+async def _async_delete_entry(command: PanelCommand) -> EmptyAnswer:
     """Forget a profile entry. Raises HomeAssistantError if it no longer exists."""
     await async_forget_profile(command.data, [_profile_entry(command).id])
     return {}

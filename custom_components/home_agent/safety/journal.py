@@ -1,10 +1,10 @@
 """Ledger and audit log of each agent, in one store."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Required, TypedDict, Unpack, cast
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
@@ -14,7 +14,7 @@ from ..const import DOMAIN
 from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore
-from .ledger import Ledger, RecordedAction, clean_data, now
+from .ledger import Ledger, RecordedAction, StoredAction, clean_data, now
 from .redaction import without_secrets
 
 MAX_ENTRIES: Final = 500
@@ -32,30 +32,78 @@ class AuditKind(StrEnum):
     INJECTION = "injection"
 
 
+class AuditOrigin(TypedDict, total=False):
+    """Who asked, and where."""
+
+    user_id: str | None
+    device_id: str | None
+    conversation_id: str | None
+
+
+class AuditDetails(TypedDict, total=False):
+    """What is noted beside the origin; each kind of entry has its own fields."""
+
+    service: str
+    targets: Sequence[str]
+    success: bool
+    reason: str | None
+    undo: bool | None
+    action_id: str
+    outcome: str
+    tool: str
+    query: str
+    sent: str | None
+    blocked: bool
+    error: str | None
+    tainted: bool | None
+    source: str
+    rules: Sequence[str]
+    removed: int
+    text: str
+
+
+class AuditFields(AuditDetails, AuditOrigin, total=False):
+    """All that an entry is made from."""
+
+
+class AuditEntry(AuditFields, total=False):
+    """A line of the audit log; fields without a value are missing."""
+
+    at: Required[str]
+    kind: Required[str]
+
+
+class StoredJournal(TypedDict):
+    """What is written of one agent."""
+
+    ledger: list[StoredAction]
+    audit: list[AuditEntry]
+
+
 class AuditLog:
     """The last entries of one agent."""
 
     def __init__(self) -> None:
         """Start with none."""
-        self._entries: deque[dict[str, Any]] = deque(maxlen=MAX_ENTRIES)
+        self._entries: deque[AuditEntry] = deque(maxlen=MAX_ENTRIES)
 
     @callback
-    def note(self, kind: AuditKind, **details: Any) -> None:
+    def note(self, kind: AuditKind, **details: Unpack[AuditFields]) -> None:
         """Add an entry; details that are None are left out, lists and texts are cut."""
-        entry: dict[str, Any] = {"at": dt_util.utcnow().isoformat(), "kind": kind.value}
-        entry |= {key: _short(value) for key, value in details.items() if value is not None}
-        self._entries.append(entry)
+        kept = {key: _short(value) for key, value in details.items() if value is not None}
+        entry = {"at": dt_util.utcnow().isoformat(), "kind": kind.value, **kept}
+        self._entries.append(cast("AuditEntry", entry))
 
     @callback
-    def entries(self, limit: int, kind: str | None = None) -> list[dict[str, Any]]:
+    def entries(self, limit: int, kind: str | None = None) -> list[AuditEntry]:
         """Return the last entries, the newest first."""
         found = (entry for entry in reversed(self._entries) if kind in (None, entry.get("kind")))
-        return [dict(entry) for _, entry in zip(range(limit), found, strict=False)]
+        return [entry.copy() for _, entry in zip(range(limit), found, strict=False)]
 
     @callback
-    def of_user(self, user_id: str) -> list[dict[str, Any]]:
+    def of_user(self, user_id: str) -> list[AuditEntry]:
         """Return the entries of a user, the newest first."""
-        return [dict(entry) for entry in reversed(self._entries) if entry.get("user_id") == user_id]
+        return [entry.copy() for entry in reversed(self._entries) if entry.get("user_id") == user_id]
 
     @callback
     def forget_user(self, user_id: str) -> int:
@@ -70,13 +118,13 @@ class AuditLog:
         return len(self._entries)
 
     @callback
-    def stored(self) -> list[dict[str, Any]]:
+    def stored(self) -> list[AuditEntry]:
         """Return the data that survives a restart."""
         return list(self._entries)
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
         """Take what was stored; raises TypeError or ValueError if it is not an entry."""
-        self._entries.extend(dict(entry) for entry in stored)
+        self._entries.extend(cast("AuditEntry", dict(entry)) for entry in stored)
 
 
 def _short(value: Any) -> Any:
@@ -228,7 +276,7 @@ class Journal:
         user_id: str | None = None,
         device_id: str | None = None,
         conversation_id: str = "",
-        **details: Any,
+        **details: Unpack[AuditDetails],
     ) -> None:
         """Keep what is neither a call nor a refused one: a confirmation, a search."""
         self.audit.note(kind, **details, **_origin(user_id, device_id, conversation_id))
@@ -255,7 +303,7 @@ class Journal:
                 action.undone = True
         self._on_change()
 
-    def stored(self) -> dict[str, Any]:
+    def stored(self) -> StoredJournal:
         """Return all that is to be written; called in a worker thread."""
         return {"ledger": self.ledger.stored(), "audit": self.audit.stored()}
 
@@ -273,6 +321,6 @@ class JournalStore(EntryStore[Journal]):
         super().__init__(hass, STORE_KEY, lambda changed: Journal(Ledger(hass), AuditLog(), changed))
 
 
-def _origin(user_id: str | None, device_id: str | None, conversation_id: str) -> dict[str, str | None]:
+def _origin(user_id: str | None, device_id: str | None, conversation_id: str) -> AuditOrigin:
     """Return who asked, and where."""
     return {"user_id": user_id, "device_id": device_id, "conversation_id": conversation_id or None}

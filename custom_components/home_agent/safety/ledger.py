@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypedDict
 
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
@@ -18,6 +18,34 @@ MAX_STATES: Final = 1000
 """States kept before and after, over all calls."""
 MAX_STORED: Final = 20
 MAX_TEXT: Final = 200
+
+
+class StoredState(TypedDict):
+    """An earlier state as it is stored."""
+
+    state: str
+    attributes: dict[str, Any]
+
+
+class StoredAction(TypedDict):
+    """A service call as it is stored. `at` is ISO 8601; states are by entity id."""
+
+    turn_id: str
+    conversation_id: str
+    context_id: str
+    domain: str
+    service: str
+    user_id: str | None
+    device_id: str | None
+    error: str | None
+    success: bool
+    undoes: bool
+    undone: bool
+    at: str
+    entity_ids: list[str]
+    data: dict[str, Any]
+    before: dict[str, StoredState]
+    after: dict[str, StoredState]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +64,7 @@ class EarlierState:
         given = {name: state.attributes[name] for name in kept if state.attributes.get(name) is not None}
         return cls(state.state[:MAX_TEXT], given)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> StoredState:
         """Return it as JSON can hold it."""
         return {
             "state": self.state,
@@ -66,10 +94,20 @@ class RecordedAction:
     """Whether it put something back."""
     undone: bool = False
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> StoredAction:
         """Return it as JSON can hold it."""
         return {
-            **{name: getattr(self, name) for name in (*_TEXTS, *_TEXTS_OR_NONE, *_FLAGS)},
+            "turn_id": self.turn_id,
+            "conversation_id": self.conversation_id,
+            "context_id": self.context_id,
+            "domain": self.domain,
+            "service": self.service,
+            "user_id": self.user_id,
+            "device_id": self.device_id,
+            "error": self.error,
+            "success": self.success,
+            "undoes": self.undoes,
+            "undone": self.undone,
             "at": self.at.isoformat(),
             "entity_ids": list(self.entity_ids),
             "data": self.data,
@@ -83,23 +121,24 @@ class RecordedAction:
 
         Raises LookupError, TypeError, ValueError or AttributeError for anything else.
         """
-        texts = {name: str(stored[name]) for name in _TEXTS}
-        missing = {name: read_text_or_none(stored[name]) for name in _TEXTS_OR_NONE}
-        flags = {name: bool(stored[name]) for name in _FLAGS}
-        rest: dict[str, Any] = {**texts, **missing, **flags}
         return cls(
-            **rest,
+            turn_id=str(stored["turn_id"]),
+            conversation_id=str(stored["conversation_id"]),
+            context_id=str(stored["context_id"]),
+            domain=str(stored["domain"]),
+            service=str(stored["service"]),
+            user_id=read_text_or_none(stored["user_id"]),
+            device_id=read_text_or_none(stored["device_id"]),
+            error=read_text_or_none(stored["error"]),
+            success=bool(stored["success"]),
+            undoes=bool(stored["undoes"]),
+            undone=bool(stored["undone"]),
             at=read_moment(stored["at"]),
             entity_ids=tuple(map(str, stored["entity_ids"])),
             data=dict(stored["data"]),
             before=_shown(stored["before"]),
             after=_shown(stored["after"]),
         )
-
-
-_TEXTS: Final = ("turn_id", "conversation_id", "context_id", "domain", "service")
-_TEXTS_OR_NONE: Final = ("user_id", "device_id", "error")
-_FLAGS: Final = ("success", "undoes", "undone")
 
 
 class Ledger:
@@ -170,7 +209,7 @@ class Ledger:
         ]
 
     @callback
-    def stored(self) -> list[dict[str, Any]]:
+    def stored(self) -> list[StoredAction]:
         """Return the data that survives a restart."""
         return [action.as_dict() for action in tuple(self._actions)[-MAX_STORED:]]
 

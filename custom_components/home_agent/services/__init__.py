@@ -1,7 +1,7 @@
 """The `home_agent.*` services."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import probatio
 
@@ -62,7 +62,7 @@ def _bound_to_all(service: CommonService) -> Callable[[ServiceCall], Coroutine[A
         if service.admin:
             await async_require_admin(call)
         response = await service.handler(call)
-        return response if call.return_response else None
+        return cast("ServiceResponse", response) if call.return_response else None
 
     return handle
 
@@ -74,6 +74,6 @@ def _bound(service: Service) -> Callable[[ServiceCall], Coroutine[Any, Any, Serv
         if service.admin:
             await async_require_admin(call)
         response = await service.handler(call, entry_of(call))
-        return response if call.return_response else None
+        return cast("ServiceResponse", response) if call.return_response else None
 
     return handle

@@ -8,7 +8,7 @@ import probatio
 
 from homeassistant.auth.models import User
 from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
@@ -20,7 +20,9 @@ ATTR_CONFIG_ENTRY_ID = "config_entry_id"
 ATTR_ENTRY_ID = "entry_id"
 ANSWER_SUGGESTION = "answer_suggestion"
 
-type Handler = Callable[[ServiceCall, HomeAgentConfigEntry], Coroutine[Any, Any, ServiceResponse]]
+type Response = Mapping[str, object]
+"""What a service returns; each service has a `TypedDict`."""
+type Handler = Callable[[ServiceCall, HomeAgentConfigEntry], Coroutine[Any, Any, Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,7 @@ class AliasedSchema(probatio.Schema):
 class CommonService:
     """A service that is for all agents."""
 
-    handler: Callable[[ServiceCall], Coroutine[Any, Any, ServiceResponse]]
+    handler: Callable[[ServiceCall], Coroutine[Any, Any, Response]]
     fields: dict[Any, Any]
     response: SupportsResponse = SupportsResponse.OPTIONAL
     admin: bool = False

@@ -1,14 +1,13 @@
 """Services that settle confirmations and suggestions."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import probatio
 
-from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv
-from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..proactive.state import Suggestion, SuggestionAnswer, SuggestionState
@@ -21,7 +20,39 @@ if TYPE_CHECKING:
     from ..proactive.suggestions import Suggestions
 
 
-async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+class OutcomeResponse(TypedDict):
+    """An action that no longer waits."""
+
+    action_id: str
+    outcome: str
+
+
+class SuggestionResponse(TypedDict):
+    """A suggestion; times are ISO 8601."""
+
+    suggestion_id: str
+    state: str
+    summary: str
+    alias: str
+    created_at: str
+    expires_at: str
+
+
+class SuggestionPreview(SuggestionResponse):
+    """A suggestion with its automation, in words and as YAML."""
+
+    preview: str
+    yaml: str
+
+
+class SuggestionsResponse(TypedDict):
+    """The suggestions, the newest first."""
+
+    suggestions: list[SuggestionResponse]
+    total: int
+
+
+async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> OutcomeResponse:
     """Confirm an action that waits."""
     user = await async_caller(call)
     confirmations, action_id = entry.runtime_data.confirmations, call.data["action_id"]
@@ -32,7 +63,7 @@ async def _async_confirm_action(call: ServiceCall, entry: HomeAgentConfigEntry) 
     return {"action_id": action_id, "outcome": ActionOutcome.APPROVED.value}
 
 
-async def _async_reject_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_reject_action(call: ServiceCall, entry: HomeAgentConfigEntry) -> OutcomeResponse:
     """Drop an action that waits."""
     user = await async_caller(call)
     try:
@@ -47,16 +78,15 @@ def _refused(err: ConfirmationRefused) -> ServiceValidationError:
     return ServiceValidationError(translation_domain=DOMAIN, translation_key=err.key)
 
 
-async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> SuggestionsResponse:
     """Return the suggestions, the newest first."""
     wanted = call.data.get("state")
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
     found = [item for item in suggestions.all() if wanted in (None, item.state)]
-    listed: list[JsonValueType] = [_shown(item) for item in found]
-    return {"suggestions": listed, "total": len(found)}
+    return {"suggestions": [_shown(item) for item in found], "total": len(found)}
 
 
-async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_answer(call: ServiceCall, entry: HomeAgentConfigEntry) -> SuggestionPreview:
     """Take an answer: a preview, a no for now or for good, or a yes that makes the automation."""
     suggestions = (await entry.runtime_data.async_proactive()).suggestions
     try:
@@ -86,7 +116,7 @@ def _only(suggestions: Suggestions) -> str:
     )
 
 
-def _shown(item: Suggestion) -> dict[str, JsonValueType]:
+def _shown(item: Suggestion) -> SuggestionResponse:
     """Return a suggestion as a response shows it."""
     return {
         "suggestion_id": item.id,

@@ -1,16 +1,15 @@
 """Services about conversations and personal data: speak, forget, export, erase."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, NotRequired, TypedDict
 
 import probatio
 
 from homeassistant.components import conversation
 from homeassistant.const import Platform
-from homeassistant.core import ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.core import ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv, entity_registry as er
-from homeassistant.util.json import JsonValueType
 
 from ..agent.gathering import asked_about
 from ..const import DOMAIN
@@ -18,11 +17,36 @@ from ..knowledge.persons import Person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
 from ..privacy import async_erase, async_export
 from ..runtime import DATA_SHARED, HomeAgentConfigEntry
-from .base import Service, async_require_admin
+from ..safety.pending import ConfirmationRequest
+from ..tools.turn_calls import CallSummary
+from .base import Response, Service, async_require_admin
 from .memories import async_person
 
 
-async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+class AnswerResponse(TypedDict):
+    """The answer to a sentence; `confirmation` is there if an action waits for one."""
+
+    response: str
+    markdown: str
+    conversation_id: str | None
+    tool_calls: list[CallSummary]
+    continue_conversation: bool
+    confirmation: NotRequired[ConfirmationRequest]
+
+
+class ClearedResponse(TypedDict):
+    """How many conversations or sessions were cleared."""
+
+    cleared: int
+
+
+class ErasedResponse(TypedDict):
+    """How much was erased, by kind."""
+
+    erased: dict[str, int]
+
+
+async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> AnswerResponse:
     """Answer a sentence."""
     hass, data = call.hass, entry.runtime_data
     before = {action.id for action in data.confirmations.pending}
@@ -50,17 +74,19 @@ async def _async_process(call: ServiceCall, entry: HomeAgentConfigEntry) -> Serv
         for action in data.confirmations.pending
         if action.id not in before and action.owner.conversation_id == result.conversation_id
     ]
-    return {
+    response: AnswerResponse = {
         "response": speech,
         "markdown": (plain.get("extra_data") or {}).get("markdown", speech),
         "conversation_id": result.conversation_id,
         "tool_calls": data.memory.calls.get(result.conversation_id or "", []),
         "continue_conversation": result.continue_conversation,
-        **({"confirmation": asked[-1]} if asked else {}),
     }
+    if asked:
+        response["confirmation"] = asked[-1]
+    return response
 
 
-async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -> ClearedResponse:
     """Forget one conversation, or all of them."""
     shared, memory = call.hass.data[DATA_SHARED], entry.runtime_data.memory
     conversation_id = call.data.get("conversation_id")
@@ -77,7 +103,7 @@ async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -
     return {"cleared": cleared}
 
 
-async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEntry) -> ClearedResponse:
     """End the session of a person or a device, or all sessions."""
     user_id, device_id = call.data.get("user_id"), call.data.get("device_id")
     if user_id != call.context.user_id or device_id is not None:
@@ -88,20 +114,19 @@ async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEnt
     return {"cleared": cleared}
 
 
-async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
     """Return everything that is held about a person."""
     person = await _async_person_of(call)
-    held: dict[str, JsonValueType] = await async_export(entry.runtime_data, person)
+    held = await async_export(entry.runtime_data, person)
     return {"person": {"id": person.id, "name": person.name}, **held}
 
 
-async def _async_erase(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_erase(call: ServiceCall, entry: HomeAgentConfigEntry) -> ErasedResponse:
     """Erase everything that is held about a person."""
     person = await _async_person_of(call)
     if not call.data["confirm"]:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="erase_unconfirmed")
-    counts: dict[str, JsonValueType] = {**await async_erase(entry.runtime_data, person)}
-    return {"erased": counts}
+    return {"erased": await async_erase(entry.runtime_data, person)}
 
 
 async def _async_person_of(call: ServiceCall) -> Person:

@@ -1,14 +1,13 @@
 """Services of the indexes: read the registries again, fill the indexes."""
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, TypedDict
 
 import probatio
 
-from homeassistant.core import ServiceCall, ServiceResponse
+from homeassistant.core import ServiceCall
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
-from homeassistant.util.json import JsonValueType
 
 from ..const import CONF_COLLECTIONS, DOMAIN
 from ..knowledge.files import FolderRefused
@@ -17,7 +16,41 @@ from ..runtime import HomeAgentConfigEntry
 from .base import Service
 
 
-async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+class ContextResponse(TypedDict):
+    """How much of the home an agent knows."""
+
+    entities: int
+    areas: int
+
+
+class ReindexResponse(TypedDict):
+    """Entities, and what became of them; `skipped` did not change."""
+
+    total: int
+    indexed: int
+    failed: int
+    skipped: int
+
+
+class EntityResponse(TypedDict):
+    """What became of one entity."""
+
+    entity_id: str
+    status: str
+
+
+class DocumentsResponse(TypedDict):
+    """What became of the texts of a folder; `refused` gives the reason for each file that was not read."""
+
+    files: int
+    chunks: int
+    indexed: int
+    skipped: int
+    failed: int
+    refused: dict[str, str]
+
+
+async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) -> ContextResponse:
     """Read the registries again, update the index and prefill the prompt."""
     data = entry.runtime_data
     data.shared.house.async_invalidate()
@@ -27,7 +60,7 @@ async def _async_reload_context(call: ServiceCall, entry: HomeAgentConfigEntry) 
     return {"entities": len(snapshot.entities), "areas": len(snapshot.areas)}
 
 
-async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry) -> ReindexResponse:
     """Update the index, and report what was done."""
     _require_index(entry)
     report = await entry.runtime_data.async_sync()
@@ -42,7 +75,7 @@ async def _async_reindex_entities(call: ServiceCall, entry: HomeAgentConfigEntry
     }
 
 
-async def _async_index_entity(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_index_entity(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntityResponse:
     """Update one entity of the index."""
     _require_index(entry)
     entity_id = call.data["entity_id"]
@@ -58,7 +91,7 @@ def _require_index(entry: HomeAgentConfigEntry) -> None:
         raise ServiceValidationError(translation_domain=DOMAIN, translation_key="index_off")
 
 
-async def _async_index_documents(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_index_documents(call: ServiceCall, entry: HomeAgentConfigEntry) -> DocumentsResponse:
     """Fill an additional collection with the texts of a folder."""
     data, collection = entry.runtime_data, call.data["collection"]
     collections = data.settings[CONF_COLLECTIONS]
@@ -77,14 +110,13 @@ async def _async_index_documents(call: ServiceCall, entry: HomeAgentConfigEntry)
             translation_placeholders={"collection": collection},
         ) from err
     await data.context.async_prepare()
-    refused: dict[str, JsonValueType] = {**report.refused}
     return {
         "files": report.files,
         "chunks": report.passages.total,
         "indexed": report.passages.indexed,
         "skipped": report.passages.skipped,
-        "failed": report.passages.failed + len(refused),
-        "refused": refused,
+        "failed": report.passages.failed + len(report.refused),
+        "refused": {**report.refused},
     }
 
 

@@ -2,15 +2,14 @@
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypedDict
 
 import probatio
 
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse
+from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse
 from homeassistant.exceptions import ServiceValidationError
 from homeassistant.helpers import config_validation as cv
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
 from ..errors import ValidationError
@@ -25,7 +24,62 @@ MAX_MEMORIES: Final = 1_000
 """Memories in one response."""
 
 
-async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+class ProvenanceRow(TypedDict):
+    """Who said something, when and in which words."""
+
+    person: str | None
+    at: str
+    said: str | None
+
+
+class MemoryFacts(TypedDict):
+    """What all responses show of a memory but its provenance; times are ISO 8601."""
+
+    id: str
+    content: str
+    type: str
+    importance: float
+    person: str | None
+    source: str
+    private: bool
+    created_at: str
+    accessed_at: str
+    access_count: int
+    expires_at: str | None
+
+
+class MemoryResponse(MemoryFacts):
+    """A memory."""
+
+    told_by: list[ProvenanceRow]
+
+
+class FoundMemory(MemoryResponse):
+    """A memory that matches a query, with its relevance between 0 and 1."""
+
+    relevance_score: float
+
+
+class MemoriesResponse[M: MemoryResponse](TypedDict):
+    """The memories that were asked for, and how many there are."""
+
+    memories: list[M]
+    total: int
+
+
+class MemoryIdResponse(TypedDict):
+    """The memory that was added or deleted."""
+
+    memory_id: str
+
+
+class DeletedResponse(TypedDict):
+    """How many memories were deleted."""
+
+    deleted_count: int
+
+
+async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoriesResponse[MemoryResponse]:
     """Return the memories, the newest first."""
     may_see = await _async_may_see(call)
     kind = call.data.get("memory_type")
@@ -34,11 +88,11 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
         for memory in entry.runtime_data.memories.all()
         if may_see(memory) and kind in (None, memory.type.value)
     ]
-    listed: list[JsonValueType] = [shown(memory) for memory in found[: call.data["limit"]]]
+    listed = [shown(memory) for memory in found[: call.data["limit"]]]
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoriesResponse[FoundMemory]:
     """Return the memories that match a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
@@ -46,14 +100,14 @@ async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
         may_see=await _async_may_see(call),
         min_importance=call.data["min_importance"],
     )
-    listed: list[JsonValueType] = [
+    listed: list[FoundMemory] = [
         {**shown(item.memory), "relevance_score": round(item.relevance, 3)}
         for item in sorted(found, key=lambda item: item.relevance, reverse=True)
     ]
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryIdResponse:
     """Remember something, for a person or for the household."""
     caller = await async_person_of_user(call.hass, call.context.user_id)
     person = await async_person(call)
@@ -80,7 +134,7 @@ async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceR
     return {"memory_id": memory.id}
 
 
-async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryIdResponse:
     """Forget one memory, everywhere and at once."""
     memories = entry.runtime_data.memories
     may_see = await _async_may_see(call)
@@ -95,7 +149,7 @@ async def _async_delete(call: ServiceCall, entry: HomeAgentConfigEntry) -> Servi
     return {"memory_id": memory.id}
 
 
-async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_clear(call: ServiceCall, entry: HomeAgentConfigEntry) -> DeletedResponse:
     """Delete the memories of the caller or of another person, or all memories.
 
     Without a person a user means their own, as in `erase_data`. An automation has none of its own.
@@ -158,7 +212,7 @@ def _deleted_person(hass: HomeAssistant, person_id: str) -> Person | None:
     return None
 
 
-def shown(memory: Memory) -> dict[str, JsonValueType]:
+def shown(memory: Memory) -> MemoryResponse:
     """Return a memory as a response shows it."""
     return {
         "id": memory.id,

@@ -4,12 +4,12 @@ import asyncio
 from collections.abc import Mapping
 from functools import partial
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import probatio
 
 from homeassistant.config_entries import ConfigEntryState
-from homeassistant.core import HomeAssistant, ServiceCall, ServiceResponse, SupportsResponse, callback
+from homeassistant.core import HomeAssistant, ServiceCall, SupportsResponse, callback
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError
 from homeassistant.helpers import config_validation as cv, issue_registry as ir, llm
 from homeassistant.helpers.reload import async_integration_yaml_config
@@ -23,7 +23,7 @@ from ..knowledge.speaker import Speaker
 from ..llm_api import async_one_call
 from ..parts import async_part
 from ..runtime import HomeAgentConfigEntry
-from ..safety.journal import MAX_ENTRIES, AuditKind
+from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..safety.ledger import Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_change
 from ..tools.calls.bounds import MAX_TOOL_NAME
@@ -31,7 +31,7 @@ from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
 from ..tools.ha_control import ControlTool
 from ..tools.ha_query import QueryTool
 from ..tools.native import NATIVE
-from .base import CommonService, Service, async_caller, llm_context
+from .base import CommonService, Response, Service, async_caller, llm_context
 
 if TYPE_CHECKING:
     from ..tools.custom.checks import YamlPlace
@@ -40,7 +40,27 @@ RUNNING: Final = frozenset({ConfigEntryState.LOADED, ConfigEntryState.SETUP_IN_P
 ISSUE: Final = "custom_tool_invalid"
 
 
-async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+class UndoResponse(TypedDict):
+    """What was put back, by entity, and what went wrong."""
+
+    restored: JsonValueType
+    error: JsonValueType
+
+
+class EntriesResponse(TypedDict):
+    """Entries of the audit log, the newest first."""
+
+    entries: list[AuditEntry]
+
+
+class ReloadResponse(TypedDict):
+    """The custom tools that are offered, and how many are left out."""
+
+    tools: list[str]
+    problems: int
+
+
+async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
     """Run one tool through the same guard as the model's calls."""
     handler = entry.runtime_data.handler
     name: str = call.data["tool_name"]
@@ -60,7 +80,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
     return result.data
 
 
-async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> UndoResponse:
     """Put back what a turn changed: the last one, or the last one of a conversation.
 
     Users who are not administrators reach only their own actions.
@@ -86,14 +106,13 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> Service
     return {"restored": done["restored"] if isinstance(done, dict) else {}, "error": result["error"]}
 
 
-async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntriesResponse:
     """Return the entries of the audit log, the newest first."""
     audit = entry.runtime_data.handler.guard.journal.audit
-    entries: list[JsonValueType] = [*audit.entries(call.data["limit"], call.data.get("kind"))]
-    return {"entries": entries}
+    return {"entries": audit.entries(call.data["limit"], call.data.get("kind"))}
 
 
-async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntriesResponse:
     """Return the web searches, sent or blocked, the newest first.
 
     Users who are not administrators get only their own searches.
@@ -103,11 +122,10 @@ async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> S
     found = audit.entries(MAX_ENTRIES, AuditKind.SEARCH)
     if user is not None and not user.is_admin:
         found = [item for item in found if item.get("user_id") == user.id]
-    entries: list[JsonValueType] = [*found[: call.data["limit"]]]
-    return {"entries": entries}
+    return {"entries": found[: call.data["limit"]]}
 
 
-async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> ServiceResponse:
+async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
     """Ask the model a small corpus in an imaginary house; nothing is called."""
     if missing := {ControlTool.name, QueryTool.name} - entry.runtime_data.handler.tools.keys():
         raise ServiceValidationError(
@@ -116,7 +134,7 @@ async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> Se
             translation_placeholders={"tools": ", ".join(sorted(missing))},
         )
     runner = await async_part(call.hass, "self_test.runner")
-    report: ServiceResponse = await runner.SelfTest(call.hass, entry.runtime_data).async_run()
+    report: Response = await runner.SelfTest(call.hass, entry.runtime_data).async_run()
     return report
 
 
@@ -212,7 +230,7 @@ async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
     return tools
 
 
-async def _async_reload(call: ServiceCall) -> ServiceResponse:
+async def _async_reload(call: ServiceCall) -> ReloadResponse:
     """Reload the custom tools."""
     tools = await async_reload_custom_tools(call.hass)
     return {"tools": [recipe.name for recipe in tools.known()], "problems": len(tools.wrong)}
