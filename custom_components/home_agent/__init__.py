@@ -115,7 +115,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
 
 
 async def async_migrate_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
-    """Bring an entry of an earlier version, or of another integration with this domain, to this one."""
+    """Migrate an entry of an earlier version, or of another integration with this domain."""
     migrated: bool = await (await async_part(hass, "config.migration")).async_migrate(hass, entry)
     return migrated
 
@@ -249,7 +249,7 @@ def _tidy_regularly(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
 
 @callback
 def _warm_after_changes(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> CALLBACK_TYPE:
-    """Prepare again once the home has been left alone for a while; return how to stop that."""
+    """Prepare again once the home has not changed for a while; return a function that stops this."""
     data = entry.runtime_data
     timer: list[CALLBACK_TYPE] = []
 

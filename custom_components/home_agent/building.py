@@ -183,7 +183,7 @@ class _Parts:
 
     @cached_property
     def embedded(self) -> Disclosure:
-        """What the embedding server may be told."""
+        """What the embedding server may receive."""
         return embedder_disclosure(self.settings, self.data_policy)
 
     @cached_property

@@ -231,7 +231,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         return self._finish_change(entry, title=entry.title, data=data)
 
     async def _async_try_key(self, checked: Checked, data: Mapping[str, Any]) -> None:
-        """Try a key where it counts: on the model, since lists of models are often open to all."""
+        """Test a key on the model itself, since model lists are often public."""
         try:
             await async_probe_model(self.hass, typed_endpoint(self.hass, data))
         except InvalidInput as err:

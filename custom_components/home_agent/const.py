@@ -45,7 +45,7 @@ CONF_PROXY_HEADERS: Final = "llm_proxy_headers"
 CONF_DIALECT: Final = "llm_dialect"
 CONF_AZURE_API_VERSION: Final = "azure_api_version"
 CONF_PROBED_CONTEXT_SIZE: Final = "probed_context_size"
-"""Tokens, as the server told; missing where it told nothing."""
+"""Tokens as reported by the server; missing if it reported none."""
 CONF_PROBED_TOOL_CALLING: Final = "probed_tool_calling"
 """Whether the model called a tool when it was tried; missing where that stayed unknown."""
 

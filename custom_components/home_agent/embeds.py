@@ -1,4 +1,4 @@
-"""Embeds: what a browser fetches by itself when a text is shown, made harmless.
+"""Embeds: what a browser fetches on its own when a text is shown, made harmless.
 
 A picture whose address carries what was read would reveal it to an external server without a click.
 """

@@ -24,7 +24,7 @@ SUMMARY_FROM = 0.6
 SUMMARY_HEADING = "[Added by Home Assistant: what was said earlier in this conversation]"
 
 AT_HOME_ONLY = "at_home"
-"""Key of messages that a model outside the home must not be told."""
+"""Key of messages that an external model must not receive."""
 
 _KEYS = frozenset({"role", "content", "tool_calls", "tool_call_id", "name", AT_HOME_ONLY})
 _ROLES = frozenset({"user", "assistant", "tool"})

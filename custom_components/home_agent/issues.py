@@ -23,7 +23,7 @@ def report(
 ) -> None:
     """Raise or renew an issue; `key` is that of its sentences, `persistent` keeps it over a restart.
 
-    `fix` is what repairs.py needs to mend it on a click; without it a person has to.
+    `fix` is what repairs.py needs to fix it on a click; without it a person has to.
     """
     ir.async_create_issue(
         hass,

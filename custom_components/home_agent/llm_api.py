@@ -34,7 +34,7 @@ _REGISTERED: HassKey[Callable[[], None]] = HassKey(f"{DOMAIN}.llm_api")
 class LenientSchema(probatio.Schema):
     """The schema of a tool for others: a single text is accepted in place of a list.
 
-    MCP servers hold arguments against this before our guard can put them in order.
+    MCP servers validate arguments against this before our guard can repair them.
     """
 
     def __init__(self, own: probatio.Schema) -> None:
@@ -51,7 +51,7 @@ class LenientSchema(probatio.Schema):
 
 
 class SharedTool(llm.Tool):
-    """A tool of ours in the hands of another agent; each call passes the guard by itself."""
+    """One of our tools, used by another agent; each call passes the guard."""
 
     def __init__(self, tool: llm.Tool, handler: ToolHandler, disclosure: Disclosure) -> None:
         """Show the tool as it is; `disclosure` is for a model that may be anywhere."""
@@ -69,7 +69,7 @@ class SharedTool(llm.Tool):
     async def async_call(
         self, hass: HomeAssistant, tool_input: llm.ToolInput, llm_context: llm.LLMContext
     ) -> llm.ToolResult:
-        """Run a call through the guard, in the name of who asked the other agent."""
+        """Run a call through the guard, on behalf of the person who asked the other agent."""
         call = llm.ToolInput(self.name, tool_input.tool_args, id=tool_input.id)
         turn = await async_one_call(hass, self._handler, llm_context)
         turn.disclosure.model = self._disclosure

@@ -108,7 +108,7 @@ def _forget_recent(recent: RecentConversations) -> None:
 
 
 async def _async_flush(data: HomeAgentData) -> None:
-    """Bring the disk to what is in memory; files that were set aside may hold it too."""
+    """Write the current data to disk; files that were set aside may contain the old data too."""
     for store in data.shared.stores:
         await store.async_flush()
         await store.async_forget_set_aside()

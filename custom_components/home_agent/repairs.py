@@ -28,7 +28,7 @@ from .unmatched import renamed_of, with_renamed
 
 type Data = Mapping[str, str | int | float | None]
 type Fix = Callable[[HomeAssistant, Data], Awaitable[tuple[FlowType, str] | None]]
-"""Mends what an issue is about, or returns the flow in which a person does. Raises FixFailedError."""
+"""Fixes an issue, or returns the flow in which the user fixes it. Raises FixFailedError."""
 
 
 class FixFailedError(Exception):
@@ -36,7 +36,7 @@ class FixFailedError(Exception):
 
 
 class FixFlow(RepairsFlow):
-    """Says what is wrong, and mends it when that is confirmed."""
+    """Describes the problem, and fixes it after confirmation."""
 
     def __init__(self, fix: Fix) -> None:
         """Store the function that fixes the issue."""

@@ -112,7 +112,7 @@ class HomeAgentData:
     handler: ToolHandler
     policy: Policy
     data_policy: DataPolicy
-    """What each model may be told."""
+    """What each model may receive."""
     confirmations: Confirmations
     throttle: Throttle
     context: ContextManager

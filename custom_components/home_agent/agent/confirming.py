@@ -37,7 +37,7 @@ async def async_settle(turn: Turn) -> bool:
         await async_say(turn, await async_phrase(turn.hass, turn.language, LATE[ended]))
         return True
     if read.answer is Answer.OTHER or (read.has_digits and not confirmations.wants_pin):
-        # Who was asked does not hear what an automation says, so the question stays as it is.
+        # The person who was asked does not hear the automation, so the question stays pending.
         if not speaker.is_automation:
             await confirmations.async_drop(action, ActionOutcome.SUPERSEDED)
         return False

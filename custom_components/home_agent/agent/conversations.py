@@ -43,11 +43,11 @@ class RecentConversations:
     history_ids: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """The history that a conversation continued: a person's sentences share one for a while."""
     speakers: BoundedDict[str] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Whose a conversation is: the first one in it who is known."""
+    """The owner of a conversation: its first known speaker."""
     shared: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """Conversations in which several persons have spoken."""
     at_home: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
-    """Conversations in which something was said that a model outside the home must not be told."""
+    """Conversations in which something was said that an external model must not receive."""
     tainted: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """Conversations in which text was read that an outsider wrote."""
     _cleared: BoundedDict[datetime] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))

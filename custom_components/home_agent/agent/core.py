@@ -84,7 +84,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
     async def _async_begin(
         self, user_input: conversation.ConversationInput, chat_log: conversation.ChatLog
     ) -> Turn:
-        """Find out who speaks, where, and which conversation this continues."""
+        """Determine the speaker, their location, and which conversation this continues."""
         speaker = await async_speaker(self.hass, user_input, self.settings[CONF_DEVICE_PERSONS])
         conversation_id = chat_log.conversation_id
         if others := self._belongs_to_other_person(conversation_id, speaker.person_id):
@@ -150,7 +150,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
             recent.speakers[conversation_id] = turn.calls.speaker.person_id
 
     async def _async_respond(self, turn: Turn) -> None:
-        """Bring an answer into the chat log."""
+        """Add an answer to the chat log."""
         self._check_limits(turn)
         if await async_settle(turn):
             return
@@ -203,7 +203,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         return await self._async_try_locally(turn)
 
     async def _async_ensure_words(self, turn: Turn) -> None:
-        """Say something even where the model said nothing."""
+        """Say a fallback sentence if the model said nothing."""
         if last_words(turn).strip():
             return
         if turn.calls.attempts_exhausted:

@@ -76,7 +76,7 @@ class Trace:
             asked.ended = monotonic()
 
     def end(self) -> None:
-        """Note that nothing more comes of the last request."""
+        """Record that the last request has ended."""
         if self.asked and self.asked[-1].ended is None:
             self.asked[-1].ended = monotonic()
 

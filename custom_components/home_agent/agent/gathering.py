@@ -50,7 +50,7 @@ asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", 
 
 
 async def async_gather(turn: Turn) -> None:
-    """Assemble what the model is told, as the draft of the turn's requests."""
+    """Assemble the context for the model, as the draft of the turn's requests."""
     started = turn.figures.trace.gathered = monotonic()
     data = turn.data
     context = await data.context.async_assemble(
@@ -205,7 +205,7 @@ def _is_outside(turn: Turn, content: conversation.Content) -> bool:
 def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
     """Note what was said and read earlier in this conversation, as far as the model is shown it.
 
-    What plays now counts as read: the model may be shown it in any turn.
+    Current media counts as read: the model may see it in any turn.
     """
     origins = turn.calls.origins
     origins.note_read(PUBLIC, _titles(turn.hass))

@@ -54,11 +54,11 @@ async def async_answer_locally(turn: Turn) -> bool:
     for action in actions:
         guard.journal.end(action, "failed" if failed else None)
     if response is None or response.response_type is intent.IntentResponseType.ERROR:
-        # What the sentences noted down about a failed try would reach the model as calls of its own.
+        # The notes of the sentences about a failed attempt would look like the model's own calls.
         remove_from(turn, before)
         turn.calls.touched.clear()
         if waiting:
-            # What one question cannot tell is left to the model, which can ask for less.
+            # Calls that one question cannot describe are left to the model, which can reduce them.
             with suppress(PermissionDenied):
                 freeze(turn.hass, turn.calls.draft.of_call(turn.calls.origin()), waiting[0])
         return False

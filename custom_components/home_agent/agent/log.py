@@ -32,7 +32,7 @@ def note_given(turn: Turn) -> None:
 
 
 def replace_sentence(turn: Turn, text: str) -> None:
-    """Let the chat log hold another text in the place of what the person said."""
+    """Replace the person's sentence in the chat log."""
     turn.chat_log.content[turn.first] = conversation.UserContent(content=text)
 
 
@@ -62,7 +62,7 @@ async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None
 
 
 async def async_say(turn: Turn, text: str) -> None:
-    """Add a sentence of our own; who listens to the stream hears it too, apart from what was said before."""
+    """Add a sentence of our own, to the stream as well, separate from the text before it."""
     lead = " " if turn.said else ""
 
     async def delta() -> AsyncIterator[LogDelta]:
@@ -89,7 +89,7 @@ async def async_say_error(turn: Turn, sentence: str) -> None:
 
 
 def remove_from(turn: Turn, start: int) -> None:
-    """Take out what was added since the chat log had so many entries."""
+    """Remove the entries that were added since the chat log had so many."""
     del turn.chat_log.content[start:]
 
 
@@ -170,7 +170,7 @@ class HomeAgentAPI(llm.API):
 
     @override
     async def async_get_api_instance(self, llm_context: llm.LLMContext) -> llm.APIInstance:
-        """Return no tools: a turn brings its own."""
+        """Return no tools: each turn has its own."""
         return llm.APIInstance(api=self, api_prompt="", llm_context=llm_context, tools=[])
 
 

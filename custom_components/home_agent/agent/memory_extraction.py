@@ -22,7 +22,7 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
     """Hands turns to the extractor, and long conversations to the summarizer."""
 
     def _learn_from(self, turn: Turn) -> None:
-        """Note a turn that may have brought something worth remembering."""
+        """Record a turn that may contain something worth remembering."""
         settings = self.settings
         if not (settings[CONF_MEMORY] and settings[CONF_MEMORY_EXTRACTION]) or not _may_tell(turn):
             return

@@ -34,7 +34,7 @@ _ERRORS: Final[Mapping[ErrorKind, type[HomeAgentError]]] = {
 
 
 def as_agent_error(err: ModelServerError) -> HomeAgentError:
-    """Return the error that a person can be told about."""
+    """Return the error in a form that a user can see."""
     error = _class(err)(err.plain)
     error.said = err.detail
     return error

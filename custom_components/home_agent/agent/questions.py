@@ -1,4 +1,4 @@
-"""What is said of actions that wait for a yes: the question, and afterwards what was done.
+"""Texts about pending actions: the question, and the summary afterwards.
 
 Everything that a yes would do is named, in the person's language.
 """

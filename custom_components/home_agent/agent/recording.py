@@ -56,7 +56,7 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
 
 
 def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None, *, listens: bool) -> None:
-    """Note the turn for those who look at it later; nothing of what the person wants forgotten."""
+    """Record the turn for the panel, except for text that the person wants to forget."""
     data, speaker, figures = turn.data, turn.calls.speaker, turn.figures
     error, at = type(err).__name__ if err else None, dt_util.utcnow()
     if turn.calls.forgotten:

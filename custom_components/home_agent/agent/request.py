@@ -1,4 +1,4 @@
-"""The request of a turn for one model: as it fits the model, with what this one may be told."""
+"""The request of a turn for one model: shortened to fit it, with the data that it may receive."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -83,7 +83,7 @@ def _fit(turn: Turn, model: str, claim: str) -> FittedRequest:
 
 
 def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
-    """Fire what a request carries, and what was taken out of it; once for what stays the same."""
+    """Fire events about the content of a request and the removed parts, once for unchanged content."""
     if turn.context is None:
         return
     ids = tuple(entity_id for slot in fitted.slots for entity_id in slot.entity_ids)
@@ -122,7 +122,7 @@ def _report(turn: Turn, fitted: FittedRequest, factor: float) -> None:
 
 
 def drew_on_home(turn: Turn) -> bool:
-    """Return whether a turn holds what a model outside the home must not be told later on."""
+    """Return whether a turn holds what an external model must not receive later on."""
     away, told = turn.data.data_policy.away, turn.calls.disclosure
     categories = [told.categories[call_id] for call_id in told.made_at_home]
     return (
@@ -133,7 +133,7 @@ def drew_on_home(turn: Turn) -> bool:
 
 
 def stays_home(turn: Turn) -> bool:
-    """Return whether the last request, or what came of it, must not be shown to a model outside."""
+    """Return whether the last request, or what came of it, must not be shown to an external model."""
     return turn.calls.disclosure.withheld and turn.data.data_policy.of(turn.asked).home
 
 
@@ -176,7 +176,7 @@ def _current_for(
 ) -> list[Message]:
     """Return the messages of a turn as a model may read them.
 
-    `from_home` says that a model at home was told what this one may not read: its words go too.
+    `from_home` says that a local model received data that this one may not read: its words are removed too.
     """
     if disclosure.home:
         return list(messages)
@@ -187,7 +187,7 @@ def _current_for(
 def _keeps_something(
     draft: RequestDraft, messages: Sequence[Message], away: Disclosure, calls: TurnCalls
 ) -> bool:
-    """Return whether a model outside would be told less than is in this request."""
+    """Return whether an external model would receive less than this request contains."""
     return (
         any(AT_HOME_ONLY in message for message in draft.history)
         or any(slot.outside not in (None, slot.lines) for slot in draft.slots)
@@ -244,7 +244,7 @@ def _less_results(
 
 
 def _kept(message: Message, *, told_why: bool) -> Message:
-    """Return a result that says whether it worked and nothing else; why a call was refused may be told."""
+    """Return a result with only its success; the reason of a refusal may be included."""
     try:
         result = json_loads(message["content"])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Who speaks, from where, and how the answer will be presented.
+"""The speaker, their location, and how the answer will be presented.
 
 The microphone of the Assist dialog sends no device, so the conversation input looks like a typed sentence.
 The pipeline run tells them apart: one that ends in text-to-speech announces its audio when it starts.
@@ -55,7 +55,7 @@ async def async_speaker(
 
 
 async def async_speaker_of(hass: HomeAssistant, llm_context: llm.LLMContext) -> Speaker:
-    """Return who speaks to another agent, and from where."""
+    """Return the speaker of another agent's turn, and their location."""
     language = llm_context.language or hass.config.language
     return await _async_located(hass, llm_context.context or Context(), language, llm_context.device_id, ())
 

@@ -28,7 +28,7 @@ HEARTBEAT: LogDelta = {"thinking_content": ""}
 """A delta that changes nothing. A satellite that hears nothing for five seconds hangs."""
 
 QUEUE_SIZE = 32
-"""Deltas read ahead. What waits is handled in one go, so that many would hold up the event loop."""
+"""Deltas that are read ahead. They are handled at once, so too many would block the event loop."""
 
 
 @dataclass(slots=True)

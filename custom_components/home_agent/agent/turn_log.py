@@ -81,7 +81,7 @@ class LoggedTurn:
     listens: bool
     tainted: bool
     withheld: bool
-    """Whether the requests held what a model outside the home is not told."""
+    """Whether the requests held what an external model does not receive."""
     asked: Sequence[AskedModel]
     slots: Sequence[Slot]
     calls: Sequence[CallRecord]

@@ -1,1 +1,1 @@
-"""Ways to reach people outside of a conversation."""
+"""Ways to reach people outside a conversation."""

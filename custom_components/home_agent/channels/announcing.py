@@ -32,16 +32,16 @@ class Announcer:
     """Announces the timers of one agent."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, people: People, emitter: EventEmitter) -> None:
-        """Take who can be reached."""
+        """Take the reachable people."""
         self._hass = hass
         self._entry_id = entry_id
         self._people = people
         self._emitter = emitter
         self._speaking = asyncio.Lock()
-        """A satellite that is saying something takes nothing else."""
+        """A satellite that is speaking accepts no other announcement."""
 
     async def async_announce(self, timer: Timer, due: datetime, rings: bool) -> None:
-        """Announce a timer that was due then, unless its device rings by itself; an event is fired."""
+        """Announce a timer that was due then, unless its device rings on its own; an event is fired."""
         told_by = "device" if rings else await self._async_announce(timer, due)
         self._emitter.fire(
             EVENT_TIMER_FINISHED,

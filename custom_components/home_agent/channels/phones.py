@@ -40,7 +40,7 @@ class _SentQuestion:
 class PhoneChannel(ConfirmationChannel):
     """Asks the person who asked for it, on the notify targets of that person.
 
-    What an automation asked for goes to everyone whose word counts for it. An unknown voice is
+    What an automation asked for goes to everyone who may confirm it. An unknown voice is
     asked where it speaks, and on no phone.
     """
 
@@ -78,7 +78,7 @@ class PhoneChannel(ConfirmationChannel):
             self._start(self._async_clear(asked))
 
     async def _async_routes(self, action: PendingAction) -> list[Route]:
-        """Return how those are reached who may answer."""
+        """Return the notify targets of those who may answer."""
         targets: list[str] = []
         for person, of_person in self._targets.items():
             if await self._async_is_for(action, user_id_of(self._hass, person)):
@@ -222,7 +222,7 @@ class NotificationChannel(ConfirmationChannel):
     """Shows what waits as a notification of Home Assistant."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Show nothing yet."""
+        """Start without a question."""
         self._hass = hass
 
     @override

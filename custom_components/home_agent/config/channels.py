@@ -1,4 +1,4 @@
-"""The page Channels: who is asked on which phone, and whose Telegram chats are answered."""
+"""The page Channels: the phones that receive questions, and the Telegram chats that are answered."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

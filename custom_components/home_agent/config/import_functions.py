@@ -40,7 +40,7 @@ REASONS: Final[Mapping[str, str]] = {
     "scrape": "import_scrape",
     "sqlite": "import_sqlite",
 }
-"""What is said of functions and types that become no tool."""
+"""Messages about functions and types that do not become a tool."""
 
 RESULT: Final = "_function_result"
 """The variable of a script that held the function's answer."""
@@ -63,7 +63,7 @@ class NoTool(Exception):
     """Says why a function becomes no tool."""
 
     def __init__(self, key: str, /, *, covered: bool = False, **details: str) -> None:
-        """Take the reason; `covered` where nothing is lost."""
+        """Take the reason; `covered` if nothing is lost."""
         super().__init__(key)
         self.note = Note(key, details)
         self.covered = covered
@@ -95,7 +95,7 @@ def read_functions(text: str) -> list[Any]:
 
 
 def convert(functions: Iterable[Any]) -> Functions:
-    """Return the tools that functions become, and what is to be said of the others."""
+    """Return the tools made of functions, and messages about the others."""
     done = Functions()
     for number, entry in enumerate(functions, 1):
         name = f"#{number}"
@@ -234,7 +234,7 @@ def _as_texts(value: Any) -> Any:
 
 
 def _credentials(function: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the headers without a key that has a place of its own, and that place. Raises NoTool."""
+    """Return the headers without the API key, and where that key belongs. Raises NoTool."""
     written = function.get("headers")
     headers = dict(written) if isinstance(written, Mapping) else {}
     if function.get("username"):

@@ -1,4 +1,4 @@
-"""The steps of the flow for those who come from another integration; it loads when chosen."""
+"""The steps of the flow for an import from another integration; it loads when chosen."""
 
 from typing import TYPE_CHECKING, Any
 

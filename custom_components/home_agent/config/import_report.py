@@ -37,7 +37,7 @@ _PARAMETER = lazy_regex(r"([?&])([^=&?{}]+)=([^&{}]+)")
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes texts of several lines as such, and nothing by reference."""
+    """Writes texts of several lines as such, and uses no references."""
 
     @override
     def ignore_aliases(self, data: Any) -> bool:

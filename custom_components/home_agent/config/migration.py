@@ -20,7 +20,7 @@ CHECKED: Final = (BooleanSelector, NumberSelector, SelectSelector, TextSelector)
 
 
 async def async_migrate(hass: HomeAssistant, entry: ConfigEntry) -> bool:
-    """Bring an entry to the version of now; return whether it can be used."""
+    """Migrate an entry to the current version; return whether it can be used."""
     missing = [key for key in (CONF_BASE_URL, CONF_MODEL) if not isinstance(entry.data.get(key), str)]
     if entry.version != VERSION or missing:
         found = f"{entry.version}.{entry.minor_version}"

@@ -167,7 +167,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_page("safety", user_input, page_check)
 
     async def async_step_channels(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of who is asked where."""
+        """Show or save the page of the channels for questions."""
         page_check = partial(async_check_channels, entry=self.config_entry)
         return await self._async_page("channels", user_input, page_check)
 
@@ -219,7 +219,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return self.async_create_entry(data=self._tried)
 
     async def _async_withheld(self) -> str:
-        """Return a paragraph about data that a model outside does not receive, or an empty text."""
+        """Return a paragraph about data that an external model does not receive, or an empty text."""
         settings = {**DEFAULTS, **self.config_entry.data, **self.config_entry.options}
         if DataPolicy(settings).of(PRIMARY).people:
             return ""

@@ -92,7 +92,7 @@ class RuleNames:
         return InvalidInput("rule_unknown", rule=shown)
 
     def nearest(self, rule: str) -> str | None:
-        """Return the rule that was probably meant."""
+        """Return the rule that was probably intended."""
         if rule.startswith(TOOL):
             names = {name: f"{TOOL}{name}" for name in self.tools or ()}
             said = rule.removeprefix(TOOL)

@@ -51,7 +51,7 @@ class Catalogue(NamedTuple):
 def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: bool = False) -> Catalogue:
     """Return a list of all entities if one fits the budget, else areas with counts.
 
-    A list that is too long loses aliases first, then the ids that say nothing beside the name. The text
+    A list that is too long loses aliases first, then the ids that add nothing to the name. The text
     follows from the home and the options alone.
     """
     key = ("catalogue", token_budget, include_labels)
@@ -59,7 +59,7 @@ def build_catalogue(house: HouseSnapshot, *, token_budget: int, include_labels: 
 
 
 def build_summary(house: HouseSnapshot, *, token_budget: int = SUMMARY_TOKENS) -> Catalogue:
-    """Return areas with counts, as many as the budget allows; nothing without a budget."""
+    """Return as many areas with counts as the budget allows; empty without a budget."""
     if token_budget <= 0:
         return Catalogue("", complete=False, tokens=0)
     limit = min(token_budget, SUMMARY_TOKENS)
@@ -183,7 +183,7 @@ def _class(record: EntityRecord) -> str:
 
 
 def _marks(record: EntityRecord) -> str:
-    """Return the abilities worth telling."""
+    """Return the abilities to include."""
     marks = MARKS.get(record.domain, {})
     found = [text for ability, text in marks.items() if ability in record.abilities]
     return f"[{','.join(found)}]" if found else ""
@@ -202,7 +202,7 @@ def _place(place: Area | Floor) -> str:
 
 
 def _plain(name: str) -> str:
-    """Return a name as it is if nothing in it could be taken for structure, else in quotes."""
+    """Return a name, in quotes if a part of it could be read as structure."""
     text = clean(name, NAME_CHARS)
     return text if _PLAIN.fullmatch(text) else quoted(name, NAME_CHARS)
 

@@ -36,7 +36,7 @@ class EverydayWords:
     classes: Mapping[str, str] = field(default_factory=dict)
     """Words for a domain or, as `domain.device_class`, for a class of it."""
     wishes: Synonyms = NO_SYNONYMS
-    """What people say who want something of a class without naming it, by the first word for that class."""
+    """Phrases that request a class without naming it, by the first word for that class."""
     places: Synonyms = NO_SYNONYMS
     things: Synonyms = NO_SYNONYMS
 

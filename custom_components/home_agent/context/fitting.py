@@ -24,7 +24,7 @@ RESULT_SHARE: Final = 0.25
 """What one tool result may take of the limit before anything else is left out."""
 SENTENCE_SHARE: Final = 0.5
 KEPT_LINES: Final = 3
-"""States that stay until nothing else can go."""
+"""States that are removed last."""
 SHORT: Final = 40
 """Tokens to which a text of this turn is cut if nothing else helps."""
 AFTER_TOKENS: Final = 100
@@ -68,7 +68,7 @@ class RequestDraft:
     slots: Sequence[Slot] = ()
     """What is true now, sent with the newest user message and never stored."""
     systems_outside: Sequence[System] = ()
-    """The system prompts for a model outside the home, if they differ."""
+    """The system prompts for an external model, if they differ."""
 
 
 @dataclass(kw_only=True)

@@ -96,7 +96,7 @@ class RequestBudget:
     left: int
 
     def take(self) -> None:
-        """Count a request that goes out. Raises RequestLimitError where none is left."""
+        """Count a request that goes out. Raises RequestLimitError if none is left."""
         if not self.left:
             raise RequestLimitError
         self.left -= 1

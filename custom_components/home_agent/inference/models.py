@@ -37,7 +37,7 @@ class Message(TypedDict, total=False):
     """The call whose result a message of a tool is."""
     name: str
     at_home: bool
-    """Only in what is kept: a model outside the home must not be told this."""
+    """Only in what is kept: an external model must not receive this."""
 
 
 class Dialect(StrEnum):

@@ -95,7 +95,7 @@ class Router:
     def candidates(self) -> list[RoutedModel]:
         """Return the models in the order they are asked: the next one where one `is_down`.
 
-        What each may be told and how much it takes differs, so the caller makes a request for each.
+        What each may receive and how much it takes differs, so the caller makes a request for each.
         """
         clients = [RoutedModel(self, PRIMARY, self.primary)]
         if self.fallback is not None:

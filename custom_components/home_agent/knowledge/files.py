@@ -156,7 +156,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def _text(raw: bytes) -> str:
-    """Return bytes as text. Raises ValueError where they are none."""
+    """Return bytes as text. Raises ValueError if they are none."""
     if raw.startswith(_UTF_16):
         with suppress(UnicodeDecodeError):
             return raw.decode("utf-16")

@@ -92,7 +92,7 @@ class Filling:
     async def _async_vectors(self, batch: Sequence[KnowledgeDocument]) -> dict[str, Vector]:
         """Return vectors by id, without those of texts that the embedder rejects.
 
-        Raises EmbeddingError where it is the embedder that fails.
+        Raises EmbeddingError if it is the embedder that fails.
         """
         try:
             vectors = await self.embedder.async_embed([document.text for document in batch])

@@ -23,7 +23,7 @@ FORGOTTEN_SECONDS = 1800
 
 
 class Part(StrEnum):
-    """What can fail by itself."""
+    """What can fail on its own."""
 
     STORE = "store"
     WRITING = "writing"

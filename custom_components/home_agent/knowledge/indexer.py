@@ -25,7 +25,7 @@ from .semantic import SemanticIndex
 from .sources.entities import entity_text
 
 CALM_SECONDS = 20
-"""How long nothing has to change before the index follows."""
+"""How long the home must be unchanged before the index is updated."""
 LONGEST_SECONDS = 300
 """The index follows after this time even if changes never cease."""
 NIGHTLY_HOUR = 3
@@ -65,7 +65,7 @@ class IndexState(StrEnum):
 class Indexer:
     """Keeps the two collections of an agent: the exposed entities, and what else the home knows of itself.
 
-    One run at a time; who asks for one while it is under way gets the next. Runs are started when Home
+    One run at a time; a request during a run gets the next one. Runs are started when Home
     Assistant has started, after changes, and every night.
     """
 
@@ -258,7 +258,7 @@ class Indexer:
 
     @callback
     def _on_night(self, _now: datetime) -> None:
-        """Read everything once a night, whatever was told of changes."""
+        """Read everything once a night, regardless of change events."""
         self._request(refresh=True)
 
     @callback

@@ -162,7 +162,7 @@ class Library:
             await self._async_index(collection)
 
     async def _async_index(self, collection: str) -> PassageIndex:
-        """Return the index of the words of a collection; who stops waiting does not stop its making."""
+        """Return the word index of a collection; a cancelled caller does not cancel building it."""
         files = self._collections[collection]
         known = self._indexes.get(collection)
         if known is None or known[0] is not files:
@@ -196,7 +196,7 @@ def _key(entry_id: str) -> str:
 
 
 def passage_id(path: str, passage: str) -> str:
-    """Return the id of a passage: the same as long as its text is, wherever in the file it is."""
+    """Return the id of a passage, which depends on its text and not on its position in the file."""
     return f"{Source.FILE}:{path}#{sha256(passage.encode(errors='replace')).hexdigest()[:ID_CHARS]}"
 
 
@@ -212,7 +212,7 @@ def _read(stored: Mapping[str, Any]) -> dict[str, Files]:
 
 
 def _texts(values: Iterable[object]) -> tuple[str, ...]:
-    """Return stored passages. Raises TypeError where they are none."""
+    """Return stored passages. Raises TypeError if they are none."""
     texts = tuple(values)
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("not a passage")

@@ -33,7 +33,7 @@ class NameIndex:
     object_ids: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Squashed object id: entity ids."""
     short: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    """Squashed name less the room or device at its head: entity ids."""
+    """Squashed name without the area or device at its beginning: entity ids."""
     devices: dict[str, tuple[str, ...]] = field(default_factory=dict)
     """Squashed name of a device: entity ids."""
     forms: dict[str, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class NameIndex:
         return [part for word in content_words(text) for part in self._parts(word)]
 
     def _hits(self, asked: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[str]:
-        """Return the entities that bear any of the words, those with most of them first."""
+        """Return the entities whose names contain any of the words, those with most of them first."""
         hits: dict[str, float] = {}
         for word in dict.fromkeys(asked):
             for known, similarity in self.similar_words(word):

@@ -60,7 +60,7 @@ def word_similarity(first: str, second: str) -> float:
 
 
 def _spelling_similarity(shorter: str, longer: str) -> float:
-    """Return how surely one word is the other misspelt: short words forgive less."""
+    """Return how likely one word is the other misspelt: short words allow fewer errors."""
     same_start = shorter[:1] == longer[:1]
     if len(shorter) >= MIN_STEM + (not same_start) and distance(shorter, longer, 1) <= 1:
         return 0.86
@@ -129,10 +129,10 @@ def called[T](
     sure: float = SURE,
     in_parts: bool = False,
 ) -> list[T]:
-    """Return the items that a name means: as written, else those that bear all its words, else the near ones.
+    """Return the items of a name: exact matches, else those with all its words, else similar ones.
 
-    `names` returns the names of an item. `sure` is how like a name the words must be that are only near.
-    With `in_parts`, a name counts as well all of whose words were said.
+    `names` returns the names of an item. `sure` is the least similarity of a match that is only similar.
+    With `in_parts`, a name also matches if all of its words were said.
     """
     listed = [(item, tuple(filter(None, names(item)))) for item in items]
     wanted, words, asked = squash(said), {*content_words(said)}, fold(said).split()

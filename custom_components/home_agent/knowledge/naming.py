@@ -13,7 +13,7 @@ from .names import Phrases, content_words, longest
 from .records import EntityRecord, HouseSnapshot
 
 SURE: Final = 2
-"""Words that the name of a thing needs: one alone may be said of many."""
+"""Words that the name of a thing needs: a single one may describe many things."""
 THINGS: Final = "names of things"
 SHORTEST: Final = 3
 """Letters of a word that says what kind of thing is meant."""

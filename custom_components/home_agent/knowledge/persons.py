@@ -29,7 +29,7 @@ def persons(hass: HomeAssistant) -> Iterator[Person]:
 
 
 async def async_person_of_user(hass: HomeAssistant, user_id: str | None) -> Person | None:
-    """Return who a user is: the person, else the user alone; None if there is no such user."""
+    """Return the person of a user, else the user alone; None if there is no such user."""
     if user_id is None:
         return None
     for person in persons(hass):

@@ -16,7 +16,7 @@ from .house_knowledge import Documents, HouseKnowledge
 from .naming import NO_NAMES, FullNames
 
 MAX_FOUND: Final = 50
-"""Documents ranked; who asks takes as many of them as there is room for."""
+"""Ranked documents; the caller takes as many of them as fit."""
 CANDIDATES: Final = 30
 MIN_SIMILARITY: Final = 0.25
 NAMED_WEIGHT: Final = 2.0
@@ -60,9 +60,9 @@ class KnowledgeQuery:
     named: FullNames = NO_NAMES
     """What the text names in full; where documents speak of that, others are left out."""
     person_id: str | None = None
-    """Who asks; unknown people get what is the household's."""
+    """The speaker; unknown people get only the household's documents."""
     model: Disclosure = AT_HOME
-    """What the model that asks may be told."""
+    """What the model that asks may receive."""
 
 
 class KnowledgeSearch:

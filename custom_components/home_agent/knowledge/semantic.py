@@ -31,7 +31,7 @@ type Owner = Callable[[], Awaitable[object]]
 class SemanticIndex:
     """Joins a store of vectors and an embedder, for one entry.
 
-    Nothing here raises: a fault makes the index unavailable, becomes a repair issue, and is tried again in
+    No method raises: a fault makes the index unavailable, becomes a repair issue, and is tried again in
     the background with growing pauses. What fills a collection registers in `owners` and is asked to fill it
     again when it no longer exists, was made by another embedder, or when a fault is over.
     """
@@ -46,7 +46,7 @@ class SemanticIndex:
         open_store: Callable[[], Awaitable[VectorStore]] | None = None,
         open_embedder: Callable[[], Awaitable[Embedder | None]] | None = None,
     ) -> None:
-        """Take what makes the two parts; nothing is opened yet. Without them nothing is ever found."""
+        """Take the factories of the two parts; nothing is opened yet. Without them every search is empty."""
         self._hass = hass
         self._entry_id = entry_id
         self._title = title
@@ -71,7 +71,7 @@ class SemanticIndex:
 
     @property
     def configured(self) -> bool:
-        """Return whether there is meant to be a store and an embedder."""
+        """Return whether a store and an embedder are configured."""
         return self._open_store is not None and self._open_embedder is not None
 
     @property
@@ -244,7 +244,7 @@ class SemanticIndex:
             self._made_by = None
 
     async def _async_check(self, store: VectorStore, collection: str, made_now: str) -> None:
-        """Raise VectorStoreError where a collection no longer exists or was made by another embedder."""
+        """Raise VectorStoreError if a collection no longer exists or was made by another embedder."""
         if self._made_by is None or collection not in self._made_by:
             self._made_by = dict(await store.async_collections())
         if collection not in self._made_by:

@@ -1,4 +1,4 @@
-"""Who speaks, and from where."""
+"""The speaker, and their location."""
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ written_in: Final[ContextVar[int | None]] = ContextVar("home_agent_written_in", 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Speaker:
-    """Who asks, and from where."""
+    """The person who asks, and their location."""
 
     context: Context
     language: str
@@ -36,7 +36,7 @@ class Speaker:
     """Area of the device that was spoken to; it breaks ties, it never restricts."""
     floor_id: str | None = None
     person: str | None = None
-    """Name of who speaks, where that is known."""
+    """Name of the speaker, if known."""
     person_id: str | None = None
     """Of `persons.Person`; None if it is not known who speaks."""
     voice: bool = False
@@ -56,5 +56,5 @@ class Speaker:
 
     @property
     def is_automation(self) -> bool:
-        """Return whether no person speaks: no one hears a question, and no one can confirm anything."""
+        """Return whether no person speaks, so that questions are not heard and cannot be confirmed."""
         return self.surface is Surface.AUTOMATION

@@ -51,12 +51,12 @@ def everything_words() -> frozenset[str]:
 
 
 def stop_words() -> frozenset[str]:
-    """Return articles and the like, in all languages: they name nothing."""
+    """Return articles and similar words in all languages, which name nothing."""
     return _in_all_languages("names.articles")
 
 
 def domain_words() -> Mapping[str, str]:
-    """Return the words for kinds of things in all languages, each with the domain that is meant."""
+    """Return the words for kinds of things in all languages, each with its domain."""
     return _meanings("names.domains")
 
 

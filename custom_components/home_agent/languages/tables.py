@@ -14,7 +14,7 @@ class Section:
     holds: str
     """A description of the words for translators."""
     needed: tuple[str, ...]
-    """The tables without which the section says nothing."""
+    """The tables that the section requires."""
     optional: tuple[str, ...] = ()
     strict: str = ""
     """The effect on speakers if the table is missing; empty if nothing becomes unsafe or stricter."""

@@ -13,7 +13,7 @@ MAX_CANDIDATES: Final = 5
 """Candidates taken from one reply."""
 MAX_CHARS: Final = 20_000
 SCALES: Final = (1, 10, 100)
-"""On which models judge importance, whatever they were told."""
+"""The scale on which models rate importance, regardless of the instruction."""
 
 SCHEMA: Final[Mapping[str, Any]] = {
     "type": "object",
@@ -110,7 +110,7 @@ def _items(value: object) -> list[Any] | None:
 
 
 def _candidate(item: object) -> Candidate | None:
-    """Return one item as a candidate; None if it says nothing."""
+    """Return one item as a candidate; None if it is empty."""
     if isinstance(item, str):
         item = {"content": item}
     if not isinstance(item, dict):

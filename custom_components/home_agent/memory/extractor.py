@@ -56,7 +56,7 @@ type Ask = Callable[[Exchange], Awaitable[str]]
 
 
 class Extractor:
-    """Finds what is worth remembering; never in the way of a person who speaks."""
+    """Finds what is worth remembering, and never delays a turn."""
 
     def __init__(
         self,
@@ -69,7 +69,7 @@ class Extractor:
         least_importance: float,
         model: str = "local",
     ) -> None:
-        """Take who is asked, and what tells whether a turn is running."""
+        """Take the model to ask, and a check whether a turn is running."""
         self._memories = memories
         self._ask = ask
         self._queue = IdleQueue(hass, "memory extraction", self._async_look_at, is_busy=is_busy)
@@ -89,7 +89,7 @@ class Extractor:
 
     @callback
     def stop(self) -> None:
-        """Look at nothing any more."""
+        """Stop extracting."""
         self._queue.stop()
 
     @callback
@@ -100,7 +100,7 @@ class Extractor:
         self.refused = deque(kept, MAX_REFUSED)
 
     async def _async_look_at(self, conversation_id: str, exchange: Exchange) -> bool:
-        """Ask the model what an exchange brought, and keep what is worth it; False if that failed."""
+        """Ask the model for memories of an exchange, and keep the useful ones; False if that failed."""
         try:
             reply = await self._ask(exchange)
         except HomeAgentError as err:

@@ -47,7 +47,7 @@ class SaveOutcome(StrEnum):
     MERGED = "merged"
     """It was known already; the memory was brought up to date."""
     FULL = "full"
-    """There is no room, and everything there counts more."""
+    """The memory is full, and all entries are more important."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Memories:
         self.on_change: Callable[[], None] | None = None
         """Called when memories are added, removed or changed."""
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
-        """Told the ids of what a person wanted forgotten."""
+        """Called with the ids of memories that a person wants to forget."""
 
     def __len__(self) -> int:
         """Return how many there are."""
@@ -113,7 +113,7 @@ class Memories:
         return self._kept.get(memory_id)
 
     async def async_remember(self, new: Memory) -> tuple[SaveOutcome, Memory]:
-        """Keep a memory, or bring the one up to date that says the same.
+        """Keep a memory, or update the one that says the same.
 
         Raises ValidationError for one without words, and if there is no room for what must be kept.
         """
@@ -187,7 +187,7 @@ class Memories:
         return gone
 
     async def async_rewrite(self, memory: Memory, heard: Provenance) -> Memory:
-        """Keep a memory in other words, told by who wrote them; its old words are in no index any more.
+        """Rewrite a memory; the author of the new words is its source, and the old words leave every index.
 
         Raises ValidationError for one without words.
         """
@@ -201,7 +201,7 @@ class Memories:
 
     @callback
     def forget_sayer(self, person_id: str) -> None:
-        """Keep what is the household's without who of them said it, and in which words."""
+        """Keep the household's memories, without the person who said them and the original words."""
         for memory in self.records():
             if any(heard.person == person_id for heard in memory.provenance):
                 anonymous = tuple(
@@ -276,7 +276,7 @@ class Memories:
         return next((memory for memory in same if not differ(memory.content, new.content)), None)
 
     def _make_room(self, new: Memory) -> bool:
-        """Return whether there is room; the weakest goes if it counts less than the new one."""
+        """Return whether there is space; the weakest memory goes if it is weaker than the new one."""
         if new.origin is Origin.TOLD:
             return len(self._kept) < MAX_KEPT
         if len(self._kept) < self.settings.most:
@@ -286,7 +286,7 @@ class Memories:
         return bool(weakest) and strength(self._kept[weakest[0]], now, self.settings.decay) < new.importance
 
     def _weakest(self, count: int, now: datetime) -> list[str]:
-        """Return the ids of what counts least; what a person asked to remember is never among them."""
+        """Return the ids of the least important memories, never of those that a person asked to keep."""
         if count <= 0:
             return []
         weighed = sorted(
@@ -332,7 +332,7 @@ def make_memory(
 def merged(old: Memory, new: Memory) -> Memory:
     """Return the merged memory after the same was said again.
 
-    The words of whoever asked to remember it stay; else the newer words count.
+    Words that a person asked to remember stay; otherwise the newer words are used.
     """
     keeps_words = old.origin is Origin.TOLD and new.origin is not Origin.TOLD
     told = Origin.TOLD in (old.origin, new.origin)

@@ -32,7 +32,7 @@ CONFIDENCE: Final[Mapping[Origin, float]] = {
     Origin.EXTRACTED: 0.6,
     Origin.OBSERVED: 0.5,
 }
-"""How sure something is that was learned once."""
+"""The confidence of something that was learned once."""
 GAIN: Final = 0.3
 """Of what is missing to certainty, what a repetition adds."""
 LOSS: Final = 0.6
@@ -192,7 +192,7 @@ class Profile:
         self._words.add(entry.id, entry.text)
 
     async def _async_make_room(self, new: ProfileEntry) -> None:
-        """Let the weakest entry of the same person go. Raises ValidationError if all were told."""
+        """Remove the weakest entry of the same person. Raises ValidationError if all were stated."""
         own = [entry for entry in self._kept.values() if entry.person == new.person]
         if len(own) < MAX_ENTRIES:
             return
@@ -214,8 +214,8 @@ class ProfileManager(EntryStore[Profile]):
 def joined(old: ProfileEntry, new: ProfileEntry) -> ProfileEntry:
     """Return the entry of a key after it was learned again.
 
-    The same value makes it surer. Another value replaces what is less sure; what a person told gives way
-    only to what a person tells.
+    The same value raises the confidence. Another value replaces a less certain one; a stated value gives way
+    only to another stated value.
     """
     told = Origin.TOLD in (old.origin, new.origin)
     seen = replace(old, last_seen=new.last_seen, count=old.count + 1, sensitivity=new.sensitivity)

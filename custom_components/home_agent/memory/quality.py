@@ -30,7 +30,7 @@ class Reason(StrEnum):
     INSTRUCTION = "instruction"
     """Wants to change what the agent may do. That is for the options, not for memory."""
     NOT_SAID = "not_said"
-    """Nothing of it is in the person's own words."""
+    """It shares no words with what the person said."""
     NOBODY = "unknown_speaker"
     """Is about an unknown speaker."""
     KNOWN = "known"

@@ -37,7 +37,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """Who said it, and when."""
+    """The person who said it, and the time."""
 
     at: datetime
     person: str | None = None
@@ -143,7 +143,7 @@ DAY: Final = timedelta(days=1)
 
 
 def strength(memory: Memory, now: datetime, decay: float) -> float:
-    """Return how much a memory counts now, from 0 to 1.
+    """Return the current strength of a memory, from 0 to 1.
 
     `decay` is the share of its importance that it loses for each day without use. What a person asked to
     remember loses nothing.
@@ -248,7 +248,7 @@ def is_visible(memory: Memory, person_id: str | None, model: Disclosure = AT_HOM
     """Return whether this speaker may see a memory; None is an unknown speaker.
 
     Everyone sees what belongs to the household. What is a person's is seen by that person, and what is
-    private never by an unknown speaker, and never by a model outside the home.
+    private never by an unknown speaker, and never by an external model.
     """
     if not model.home and (memory.private or not model.people):
         return False

@@ -10,7 +10,7 @@ from ..texts import fold_letters, words
 from .words import STEM
 
 TELLING: Final = 4
-"""Letters from which a word says something by itself."""
+"""Letters from which a word is significant on its own."""
 TELLER: Final = frozenset(
     {"user", "speaker", "household", "person", "likes", "wants", "their", "they", "that"}
 )
@@ -78,9 +78,9 @@ def differ(one: str, other: str) -> bool:
 
 
 def is_grounded(content: str, said: str, name: str) -> bool:
-    """Return whether what is to be remembered shares a telling word with what the person said.
+    """Return whether a candidate shares a significant word with the person's sentence.
 
-    The speaker's name does not count: the model was told it.
+    The speaker's name does not count, since the model knows it.
     """
     own = set(words(name))
     heard = {word[:STEM] for word in words(said) if _tells(word)} - {word[:STEM] for word in own}
@@ -88,9 +88,9 @@ def is_grounded(content: str, said: str, name: str) -> bool:
 
 
 def is_own_words(content: str, said: str, name: str) -> bool:
-    """Return whether what is to be remembered says nothing that the person did not say.
+    """Return whether a candidate contains only what the person said.
 
-    Every telling word and number is in the sentence, or is the speaker's name, and neither of both
+    Every significant word and number is in the sentence, or is the speaker's name, and neither of both
     denies what the other says.
     """
     heard = {word[:STEM] for word in (*words(said), *words(name))}
@@ -102,5 +102,5 @@ def is_own_words(content: str, said: str, name: str) -> bool:
 
 
 def _tells(word: str) -> bool:
-    """Return whether a word says something by itself: long, a number, or of a script without spaces."""
+    """Return whether a word is significant on its own: long, a number, or of a script without spaces."""
     return len(word) >= TELLING or not word.isascii() or any(char.isdigit() for char in word)

@@ -11,7 +11,7 @@ from ..vector.lexical import rarity
 STEM: Final = 5
 """Letters by which inflections of a word are taken for it."""
 STEM_SHARE: Final = 0.6
-"""What an inflection counts, beside the word itself."""
+"""The weight of an inflection, relative to the word itself."""
 
 
 class WordIndex:

@@ -202,7 +202,7 @@ def _anybody(_record: object) -> bool:
 
 
 def _unknown(record_id: str) -> HomeAssistantError:
-    """Return that there is nothing of this id."""
+    """Return the error for an unknown id."""
     return HomeAssistantError(
         translation_domain=DOMAIN,
         translation_key="memory_unknown",

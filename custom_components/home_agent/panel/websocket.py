@@ -46,7 +46,7 @@ class PanelChannel(ConfirmationChannel):
 
     @override
     async def async_settled(self, action: PendingAction, outcome: ActionOutcome) -> None:
-        """Tell that there is one less."""
+        """Signal that a confirmation was settled."""
         async_dispatcher_send(self._hass, self._signal)
 
 

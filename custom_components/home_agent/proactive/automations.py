@@ -126,7 +126,7 @@ class AutomationRefusedError(HomeAssistantError):
 
 
 async def async_check(hass: HomeAssistant, automation_id: str, config: Mapping[str, Any]) -> None:
-    """Hold an automation against Home Assistant's own schema. Raises AutomationRefusedError."""
+    """Validate an automation with Home Assistant's own schema. Raises AutomationRefusedError."""
     try:
         await async_validate_config_item(hass, automation_id, {"id": automation_id, **config})
     except (probatio.Invalid, HomeAssistantError) as err:

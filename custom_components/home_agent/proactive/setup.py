@@ -18,7 +18,7 @@ from .watcher import RuleWatcher
 
 
 class Proactive:
-    """What one entry says unasked: nothing, unless the option wants it."""
+    """The proactive messages of one entry: none, unless the option enables them."""
 
     def __init__(
         self,

@@ -33,7 +33,7 @@ class SuggestionState(StrEnum):
 
 
 RESTING: Final = frozenset({SuggestionState.EXPIRED, SuggestionState.POSTPONED})
-"""What is not settled for good."""
+"""States from which the same suggestion may be made again."""
 
 
 class SuggestionAnswer(StrEnum):
@@ -129,7 +129,7 @@ class ProactiveState:
     """The messages and suggestions of one entry; `changed` is called on every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with nothing."""
+        """Start empty."""
         self.changed = changed
         self.watches: dict[tuple[str, str], Watch] = {}
         """By the key of a rule and the entity."""

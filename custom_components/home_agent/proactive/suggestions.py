@@ -31,7 +31,7 @@ from .messenger import Messenger, speakable
 from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 
 SURE: Final = 0.7
-"""How sure a habit has to be."""
+"""The least confidence of a habit."""
 MAX_OPEN: Final = 3
 """Suggestions that wait at once."""
 SEVERAL: Final = 2
@@ -62,7 +62,7 @@ class Suggestions:
         emitter: EventEmitter,
         habits: Callable[[], Sequence[KnownHabit]],
     ) -> None:
-        """Take where habits come from, and who judges what may be suggested."""
+        """Take the source of habits, and the policy for suggestions."""
         self._hass = hass
         self._entry_id = entry_id
         self._state = state
@@ -181,7 +181,7 @@ class Suggestions:
     ) -> Suggestion:
         """Take an answer; a yes makes the automation.
 
-        Raises AutomationRefusedError where it does not count or cannot be done.
+        Raises AutomationRefusedError if it does not count or cannot be done.
         """
         async with self._working:
             now = dt_util.utcnow()
@@ -196,7 +196,7 @@ class Suggestions:
             return suggestion
 
     async def _async_make(self, suggestion: Suggestion, user: User | None) -> None:
-        """Make the automation in the name of who approved it, if it is still allowed."""
+        """Create the automation on behalf of the approving user, if it is still allowed."""
         if user is None or not user.is_admin or not user.is_active:
             raise AutomationRefusedError("suggestion_needs_admin")
         person = await async_person_of_user(self._hass, user.id)
@@ -246,7 +246,7 @@ class Suggestions:
         return len(gone)
 
     async def _async_ask(self, suggestion: Suggestion) -> None:
-        """Put the question to those who may answer, on their phones and in Home Assistant."""
+        """Send the question to those who may answer, on their phones and in Home Assistant."""
         whose = suggestion.kind.person
         ask = await self._phrase("suggest_ask")
         how = await self._phrase("suggest_how")
@@ -329,7 +329,7 @@ class Suggestions:
     async def _async_reply(
         self, whose: str | None, tag: str, message: str, buttons: Sequence[Mapping[str, Any]] = ()
     ) -> None:
-        """Tell those who were asked what one of them wanted to know."""
+        """Send the requested details to everyone who was asked."""
         await self._messenger.async_send(
             tag,
             message,
@@ -357,7 +357,7 @@ def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:
 
 
 def _sureness(known: KnownHabit) -> float:
-    """Return how sure a habit is."""
+    """Return the confidence of a habit."""
     return known.habit.confidence
 
 

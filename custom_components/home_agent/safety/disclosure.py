@@ -1,4 +1,4 @@
-"""What a model may be told: at home everything, outside the home what the options allow."""
+"""What a model may receive: at home everything, outside the home what the options allow."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ class DataCategory(Flag):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Disclosure:
-    """What one model may be told."""
+    """What one model may receive."""
 
     home: bool = False
     """It runs in the home: nothing is kept from it."""
@@ -43,14 +43,14 @@ AT_HOME: Final = Disclosure(home=True, people=True, states=True)
 
 @dataclass(slots=True)
 class TurnDisclosure:
-    """What the models that one turn asks may be told: the only place that keeps it while the turn runs."""
+    """What the models that one turn asks may receive: the only place that keeps it while the turn runs."""
 
     model: Disclosure = AT_HOME
-    """What the model that is asked now may be told."""
+    """What the model that is asked now may receive."""
     categories: dict[str, DataCategory] = field(default_factory=dict)
     """What the result of each call tells, by the call's id."""
     made_at_home: set[str] = field(default_factory=set)
-    """Ids of calls whose results may hold what a model outside the home is not told."""
+    """Ids of calls whose results may hold what an external model does not receive."""
     withheld: bool = False
     """Whether a model at home was told what one outside the home must not know."""
 
@@ -65,12 +65,12 @@ class TurnDisclosure:
 
 
 class DataPolicy:
-    """What each model of an agent may be told, by the address it is asked at."""
+    """What each model of an agent may receive, by the address it is asked at."""
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         """Read the options once; an entry is reloaded when they change."""
         self.away = Disclosure(people=settings[CONF_CLOUD_PROFILE], states=settings[CONF_CLOUD_STATES])
-        """Of a model outside the home, or of one whose address is not known."""
+        """Of an external model, or of one whose address is not known."""
         self._of = {
             PRIMARY: self.of_address(settings[CONF_BASE_URL]),
             FALLBACK: self.of_address(settings.get(CONF_FALLBACK_BASE_URL)),

@@ -111,7 +111,7 @@ class Draft:
     def add(self, call: Frozen, things: Iterable[str]) -> str:
         """Keep a call and return the id of the action that it belongs to.
 
-        Raises TooMuchAtOnce where one question cannot name everything.
+        Raises TooMuchAtOnce if one question cannot name everything.
         """
         if call not in self.frozen:
             named = set(things)
@@ -146,7 +146,7 @@ class CallDraft:
     def freeze(self, call: Frozen, things: Iterable[str], registered: Mapping[str, str | None]) -> str:
         """Keep a call as it is now and return the id of the action that it belongs to.
 
-        Raises TooMuchAtOnce where one question cannot name everything.
+        Raises TooMuchAtOnce if one question cannot name everything.
         """
         action_id = self.draft.add(replace(call, origin=self.origin, registered=dict(registered)), things)
         self.waits = True

@@ -91,7 +91,7 @@ class PendingAction:
 
     @property
     def entity_ids(self) -> set[str]:
-        """Return all targets, also those inside of scripts and scenes that are not free."""
+        """Return all targets, also those inside scripts and scenes that are not free."""
         calls = [
             call
             for item in self.frozen

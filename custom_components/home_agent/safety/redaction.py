@@ -161,7 +161,7 @@ def secrets_of(args: Mapping[str, Any], tool_name: str = "") -> set[str]:
 
 
 def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> Iterator[str]:
-    """Yield the codes and keys among arguments; everything inside of what is secret is secret too."""
+    """Yield the codes and keys among arguments; everything inside what is secret is secret too."""
     inside = inside or is_secret(key)
     if depth == 0:
         return

@@ -147,7 +147,7 @@ def _service(node: Mapping[str, Any], variables: Mapping[str, Any]) -> Step:
 
 
 def _rendered_mapping(part: Any, variables: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the data or the target of a step. Raises NotKnown where all of it is one template."""
+    """Return the data or the target of a step. Raises NotKnown if all of it is one template."""
     if isinstance(part, Template):
         part = resolve(part, variables)
     if part is None:

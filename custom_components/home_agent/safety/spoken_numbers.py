@@ -42,9 +42,9 @@ class NumberWords:
     beside: frozenset[str] = frozenset()
     """Words that are allowed next to a PIN."""
     inner: re.Pattern[str] | None = None
-    """A number word inside of a longer word."""
+    """A number word inside a longer word."""
     is_unspaced: bool = False
-    """Whether the language has no spaces, so that a number is looked for inside of other words."""
+    """Whether the language has no spaces, so that a number is looked for inside other words."""
 
     @property
     def longest(self) -> int:
@@ -104,7 +104,7 @@ def fold_word(text: str) -> str:
 
 @dataclass(slots=True)
 class Token:
-    """A piece of a sentence: a word, or a number inside of a word."""
+    """A piece of a sentence: a word, or a number inside a word."""
 
     start: int
     end: int

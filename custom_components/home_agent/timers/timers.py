@@ -29,7 +29,7 @@ class Countdown:
     """Shows timers on the device where they were set; what became of them there is asked, never assumed."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Show nothing yet."""
+        """Start without a question."""
         self._hass = hass
         self._shown: dict[str, str] = {}
         """Id of a timer of ours: of Home Assistant's."""
@@ -109,7 +109,7 @@ class Countdown:
 
 
 type Announce = Callable[[Timer, datetime, bool], Awaitable[None]]
-"""Announces a timer; gets the time when it was due, and whether its device rings by itself."""
+"""Announces a timer; gets the time when it was due, and whether its device rings on its own."""
 
 
 class Timers:

@@ -26,7 +26,7 @@ MAX_TEXT: Final = 10_000
 MAX_TOLD: Final = 200
 """Characters of a message, and of the arguments of one call, that a spoken question can hold."""
 MAX_KINDS: Final = 8
-"""Kinds of actions inside of a script or a scene that a question names."""
+"""Kinds of actions inside a script or a scene that a question names."""
 TARGET_SLOTS: Final = frozenset(
     {"name", "area", "floor", "domain", "device_class", "preferred_area_id", "preferred_floor_id"}
 )
@@ -60,13 +60,13 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
 
 @callback
 def check_unchanged(hass: HomeAssistant, call: Frozen) -> None:
-    """Raise ChangedSinceAsked where an entity id means another entity than when the question was put."""
+    """Raise ChangedSinceAsked if an entity id means another entity than when the question was put."""
     if _ids(hass, call.registered) != call.registered:
         raise ChangedSinceAsked
 
 
 def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) -> None:
-    """Raise ChangedSinceAsked where a script or a scene would do more than was asked about."""
+    """Raise ChangedSinceAsked if a script or a scene would do more than was asked about."""
     if not set(contents) <= set(call.contents):
         raise ChangedSinceAsked
 
@@ -132,7 +132,7 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
 
 
 def _things(call: Frozen) -> Iterator[str]:
-    """Yield what counts in a question: each entity of each call. What is inside of a script comes with it."""
+    """Yield what counts in a question: each entity of each call. What is inside a script comes with it."""
     match call:
         case FrozenIntent():
             for one in call.calls:

@@ -127,7 +127,7 @@ class HomeAgentTool(llm.Tool):
 
     integration = DOMAIN
     discloses: DataCategory = DataCategory.STATES
-    """What its results tell. A tool that tells of people leaves out by itself what the model that calls it
+    """What its results tell. A tool that tells of people leaves out on its own what the model that calls it
     may not read."""
     stores_memory = False
     """Whether a successful call stores a memory, so that nothing else is learned from the turn."""
@@ -148,7 +148,7 @@ class HomeAgentTool(llm.Tool):
 
     @property
     def source(self) -> str | None:
-        """Return where its results come from, if that is outside of the home.
+        """Return where its results come from, if that is outside the home.
 
         In a turn that has read from outside, words of them may go back there; those of public texts may go
         anywhere.

@@ -52,7 +52,7 @@ class ExternalModel:
 
     client: ModelClient
     disclosure: Disclosure
-    """What it may be told."""
+    """What it may receive."""
     temperature: float
     max_tokens: int
     keep_alive: str | None

@@ -244,7 +244,7 @@ class ToolHandler:
     async def _async_run_judged(
         self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun
     ) -> JsonValueType:
-        """Run a tool of our own; one that acts outside of the home leaves a line in the audit log."""
+        """Run a tool of our own; one that acts outside the home leaves a line in the audit log."""
         if not tool.judged or tool.only_reads(args):
             return await tool.async_run(args, run)
         error: str | None = "interrupted"

@@ -174,7 +174,7 @@ class ForgetMemoryTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Forget. Raises ValidationError where it is not clear what is meant."""
+        """Forget. Raises ValidationError if it is not clear what is meant."""
         if run.tainted:
             raise PermissionDenied(
                 "Nothing is forgotten after text from outside was read. Say it in a new conversation"

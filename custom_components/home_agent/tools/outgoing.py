@@ -30,7 +30,7 @@ MAX_DEPTH: Final = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """A call whose arguments go to a server outside of the home."""
+    """A call whose arguments go to a server outside the home."""
 
     tool: str
     args: Mapping[str, Any]
@@ -111,7 +111,7 @@ class Outgoing:
     async def async_question(
         self, tool: str, prompt: str, context: Any, run: ToolRun, model: Disclosure
     ) -> Shortened:
-        """Return what of a question a model outside may read. Raises ValidationError where nothing is left.
+        """Return what of a question an external model may read. Raises ValidationError if nothing is left.
 
         Sentences that tell what is remembered go, but for words that the person has just said. Where states
         stay at home the context goes, and with it each sentence that names an entity.

@@ -39,7 +39,7 @@ class GetProfileTool(HomeAgentTool):
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
-        """Answer one question. Raises PermissionDenied where the model may not know it."""
+        """Answer one question. Raises PermissionDenied if the model may not know it."""
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
         may_see = partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)

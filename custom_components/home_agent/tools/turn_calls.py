@@ -119,7 +119,7 @@ class TurnCalls:
     forgotten: list[str] = field(default_factory=list)
     """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
     disclosure: TurnDisclosure = field(default_factory=TurnDisclosure)
-    """What the models that are asked may be told."""
+    """What the models that are asked may receive."""
     origins: Origins = field(default_factory=Origins)
     """What was said and read from outside in this conversation."""
     draft: Draft = field(init=False)

@@ -17,7 +17,7 @@ from .wording import MAX_WORDS, SentenceKind, SpacedReader, kind_of, spaced_read
 CHECKED_CHARS: Final = 400
 """Where in an answer any claim may begin; later only one that says that the assistant did something."""
 LATE_CHARS: Final = 4000
-"""Where in an answer nothing is looked for any more."""
+"""The position in an answer after which claims are not looked for."""
 MAX_HELD: Final = 120
 """Characters held back while a clause may become a claim."""
 MAX_SENTENCE: Final = 400
@@ -29,7 +29,7 @@ BREAKS: Final = frozenset(',;:–—()"“”„«»')
 
 
 class ClaimGate:
-    """Lets an answer through, but for claims with nothing behind them and what follows them.
+    """Lets an answer through, except unproven claims and the text after them.
 
     `is_backed` is asked while words are held back: once a call is behind them, all of them pass at once.
     What comes out does not depend on how the answer was cut.
@@ -44,7 +44,7 @@ class ClaimGate:
         self._is_open = self._wanted is not SentenceKind.STORY
         """Whether claims are looked for."""
         self._kind = self._wanted
-        """What counts as a claim; late in an answer, what counts after a question."""
+        """The sentences that count as claims; late in an answer, those that count after a question."""
         self._seen = 0
         self._out = ""
         self._held = ""

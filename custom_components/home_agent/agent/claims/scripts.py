@@ -1,6 +1,6 @@
 """Claims in languages that put no spaces between words, and in Korean: read sentence by sentence.
 
-The verb is last there, so that a sentence is nothing certain before its end.
+The verb is last in these languages, so a sentence is not certain before its end.
 """
 
 from collections.abc import Sequence

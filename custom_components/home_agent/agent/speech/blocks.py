@@ -184,7 +184,7 @@ class Scanner(Protocol):
     """Finds the end of a block."""
 
     def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
-        """Read on from `start`; `final` says that nothing more will come."""
+        """Continue at `start`; `final` says that the text is complete."""
 
 
 def end_of(pattern: re.Pattern[str], text: str, at: int) -> int:
@@ -292,7 +292,7 @@ class TaggedCall:
         self._ended = False
         """At least one JSON value was read."""
         self._tag_only = False
-        """The body is not JSON, so nothing but the tag ends it."""
+        """The body is not JSON, so only the tag ends it."""
 
     def scan(self, text: str, start: int, *, final: bool) -> ScanResult:
         """Read on until the tag or the end of the JSON."""

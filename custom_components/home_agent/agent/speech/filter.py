@@ -28,7 +28,7 @@ class SpeechFilter:
     """Filters one reply as it arrives.
 
     The result does not depend on how the reply was cut. A voice gets plain sentences; a chat keeps
-    markdown, emoji and addresses, but no pictures, which a browser would fetch by itself. Neither gets
+    markdown, emoji and addresses, but no pictures, which a browser would fetch on its own. Neither gets
     thoughts, calls or special tokens. White space at the end of a reply is not given out.
     """
 
@@ -164,7 +164,7 @@ class SpeechFilter:
             self._on_line.clear()
 
     def _remove(self, previous: str) -> None:
-        """Take something out of the text; `previous` stands for it before what follows."""
+        """Remove something from the text; `previous` represents it for the text after it."""
         if self._markdown:
             self._markdown.write("", final=True)
         self._flow.removed()

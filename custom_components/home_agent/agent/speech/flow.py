@@ -24,7 +24,7 @@ class Flow:
     """
 
     def __init__(self, *, collapse: bool) -> None:
-        """Start with nothing said."""
+        """Start without any text."""
         self._collapse = collapse
         self._out: list[str] = []
         self._space = ""

@@ -151,7 +151,7 @@ class MarkdownReader:
         self._code = False
         self._emphasis = False
         self._pictograph = False
-        """Nothing was said since a pictograph."""
+        """Nothing was written since a pictograph."""
         self._prose_fence = False
         self._skip: Callable[[str, int, bool], int] | None = None
         self._depth = 0
@@ -265,7 +265,7 @@ class MarkdownReader:
         return token[0] if is_said else ""
 
     def _note(self, token: re.Match[str]) -> None:
-        """Follow a token of which nothing is read."""
+        """Handle a token that is not spoken."""
         match token.lastgroup:
             case "newline":
                 self._new_line = True

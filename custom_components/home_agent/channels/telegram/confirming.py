@@ -33,7 +33,7 @@ class _ChatQuestion:
 
 
 class TelegramConfirmations(ConfirmationChannel):
-    """Asks in the chats of those whose word counts."""
+    """Asks in the chats of those who may confirm."""
 
     def __init__(self, hass: HomeAssistant, confirmations: Confirmations, bot: Bot, chats: Chats) -> None:
         """Serve the confirmations of one entry."""

@@ -64,7 +64,7 @@ class Slot:
     fixed: bool = False
     """Never shortened: clock and speaker."""
     outside: tuple[str, ...] | None = None
-    """The lines for a model outside the home, where they differ."""
+    """The lines for an external model, where they differ."""
     name: str = ""
     """What its provider is called."""
     texts: bool = False
@@ -82,7 +82,7 @@ class Slot:
         )
 
     def for_outside(self) -> Self:
-        """Return the slot as a model outside the home may read it."""
+        """Return the slot as an external model may read it."""
         if self.outside is None:
             return self
         same = len(self.outside) == len(self.lines) == len(self.entity_ids)

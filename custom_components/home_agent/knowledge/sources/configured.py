@@ -216,7 +216,7 @@ class SceneSource(ConfiguredSource):
         return self._states(entity_id)
 
     def _states(self, entity_id: str) -> Mapping[str, State]:
-        """Return the states that a scene brings about, as far as Home Assistant keeps them."""
+        """Return the states that a scene sets, as far as Home Assistant stores them."""
         platform = self._hass.data.get("homeassistant_scene")
         scene = platform.entities.get(entity_id) if platform is not None else None
         config = getattr(scene, "scene_config", None)

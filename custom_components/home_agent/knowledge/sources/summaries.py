@@ -63,7 +63,7 @@ class SummarySource(KnowledgeSource):
     source = Source.SUMMARY
 
     def __init__(self, hass: HomeAssistant, house: House) -> None:
-        """Start with nothing read."""
+        """Start without data."""
         self._hass = hass
         self._house = house
         self._figures: Mapping[str, StateFigures] = {}
@@ -94,7 +94,7 @@ class SummarySource(KnowledgeSource):
         return stop
 
     async def async_refresh(self) -> None:
-        """Read the last 24 hours; without a recorder there is nothing, a failing one changes nothing."""
+        """Read the last 24 hours; the result is empty without a recorder, and unchanged if it fails."""
         instance = self._hass.data.get(DATA_INSTANCE)
         if instance is None:
             self._figures = {}

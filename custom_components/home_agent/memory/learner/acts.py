@@ -16,14 +16,14 @@ MIN_WATTS: Final = 20.0
 APART: Final = 5.0
 """In use it draws at least so many times what it draws at rest."""
 OF_RANGE: Final = 0.2
-"""From this share of the way between rest and use on it counts as in use."""
+"""Fraction between the power at rest and in use from which it counts as in use."""
 MAX_SHARE_IN_USE: Final = 0.25
-"""Share of the hours; what runs longer is not used, it works by itself: fridges, heat pumps, solar panels."""
+"""Share of the hours; what runs longer works on its own: fridges, heat pumps, solar panels."""
 MIN_HOURS: Final = 3 * 24
 PAUSE: Final = timedelta(hours=1)
-"""A machine that is idle for less time continues the same run."""
+"""A shorter pause of a machine belongs to the same run."""
 SEEN_OFTEN: Final = 4
-"""The highest hours but for the last of so many are peaks that say nothing."""
+"""The highest of so many hours are ignored as peaks."""
 TARGET: Final = "temperature:{degrees:g}"
 """What setting a target temperature is called."""
 UNKNOWN: Final = frozenset({STATE_UNAVAILABLE, STATE_UNKNOWN, ""})

@@ -67,7 +67,7 @@ class InfluxError(SourceError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InfluxAddress:
-    """Where the server is, and who asks."""
+    """The server's address, and the credentials."""
 
     url: str
     database: str
@@ -100,12 +100,12 @@ class InfluxSource(ABC):
 
     @abstractmethod
     async def async_check(self) -> None:
-        """Ask for next to nothing, to see whether the server, the database and the key are right."""
+        """Send a minimal query to check the server, the database and the key."""
 
     async def async_changes(
         self, entity_ids: Collection[str], start: datetime, end: datetime
     ) -> Sequence[ObservedChange]:
-        """Return the changes of entities; who made them is not in the database."""
+        """Return the changes of entities; the database does not tell who made them."""
         domains = sorted({entity_id.partition(".")[0] for entity_id in entity_ids})
         states = await self._async_points(domains, STATE, start, end) if domains else []
         domain, attribute = TARGET
@@ -162,7 +162,7 @@ class InfluxSource(ABC):
             ):
                 answer = await _read(response)
         except (aiohttp.ClientError, OSError, ValueError, RuntimeError) as err:
-            # The cause may quote headers, and those hold the key.
+            # The cause may quote headers, which contain the key.
             raise InfluxError(InfluxTrouble.UNREACHABLE, failure(err, self._secrets).detail) from None
         if response.status != HTTPStatus.OK:
             raise self._refusal(response, answer)
@@ -309,7 +309,7 @@ def _read_tables(text: str) -> list[dict[str, str]]:
 
 
 def _row_points(row: Mapping[str, str], *, numeric: bool) -> list[Point]:
-    """Return the point of a row; nothing for one that is none."""
+    """Return the point of a row; None if it is invalid."""
     try:
         value = float(row["_value"]) if numeric else row["_value"]
         return [Point(datetime.fromisoformat(row["_time"]), f"{row['domain']}.{row['entity_id']}", value)]

@@ -1,4 +1,4 @@
-"""Learner: once a night, out of everyone's way, habits are found and become memories."""
+"""Learner: finds habits once a night and stores them as memories."""
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,7 +50,7 @@ QUIET: Final = timedelta(minutes=20)
 MIN_SPAN: Final = 14
 """Days that are looked at for something new in the home."""
 MIN_DAYS: Final = 7
-"""Days without which nothing can be called a habit."""
+"""Least number of days for a habit."""
 MAX_NAMED: Final = 3
 """Entities of one habit that are named; of the rest it is said how many."""
 WATTS: Final[Mapping[str | None, float]] = {UnitOfPower.WATT: 1.0, UnitOfPower.KILO_WATT: 1000.0}
@@ -200,7 +200,7 @@ class Learner:
         self._observations.set_habits(noted)
 
     async def _async_remember(self, known: KnownHabit, now: datetime) -> bool:
-        """Note a habit, or how sure it is by now; return whether there was room.
+        """Store a habit, or its current confidence; return whether there was space.
 
         Half its confidence is its importance, so that it never crowds out what a person said. What
         a person has said about it meanwhile stays as it was said.

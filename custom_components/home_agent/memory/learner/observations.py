@@ -41,7 +41,7 @@ class Observations:
     """What one entry has observed; the store of all entries is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with nothing."""
+        """Start empty."""
         self._changed = changed
         self.read_until: datetime | None = None
         self.since: date | None = None
@@ -170,7 +170,7 @@ class Observations:
         self._tidy()
 
     def _tidy(self) -> None:
-        """Drop actions of which nothing is left."""
+        """Drop actions without observations."""
         self._seen = {action: moments for action, moments in self._seen.items() if moments}
         self._changed()
 

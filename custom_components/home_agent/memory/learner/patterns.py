@@ -48,7 +48,7 @@ class Observation:
     value: str
     """What it was set to."""
     person: str | None = None
-    """Id of `persons.Person`, where it is known who did it."""
+    """Id of `persons.Person`, if it is known who acted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ def _rate(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) 
 
 
 def _confidence(hits: Iterable[_Moment], days: Collection[int], span: Sequence[date]) -> float:
-    """Return how sure a habit is: the lower end of Wilson's interval, with recent days counting more."""
+    """Return the confidence of a habit: the lower end of Wilson's interval; recent days count more."""
     happened_on = {hit.day for hit in hits}
     weights = {day: 0.5 ** ((span[-1] - day).days / HALF_LIFE) for day in span if day.weekday() in days}
     total = sum(weights.values())

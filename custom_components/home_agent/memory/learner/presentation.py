@@ -19,7 +19,7 @@ WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "satu
 OF_THE_HOUSE: Final = "house"
 OF_A_PERSON: Final = "person"
 IMPERSONAL: Final = frozenset({STATE_HOME, STATE_NOT_HOME, IN_USE})
-"""Actions that are reported for the entity itself, whoever acted."""
+"""Actions that are reported for the entity itself, regardless of who acted."""
 TEMPERATURE: Final = TARGET.partition(":")[0]
 TOGETHER: Final = 30
 """Seconds within which two things are done by one act."""

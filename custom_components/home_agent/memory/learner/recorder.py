@@ -1,4 +1,4 @@
-"""What the recorder knows: who changed which state, and how much power was drawn."""
+"""Data of the recorder: who changed which state, and the power consumption."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta

@@ -22,7 +22,7 @@ SHORTEST: Final = 3
 MAX_NAMES: Final = 2_000
 
 _own: Final[OrderedDict[str, None]] = OrderedDict()
-"""Names of the agents' own and custom tools, for texts that are read outside of a turn."""
+"""Names of the agents' own and custom tools, for texts that are read outside a turn."""
 
 _NEAR: Final = f"{GAP}{{0,30}}?"
 _FAR: Final = f"{GAP}{{0,60}}?"

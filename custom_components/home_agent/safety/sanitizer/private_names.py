@@ -227,7 +227,7 @@ def _stems(word: str, *, declines: bool) -> tuple[str, ...]:
 
 
 def _written_as_name(text: str, start: int, end: int) -> bool:
-    """Return whether a word is written like a name: a capital inside of a sentence, or with a possessive."""
+    """Return whether a word is written like a name: a capital inside a sentence, or with a possessive."""
     word = text[start:end]
     if re.search(r"['\u2019]s$", word):
         return True

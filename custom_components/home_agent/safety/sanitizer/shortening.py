@@ -1,4 +1,4 @@
-"""A text or JSON without the sentences that a reader outside the home is not told."""
+"""A text or JSON without the sentences that a reader outside the home does not receive."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -86,7 +86,7 @@ class Shortener:
         return f"{LEFT_OUT} " if cleaned is None else sentence.replace(bare, cleaned)
 
     def _is_untold(self, sentence: str) -> bool:
-        """Return whether a sentence tells what is not told, and note what that is."""
+        """Return whether a sentence tells withheld content, and record what that is."""
         stems, folded = _stems(sentence), fold_letters(sentence)
         if any(len(stems & told) >= ALIKE * len(told) for told in self._telling):
             self.found.add(MEMORIES)

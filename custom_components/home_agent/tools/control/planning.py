@@ -75,7 +75,7 @@ def action_of(domain: str, verb: str, *, gated: bool) -> Action:
 def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gated: bool = False) -> Plan:
     """Return the plan for an action on an entity.
 
-    Raises ValidationError where the entity cannot do it.
+    Raises ValidationError if the entity cannot do it.
     """
     domain = state.domain
     facts = DOMAINS[domain]

@@ -1,4 +1,4 @@
-"""From YAML to tools: each one is read by itself, and what is wrong becomes a repair issue."""
+"""From YAML to tools: each one is read on its own, and what is wrong becomes a repair issue."""
 
 from collections.abc import Collection, Mapping
 from typing import Any, Final

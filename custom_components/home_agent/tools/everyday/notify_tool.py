@@ -74,7 +74,7 @@ class NotifyTool(HomeAgentTool):
     parameters = probatio.Schema({probatio.Required("person"): str, probatio.Required("message"): str})
 
     def __init__(self, people: Receivers) -> None:
-        """Take who can be reached."""
+        """Take the reachable people."""
         self._people = people
 
     @override

@@ -81,7 +81,7 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Entity
 def _read_domains(
     house: HouseSnapshot, names: NameIndex, target: Target
 ) -> tuple[set[str], set[str], str | None, bool]:
-    """Return the domains, classes and a name found among them, and whether something was mended."""
+    """Return the domains, classes and a name found among them, and whether something was fixed."""
     domains: set[str] = set()
     classes: set[str] = set()
     known_classes = set().union(*names.classes.values())

@@ -123,7 +123,7 @@ class Web:
 
 
 def _same_host(url: yarl.URL, location: str) -> yarl.URL:
-    """Return where a redirect leads. Raises WebProblem where that is another server, or a less safe one."""
+    """Return where a redirect leads. Raises WebProblem if that is another server, or a less safe one."""
     target = url.join(yarl.URL(location))
     same = target.host == url.host and (
         target.port == url.port or (url.scheme, target.scheme) == ("http", "https")

@@ -54,7 +54,7 @@ class SearXNG(SearchProvider):
 
 
 def _results(content: bytes) -> list[SearchResult]:
-    """Return the results of JSON. Raises SearchError where all engines behind the server failed."""
+    """Return the results of JSON. Raises SearchError if all engines behind the server failed."""
     answer: dict[str, Any] = orjson.loads(content)
     found = best(
         [make_result(item.get("title"), item.get("content"), item.get("url")) for item in answer["results"]]
