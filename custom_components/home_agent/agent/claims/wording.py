@@ -35,6 +35,9 @@ SHARED_TABLES: Final = {
     "states": ("questions.states", "directions.opening", "directions.closing"),
     "commands": ("questions.commands",),
     "switching": ("questions.switching",),
+    "devices": tuple(
+        f"names.domains.{kind}" for kind in ("light", "switch", "fan", "climate", "media_player")
+    ),
     "fillers": ("answers.yes", "answers.go_ahead"),
 }
 OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did")
@@ -50,6 +53,9 @@ MAX_READ: Final = 500
 HAVE_TO_DID: Final = 9
 AM_TO_DOING: Final = 2
 IS_TO_STATE: Final = 5
+IS_TO_DOING: Final = 1
+MAX_BEFORE_DEVICE: Final = 3
+"""Words that may precede the device in a clause without a verb, such as "kitchen" in "Kitchen light on"."""
 BEEN_TO_DID: Final = 6
 WILL_TO_DO: Final = 8
 
@@ -210,6 +216,7 @@ class SpacedReader:
             or found.follows(found.starts("subjects", latest), ("did",), AM_TO_DOING, last=found.end - 1)
             or found.follows(found.starts("i_am", latest), ("doing",), AM_TO_DOING)
             or bool(found.starts("i_did", latest))
+            or found.follows(found.starts("subjects", latest), ("i_did",), 0)
         )
 
     @staticmethod
@@ -220,7 +227,13 @@ class SpacedReader:
         if found.follows(found.starts("been", MAX_BEFORE), ("did", "states"), BEEN_TO_DID):
             return True
         subjects = found.starts("is", MAX_BEFORE)
-        return found.has("now") and found.follows(subjects, ("states", "did", "doing"), IS_TO_STATE)
+        if found.has("now") and found.follows(subjects, ("states", "did", "doing"), IS_TO_STATE):
+            return True
+        if found.follows(subjects, ("doing",), IS_TO_DOING):
+            return True
+        if not (is_whole and begins_sentence) or found.has("is") or not found.ends_with("switching"):
+            return False
+        return bool(found.starts("devices", found.start + MAX_BEFORE_DEVICE))
 
     @staticmethod
     def _is_answer_to_order(found: _ClauseMatches, *, is_whole: bool) -> bool:
