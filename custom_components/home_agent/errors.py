@@ -59,7 +59,7 @@ class ValidationError(HomeAgentError):
 
     key = "validation"
     names: tuple[str, ...] = ()
-    """What the person may have meant, by name."""
+    """Possible targets, by name."""
 
 
 class PermissionDenied(HomeAgentError):
@@ -72,7 +72,7 @@ class TooMuchAtOnce(PermissionDenied):
     """One question cannot name everything that waits for a confirmation."""
 
     def __init__(self, most: int) -> None:
-        """Tell the model what to do with the rest."""
+        """Return an instruction for the model about the rest."""
         super().__init__(
             f"At most {most} things can be confirmed at once; this was left out and not done. "
             "The person is told to ask for it separately"
@@ -130,7 +130,7 @@ class AuthenticationError(LLMError):
 
 
 class KeyMissing(AuthenticationError):
-    """The model server wants a key, and none is set."""
+    """The model server requires a key, and none is set."""
 
     key = "llm_key_missing"
 
@@ -221,7 +221,7 @@ class InvalidInput(Exception):
         return _PARTS.get(self.key, "url")
 
     def __init__(self, key: str, **placeholders: str) -> None:
-        """Store the key of the sentence and what fills it."""
+        """Store the key of the sentence and its placeholders."""
         super().__init__(key)
         self.key = key
         self.placeholders = placeholders

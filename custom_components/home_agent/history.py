@@ -1,4 +1,4 @@
-"""ConversationHistoryManager: what was said, for all entries, in one store."""
+"""ConversationHistoryManager: the conversations of all entries, in one store."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -123,7 +123,7 @@ class ConversationHistoryManager(StoredFile):
         person: str | None = None,
         tainted: bool = False,
     ) -> None:
-        """Add a turn: what the person said, the calls with their results, the answer.
+        """Add a turn: the sentence, the calls with their results, the answer.
 
         A call without a result, and a result without its call, are left out; without any answer there is
         no turn. With `persist` off the turn never reaches the disk.
@@ -140,7 +140,7 @@ class ConversationHistoryManager(StoredFile):
 
     @callback
     def persons(self, entry_id: str, history_id: str) -> set[str]:
-        """Return the ids of those who spoke in a conversation, as far as they are known."""
+        """Return the ids of the known speakers of a conversation."""
         return {turn.person for turn in self.turns(entry_id, history_id) if turn.person is not None}
 
     @callback
@@ -180,7 +180,8 @@ class ConversationHistoryManager(StoredFile):
     def clear(self, entry_id: str | None = None, history_id: str | None = None) -> int:
         """Forget conversations, in memory at once and on disk right after; return how many.
 
-        Without any limit what was set aside as unreadable goes too. `async_flush` waits for the disk.
+        Without any limit, files that were set aside as unreadable are removed too. `async_flush` waits for
+        the disk.
         """
         removed = self._remove(
             lambda entry, history, _conversation: entry_id in (None, entry) and history_id in (None, history)
@@ -215,7 +216,7 @@ class ConversationHistoryManager(StoredFile):
         return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 
     def _forget(self, entry_id: str, is_unwanted: Callable[[StoredTurn], bool]) -> int:
-        """Forget turns, and what was summed up from them; return how many."""
+        """Forget turns, and the summaries of them; return how many."""
         conversations = self._entries.get(entry_id, {})
         before = sum(len(conversation.turns) for conversation in conversations.values())
         for history_id, conversation in list(conversations.items()):
@@ -245,7 +246,7 @@ class ConversationHistoryManager(StoredFile):
         return removed
 
     async def _async_clear_disk(self, *, everything: bool) -> None:
-        """Bring the disk to what is in memory."""
+        """Write the current data to disk."""
         await self._store.async_flush()
         if everything:
             await self._store.async_forget_set_aside()

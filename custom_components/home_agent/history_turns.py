@@ -51,14 +51,14 @@ class ConversationContent(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class StoredTurn:
-    """What one person said and what came of it."""
+    """The sentence of one person, and the calls and the answer."""
 
     at: datetime
     messages: tuple[Message, ...]
     tokens: int
     persist: bool = True
     person: str | None = None
-    """Id of who spoke, where that is known."""
+    """Id of the speaker, if known."""
     tainted: bool = False
     """Whether it has read text from an untrusted source, or continues a turn that has."""
 
@@ -79,7 +79,7 @@ class StoredTurn:
         return any(text in whole for text in texts)
 
     def words_only(self) -> Self:
-        """Return the turn without its tool calls: what was said and the last answer."""
+        """Return the turn without its tool calls: the sentence and the last answer."""
         said = [message for message in self.messages if message["role"] == "user"]
         answers = [
             _without_calls(message)
@@ -176,7 +176,7 @@ class Conversation:
         return Conversation(kept, start) if kept else None
 
     def wants_summary(self, max_messages: int, max_tokens: int) -> bool:
-        """Return whether the window will soon move on, and nothing says yet what it leaves behind."""
+        """Return whether the window will soon move on without a summary of what it leaves behind."""
         if self.ready:
             return False
         window = self.turns[self.start :]
@@ -293,13 +293,13 @@ def make_turn(
 
 
 def _words_of(message: Message) -> str:
-    """Return all text of a message, also what tools were called with."""
+    """Return all text of a message, including the arguments of tool calls."""
     calls = (call["function"]["arguments"] for call in message.get("tool_calls", ()))
     return " ".join((message["content"], *calls))
 
 
 def _clean(message: Mapping[str, Any]) -> Message:
-    """Return a message with what a request needs, its text cut where it is endless."""
+    """Return the parts of a message that a request needs, with overlong text cut."""
     kept = {key: value for key, value in message.items() if key in _KEYS and value is not None}
     kept["content"] = _text(message.get("content"))[:MAX_MESSAGE_CHARS]
     if calls := kept.pop("tool_calls", None):

@@ -17,7 +17,7 @@ MAX_WAITING: Final = 20
 """Pieces of work that wait; the oldest are dropped."""
 MAX_ATTEMPTS: Final = 3
 SLICE_SECONDS: Final = 0.004
-"""How long the event loop is held at once."""
+"""How long the event loop is blocked at a time."""
 
 
 async def in_slices[T](items: Iterable[T]) -> AsyncIterator[T]:
@@ -52,7 +52,7 @@ class IdleQueue[T]:
         *,
         is_busy: Callable[[], bool],
     ) -> None:
-        """Take what does the work, and what tells whether a turn is running."""
+        """Take the function that does the work, and a check whether a turn is running."""
         self._hass = hass
         self._name = name
         self._work = work
@@ -63,7 +63,7 @@ class IdleQueue[T]:
 
     @callback
     def put(self, key: str, item: T) -> None:
-        """Do this soon, in place of what waits under the same key."""
+        """Schedule this, in place of the pending work of the same key."""
         self._waiting.pop(key, None)
         self._waiting[key] = _Waiting(item)
         while len(self._waiting) > MAX_WAITING:
@@ -78,7 +78,7 @@ class IdleQueue[T]:
 
     @callback
     def stop(self) -> None:
-        """Drop what waits."""
+        """Drop the pending work."""
         self._waiting.clear()
         if self._timer is not None:
             self._timer()

@@ -28,7 +28,7 @@ MARKS: Final[Mapping[str, Mapping[str, str]]] = {"light": {"color": "color"}}
 """Per domain: abilities by which one would choose between its entities, and how they are written."""
 
 CLASS_DOMAINS: Final = frozenset({"binary_sensor", "sensor"})
-"""Domains in which the device class says what an entity is about."""
+"""Domains whose device class describes an entity's purpose."""
 
 READ_ONLY: Final = frozenset({"binary_sensor", "event", "sensor", "update"})
 """Domains that a summary leaves out first."""
@@ -99,7 +99,7 @@ def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels
 
 
 def _groups(house: HouseSnapshot) -> Iterator[Group]:
-    """Yield floors from the lowest with their areas by name, at the end what has no floor or no area."""
+    """Yield floors from the lowest with their areas by name, and finally entities without a floor or area."""
     by_domain: Callable[[EntityRecord], tuple[str, str]] = lambda record: (record.domain, record.entity_id)  # noqa: E731
     floors = sorted(house.floors.values(), key=lambda floor: (floor.level or 0, floor.name, floor.floor_id))
     areas = sorted(house.areas.values(), key=lambda area: (area.name, area.area_id))
@@ -129,7 +129,7 @@ def _named(record: EntityRecord, area: Area | None) -> str:
 
 
 def _identified(record: EntityRecord, area: Area | None, about: str) -> str:
-    """Return id, what it is about and abilities, and the name where the id does not tell it."""
+    """Return id, purpose and abilities, and the name if it does not follow from the id."""
     name = "" if _tells(record, area) else " " + quoted(_short_name(record, area), NAME_CHARS)
     return f"{record.entity_id}{about}{_marks(record)}{name}"
 
@@ -175,7 +175,7 @@ def _short_name(record: EntityRecord, area: Area | None) -> str:
 
 
 def _class(record: EntityRecord) -> str:
-    """Return the device class where it says what a sensor is about and no name does."""
+    """Return the device class of a sensor whose names do not describe its purpose."""
     if record.domain not in CLASS_DOMAINS or not record.device_class:
         return ""
     said = words(f"{record.name} {record.object_id.replace('_', ' ')}")

@@ -62,7 +62,7 @@ def class_concepts(domain: str, device_class: str | None, languages: Iterable[st
 
 
 def wished(query: str, languages: Iterable[str]) -> list[str]:
-    """Return the names of what a sentence asks for without naming it: "I can't see" is about a light."""
+    """Return the names of things that a sentence implies: "I can't see" is about a light."""
     return [name for language in languages for name in sorted(vocabulary(language).wishes.find(query))]
 
 

@@ -207,7 +207,7 @@ def _beside(content: Any, volatile: str) -> Any:
 def slim_tools(tools: Sequence[ToolSchema]) -> list[ToolSchema]:
     """Return tools without the descriptions of their parameters, and with one sentence about each.
 
-    Names, types, choices and what is required stay.
+    Names, types, choices and required keys stay.
     """
     return [{**tool, "function": _slim(tool["function"])} for tool in tools]
 
@@ -293,7 +293,7 @@ def _fewer_turns(request: _Request, excess: int) -> int:
 
 
 def _shorter_texts(request: _Request, excess: int, *, share: float = 0.0) -> int:
-    """Cut what was said in this turn, the longest first: the middle goes, the ends stay."""
+    """Cut the texts of this turn, the longest first: the middle is removed, the ends stay."""
     return _shorter(request, excess, share, of_tools=False)
 
 
@@ -370,7 +370,7 @@ STABLE_STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("instructions", _shorter_system),
     ("tools", _fewer_tools),
 )
-"""Steps for what does not depend on the sentence."""
+"""Steps for parts that do not depend on the sentence."""
 
 STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("results", partial(_shorter_results, share=RESULT_SHARE)),
@@ -387,4 +387,4 @@ STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("sentence", _shorter_texts),
     ("tools", _fewer_tools),
 )
-"""Steps for what is too long now."""
+"""Steps for parts that are too long now."""

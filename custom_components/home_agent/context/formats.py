@@ -27,13 +27,13 @@ class ShownEntity(NamedTuple):
     state: State
     house: HouseSnapshot
     introduced: bool
-    """Whether name, place and abilities are told, which the catalogue of a large house leaves out."""
+    """Whether to include name, place and abilities, which the catalogue of a large home omits."""
     attributes: Mapping[str, Any]
     """Those that a person chose."""
 
     @property
     def area(self) -> str:
-        """Return the name of the room, or nothing."""
+        """Return the name of the area, or an empty text."""
         area = self.house.areas.get(self.record.area_id or "")
         return area.name if area else ""
 
@@ -42,7 +42,7 @@ type Writer = Callable[[ShownEntity], str]
 
 
 def compact(shown: ShownEntity) -> str:
-    """Return the id, with what introduces it, and the state in a few words."""
+    """Return the id with its introduction, and the state in a few words."""
     record = shown.record
     subject = introduced(record, shown.house) if shown.introduced else record.entity_id
     extra = (f"{name} {_value(value)}" for name, value in shown.attributes.items())
@@ -140,7 +140,7 @@ def read_chosen(attribute: str) -> tuple[str, str]:
 
 
 def introduced(record: EntityRecord, house: HouseSnapshot) -> str:
-    """Return an entity with what the catalogue of a large house leaves out: name, place and abilities."""
+    """Return an entity with the name, place and abilities that the catalogue of a large home omits."""
     area = house.areas.get(record.area_id) if record.area_id else None
     place = f" in {quoted(area.name, NAME_CHARS)}" if area else ""
     abilities = f" [{','.join(record.abilities[:MAX_ABILITIES])}]" if record.abilities else ""

@@ -26,9 +26,9 @@ ID_WEIGHT: Final = 0.3
 DETAIL_WEIGHT: Final = 0.2
 
 PLACE_FACTOR: Final = 2.5
-"""For what is in a room or on a floor that the sentence names."""
+"""Weight of entities in an area or on a floor that the sentence names."""
 HERE_FACTOR: Final = 1.1
-"""For what is in the room of the speaker."""
+"""Weight of entities in the speaker's area."""
 BYSTANDER_FACTOR: Final = 0.5
 """For readings of a device whose own words the sentence does not contain."""
 NAMED: Final = 0.5
@@ -40,7 +40,7 @@ RERANKED: Final = 3
 READINGS: Final = frozenset(
     {"binary_sensor", "button", "device_tracker", "event", "number", "select", "sensor", "text", "update"}
 )
-"""Domains of which a device has many beside what it is for."""
+"""Domains of which a device has many secondary entities."""
 FEW: Final = 50
 """Changed entities that are put into an index in place, some milliseconds; more are read in an executor."""
 
@@ -61,7 +61,7 @@ class SentenceMeaning:
 
 
 class HouseIndex:
-    """The index of one snapshot, and what the order of its answers depends on beside words."""
+    """The index of one snapshot, and other criteria for the order of its results."""
 
     def __init__(self, house: HouseSnapshot, class_words: ClassWords, languages: Sequence[str]) -> None:
         """Build the index; it takes a second with thousands of entities."""
@@ -91,7 +91,7 @@ class HouseIndex:
         return self._concepts.keys()
 
     def update(self, house: HouseSnapshot) -> bool:
-        """Take over what differs in a newer snapshot; return False if the index has to be rebuilt."""
+        """Apply the differences of a newer snapshot; return False if the index has to be rebuilt."""
         old = self.house
         if house.areas != old.areas or house.floors != old.floors:
             return False
@@ -114,7 +114,7 @@ class HouseIndex:
         return not self._index.worn
 
     def explain(self, query: str) -> str:
-        """Return a sentence with the names of what it asks for without naming it."""
+        """Return a sentence with the names of the things that it implies."""
         return " ".join((query, *wished(query, self._languages)))
 
     def understand(self, query: str) -> SentenceMeaning:

@@ -18,7 +18,7 @@ MAX_INDEXES: Final = 4
 INDEX_WAIT_SECONDS: Final = 0.25
 """Seconds to wait for the index of the newest snapshot before its changes are looked through directly."""
 MAX_RECENT: Final = 60
-"""Changed entities that are indexed at once for a sentence, those that share most words with it."""
+"""Changed entities that are indexed immediately for a sentence: those that share most words with it."""
 
 
 class IndexCache:

@@ -1,4 +1,4 @@
-"""ContextManager: what a request carries besides the rules and the conversation."""
+"""ContextManager: the context of a request in addition to the rules and the conversation."""
 
 import asyncio
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -31,7 +31,7 @@ PROVIDER_SECONDS = 2.0
 """How long a provider may take before its slot is left out."""
 
 SMALLER_CATALOGUES = (400, 100, 0)
-"""Tokens of what replaces a catalogue that is too long for a request."""
+"""Tokens of the replacement of a catalogue that is too long for a request."""
 INLINE_ENTITIES = 50
 """Houses up to this size get their catalogue on the event loop."""
 
@@ -43,7 +43,7 @@ PROVIDERS: Sequence[Callable[[ProviderSetup], ContextProvider | None]] = (
     memory_provider,
     documents_provider,
 )
-"""What makes a provider, or nothing if the options do not want it. They write in this order."""
+"""Factories of providers; they return None if the options disable the provider. They run in this order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +79,7 @@ class ContextManager:
         self.window = ContextWindow(settings)
         self._away = setup.data_policy.away
         self._stable: dict[str, tuple[HouseSnapshot, AssembledContext]] = {}
-        """Per model: the whole house, and what follows from it."""
+        """Per model: the complete home, and derived data."""
         self._providers = [provider for make in PROVIDERS if (provider := make(setup)) is not None]
 
     async def async_stable(self, model: str = PRIMARY) -> AssembledContext:
@@ -106,7 +106,7 @@ class ContextManager:
         return build()
 
     async def async_prepare(self) -> None:
-        """Build what the first sentence would have to wait for."""
+        """Build caches that the first sentence would otherwise wait for."""
         stable = await self.async_stable()
         for provider in self._providers:
             await provider.async_prepare(stable.house)
@@ -160,7 +160,7 @@ class ContextManager:
         return Slot(heading=VOLATILE_HEADING, lines=lines, outside=outside, fixed=True, name="moment")
 
     def _who(self, request: ContextRequest, *, named: bool = True) -> str:
-        """Return who speaks, in which language, how and where."""
+        """Return the speaker with language, channel and location."""
         speaker, house = request.speaker, request.house
         parts = [speaker.person] if speaker.person and named else []
         parts += [f"language {speaker.language}", speaker.surface]

@@ -16,15 +16,15 @@ from .house_index import PLACE_NAMED, EntityKind, HouseIndex, SentenceMeaning
 from .index_cache import IndexCache
 
 MANY: Final = 60
-"""Entities returned where a sentence means many at once, whatever the limit."""
+"""Entities that are returned if a sentence means many at once, regardless of the limit."""
 SEMANTIC_WEIGHT: Final = 0.3
 """Weight of a place in the ranking by meaning, against one in the ranking by words."""
 FOREIGN_WEIGHT: Final = 1.0
 """The same for a sentence in a language whose everyday words are not known here."""
 WISH_FACTOR: Final = 0.3
-"""For what is wished for without being named: the lists of everyday words know better than the embedders."""
+"""Weight of implied things: the lists of everyday words are more precise than the embedders."""
 KEPT_BY_MEANING: Final = 3
-"""The closest in meaning are among what is returned, however well others fit by words."""
+"""The closest in meaning are always among the results, however well others fit by words."""
 SEMANTIC_FACTOR: Final = 0.25
 """Power of place and kind in the ranking by meaning, where scores lie closer together."""
 SAID: Final = 0.7
@@ -121,7 +121,7 @@ class Group:
 def find_group(
     index: HouseIndex, query: str, meaning: SentenceMeaning, area_id: str | None, language: str
 ) -> Group:
-    """Return the entities of the kinds and places that a sentence names, none where it names too little.
+    """Return the entities of the kinds and places that a sentence names, none if it names too little.
 
     "Everything" without a place is everything in the room of the speaker.
     """
@@ -152,7 +152,7 @@ def find_group(
 
 
 def _where(record: EntityRecord) -> tuple[bool, str, str]:
-    """Return the order within a group: what can be switched first, then room by room."""
+    """Return the order within a group: switchable entities first, then area by area."""
     return not DOMAINS[record.domain].in_everything, record.area_id or "", record.name
 
 

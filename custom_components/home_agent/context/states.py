@@ -1,4 +1,4 @@
-"""Says in a few words what state an entity is in."""
+"""Describes the state of an entity in a few words."""
 
 from typing import Final
 
@@ -13,7 +13,7 @@ from ..knowledge.house import EntityRecord
 from ..timespans import format_largest
 
 LASTING_SECONDS: Final = 60
-"""Age from which the age of a state is told."""
+"""Age from which the age of a state is included."""
 STALE_SECONDS: Final = 3600
 """Age from which a reading is said to be old."""
 PLACES: Final = {"not_home": "away"}

@@ -83,7 +83,7 @@ SHARES: Final[Mapping[str, Share]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """What each part of a request may take, in tokens as `estimate_tokens` counts them."""
+    """The space of each part of a request, in tokens as `estimate_tokens` counts them."""
 
     rules: int
     """Role, rules and instructions; more only if there is space."""
@@ -100,7 +100,7 @@ class Budget:
     memories: int
     profile: int
     chosen: Mapping[str, int]
-    """The shares that a person has set; these hold even if there is more space."""
+    """The shares that the options set; these apply even if there is more space."""
 
     @classmethod
     def from_limit(
@@ -114,7 +114,7 @@ class Budget:
     ) -> Self:
         """Return the shares of a request of `size` tokens.
 
-        The history may grow with the model's own `limit`, as it costs only those who talk that long.
+        The history may grow with the model's own `limit`, as it costs only in long conversations.
         `answer` is kept free, `factor` is how many tokens the model counts where we count one, `chosen`
         holds shares that a person has set.
         """
@@ -139,7 +139,7 @@ def answer_space(limit: int, max_tokens: int) -> int:
 
 
 class TokenCalibration:
-    """What the servers' counts and refusals tell about the context of one model.
+    """The context of one model, learned from the counts and refusals of its servers.
 
     `limit` is in the model's tokens, `factor` is how many of them it counts where we estimate one.
     """
@@ -181,7 +181,7 @@ class TokenCalibration:
     ) -> None:
         """Take a refusal of a request as too long, with the numbers that the server named.
 
-        Without numbers, somewhat less than this request is taken to fit beside an answer of so many tokens.
+        Without numbers, a somewhat smaller request is assumed to fit beside an answer of so many tokens.
         """
         if counted is not None and limit is not None and counted > limit:
             self.note_usage(estimated, counted)
@@ -200,7 +200,7 @@ class ContextWindow:
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
-        """Read the options once; an entry is set up again when they change."""
+        """Read the options once; an entry is reloaded when they change."""
         self._settings = settings
         self._chosen = {
             part: settings[key] for part, key in CONF_BUDGETS.items() if settings.get(key) is not None

@@ -1,1 +1,1 @@
-"""Model servers, spoken to over HTTP; knows nothing of Home Assistant."""
+"""Clients of model servers over HTTP, independent of Home Assistant."""

@@ -47,7 +47,7 @@ class _Call:
 
     @property
     def arguments(self) -> str:
-        """Return the arguments as text; none at all are an empty object."""
+        """Return the arguments as text; missing ones are an empty object."""
         text = "".join(self.parts).strip()
         if text.startswith("{}") and is_json(text[2:]):
             return text[2:].strip()  # an empty object first, then the real one

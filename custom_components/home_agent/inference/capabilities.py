@@ -56,7 +56,7 @@ def _without_tools(body: Body) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RefusableParameter:
-    """A parameter that servers refuse: how they call it, and what is tried instead, step after step."""
+    """A parameter that servers refuse: its names, and the alternatives, step after step."""
 
     name: str
     words: tuple[str, ...]
@@ -96,7 +96,7 @@ PARAMETERS: Final = (
     _optional("format"),
     _optional("keep_alive", "keepalive"),
 )
-# What goes first when a server refuses something without saying what.
+# The order of removal if a server does not say what it refuses.
 _EXTRAS: Final = ("chat_template_kwargs", "stream_options", "reasoning_effort")
 _REFUSALS: Final = lazy_regex(
     r"un(?:supported|known|recognized|expected|available)|not (?:support|permit|allow|available|recogni)"
@@ -129,7 +129,7 @@ class Capabilities:
     """Remembers facts per endpoint and model, the longest unused forgotten first."""
 
     def __init__(self) -> None:
-        """Start knowing nothing."""
+        """Start without known capabilities."""
         self._models: OrderedDict[tuple[str, str], ModelFacts] = OrderedDict()
         self._dialects: OrderedDict[str, Dialect] = OrderedDict()
 

@@ -1,4 +1,4 @@
-"""One model on one server: chats, embeddings, what it can do."""
+"""One model on one server: chats, embeddings, capabilities."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
@@ -159,7 +159,7 @@ class ModelClient:
         await self._sleep(pause)
 
     async def _attempt(self, request: ChatRequest, *, stream: bool) -> AsyncGenerator[Delta]:
-        """Yield the answer to one request, sent again at once without what the server refuses."""
+        """Yield the answer to one request, sent again at once without parameters that the server refuses."""
         wire = await self.wire()
         facts = self.capabilities.of(self.endpoint)
         if isinstance(wire, OllamaWire):
@@ -282,7 +282,7 @@ class ModelClient:
         learn_model(facts, data)
 
     def _with_extras(self, messages: list[Message]) -> list[Message]:
-        """Return the messages with what the server wants back with its own tool calls."""
+        """Return the messages with the extra data that the server expects with its own tool calls."""
         return [
             {**message, "tool_calls": [self._with_extra(call) for call in message["tool_calls"]]}
             if message.get("tool_calls")
@@ -291,12 +291,12 @@ class ModelClient:
         ]
 
     def _with_extra(self, call: MessageCall) -> MessageCall:
-        """Return one earlier call with what came with it."""
+        """Return one earlier call with its extra data."""
         extra = self._extras.get(call["id"])
         return {**call, "extra_content": extra} if extra else call
 
     def _keep_extras(self, extras: Mapping[str, Any]) -> None:
-        """Remember what came with tool calls, the oldest forgotten first."""
+        """Remember the extra data of tool calls; the oldest are forgotten first."""
         self._extras.update(extras)
         while len(self._extras) > _KEPT_EXTRAS:
             self._extras.pop(next(iter(self._extras)))
@@ -320,7 +320,7 @@ class _Progress:
         self._until = self._now() + first
 
     def left(self) -> float:
-        """Return for how many seconds the next bytes may be awaited. Raises ModelServerError if for none."""
+        """Return how many seconds to wait for the next bytes. Raises ModelServerError if no time is left."""
         if self._answer.size > self._seen:
             self._seen = self._answer.size
             self._until = self._now() + self._idle
@@ -348,7 +348,7 @@ def _named(dialect: str) -> Wire:
 
 
 def _nothing_said(answer: AnswerReader, reader: JSONReader) -> ModelServerError:
-    """Return the error for an answer that ended and said nothing."""
+    """Return the error for an empty answer."""
     if reader.empty or answer.recognised:
         return ModelServerError(ErrorKind.UNAVAILABLE, "the server's answer is empty", answered=True)
     return malformed("the server's answer holds no message; is the address right?")

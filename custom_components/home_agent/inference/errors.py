@@ -56,7 +56,7 @@ class ModelServerError(Exception):
         plain: str | None = None,
         answered: bool = False,
     ) -> None:
-        """Store what is known; of a prompt that is too long the tokens allowed and those counted."""
+        """Store the details; for a prompt that is too long, the allowed and the counted tokens."""
         super().__init__(detail)
         self.kind = kind
         self.detail = detail
@@ -286,7 +286,7 @@ def retry_seconds(headers: Any) -> float | None:
 
 
 def _number(value: str | None) -> float | None:
-    """Return a header as a number that is not negative, None if it is none."""
+    """Return a header as a non-negative number, None if it is not one."""
     try:
         number = float(value or "")
     except ValueError:

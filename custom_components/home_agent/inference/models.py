@@ -1,4 +1,4 @@
-"""What is asked of a model server and what it answers, whatever it speaks."""
+"""Requests to a model server and its answers, independent of the dialect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -37,7 +37,7 @@ class Message(TypedDict, total=False):
     """The call whose result a message of a tool is."""
     name: str
     at_home: bool
-    """Only in what is kept: an external model must not receive this."""
+    """Only in stored messages: an external model must not receive this."""
 
 
 class Dialect(StrEnum):
@@ -59,7 +59,7 @@ class Endpoint:
     dialect: str = "auto"
     api_version: str | None = None
     unusable: str = ""
-    """Why nothing may be sent, where the key cannot be made."""
+    """Why nothing may be sent, if the key cannot be rendered."""
 
 
 @dataclass(slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""Finds out what a server and its model can do, for the person who sets them up."""
+"""Detects the capabilities of a server and its model during setup."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final

@@ -1,4 +1,4 @@
-"""Error messages of a server without quotes, because requests contain what people have said."""
+"""Error messages of a server without quotes, because requests contain private conversations."""
 
 import re
 from typing import Final

@@ -128,7 +128,7 @@ class Router:
         self._resting_until = float("-inf")
 
     def note_answer(self, name: str) -> None:
-        """Note who answered; a primary that does is up."""
+        """Record which model answered; a primary that answers is up."""
         self.last_used = name
         if name == PRIMARY:
             self.note_back()

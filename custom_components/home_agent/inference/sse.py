@@ -39,7 +39,7 @@ class _NotJSONError(Exception):
 
 
 def parse(data: bytes | bytearray) -> Any:
-    """Return decoded JSON, forgiving what a server may do to characters; ValueError if it is none."""
+    """Return decoded JSON, tolerating invalid characters; ValueError if it is not JSON."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -71,7 +71,7 @@ class JSONReader:
 
     @property
     def empty(self) -> bool:
-        """Tell whether there was nothing but white space and comments so far."""
+        """Tell whether there were only white space and comments so far."""
         return not self._started
 
     def feed(self, chunk: bytes) -> list[Any]:
@@ -162,7 +162,7 @@ class JSONReader:
             self._try(found)
 
     def _try(self, found: list[Any], *, last: bool = False) -> None:
-        """Move what is pending to the objects found if it is whole."""
+        """Move the pending text to the found objects if it is complete."""
         try:
             found.append(parse(self._pending))
         except ValueError:

@@ -27,7 +27,7 @@ _UTF_16: Final = (b"\xff\xfe", b"\xfe\xff")
 PASSAGE_CHARS: Final = 700
 """How long a passage may be, without its headings: about 175 tokens of English."""
 OVERLAP_CHARS: Final = 120
-"""How much of a passage the next one begins with, so that a sentence keeps what it refers to."""
+"""How much of a passage the next one repeats, so that a sentence keeps its context."""
 HEADING_CHARS: Final = 120
 
 _HEADING = lazy_regex(r"^ {0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
@@ -156,7 +156,7 @@ def _bytes(file: Path) -> bytes:
 
 
 def _text(raw: bytes) -> str:
-    """Return bytes as text. Raises ValueError if they are none."""
+    """Return bytes as text. Raises ValueError if they are not text."""
     if raw.startswith(_UTF_16):
         with suppress(UnicodeDecodeError):
             return raw.decode("utf-16")

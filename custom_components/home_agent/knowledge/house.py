@@ -223,7 +223,7 @@ class House:
 
     @callback
     def _on_exposure(self) -> None:
-        """Exposure of some entity changed; registered ones are told by their registry event."""
+        """Handle a changed exposure; registered entities have their own registry event."""
         registered = er.async_get(self._hass).entities
         self._mark(key for key in self._hass.states.async_entity_ids() if key not in registered)
 

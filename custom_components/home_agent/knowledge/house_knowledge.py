@@ -1,4 +1,4 @@
-"""What the home knows of itself: automations, scenes, scripts, rooms and the last 24 hours, as documents."""
+"""Knowledge about the home: automations, scenes, scripts, areas and the last 24 hours, as documents."""
 
 import asyncio
 from collections.abc import Callable, Mapping
@@ -54,7 +54,7 @@ class HouseKnowledge:
 
     @callback
     def async_use(self) -> CALLBACK_TYPE:
-        """Start for one more agent; return what to call when it goes. The last one stops it."""
+        """Start for one more agent; return its stop function. The last agent stops the sources."""
         self._users += 1
         self.async_start()
 

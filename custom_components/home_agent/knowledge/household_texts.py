@@ -1,4 +1,4 @@
-"""The additional collections of one entry: the household's own texts, to answer from and nothing more."""
+"""The additional collections of one entry: the household's own texts, used only for answers."""
 
 import asyncio
 from collections.abc import Mapping, Sequence

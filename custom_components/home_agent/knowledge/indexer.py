@@ -1,4 +1,4 @@
-"""Indexer: keeps what can be found in sync with the home."""
+"""Indexer: keeps the search index in sync with the home."""
 
 import asyncio
 from collections.abc import Callable, Collection, Sequence
@@ -63,7 +63,7 @@ class IndexState(StrEnum):
 
 
 class Indexer:
-    """Keeps the two collections of an agent: the exposed entities, and what else the home knows of itself.
+    """Keeps the two collections of an agent: the exposed entities, and other knowledge about the home.
 
     One run at a time; a request during a run gets the next one. Runs are started when Home
     Assistant has started, after changes, and every night.
@@ -283,7 +283,7 @@ def index_failed(failed: int, total: int) -> HomeAssistantError:
 
 
 def knowledge_collection(collection: str) -> str:
-    """Return the collection of what is known besides entities."""
+    """Return the collection of knowledge other than entities."""
     return f"{collection}_knowledge"
 
 

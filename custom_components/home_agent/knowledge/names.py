@@ -10,7 +10,7 @@ from ..texts import fold, words
 from .spoken_words import stop_words
 
 MIN_COVERAGE: Final = 0.72
-"""Share of what was asked for that a near match must account for."""
+"""Fraction of the query that a similar match must cover."""
 MARGIN: Final = 0.04
 """By how much the best near match must lead to be the only one."""
 SURE: Final = 0.8
@@ -25,7 +25,7 @@ MAX_TYPOS: Final = 2
 
 @lru_cache(maxsize=16384)
 def squash(text: str) -> str:
-    """Return folded text without spaces: what makes two spellings the same name."""
+    """Return folded text without spaces, so that different spellings of a name are equal."""
     return fold(text).replace(" ", "")
 
 
@@ -163,7 +163,7 @@ class Mention[T]:
 
 
 class Phrases[T]:
-    """Phrases, each with what it stands for, that are looked for in texts."""
+    """Phrases with their meanings, to be found in texts."""
 
     def __init__(self, phrases: Iterable[tuple[Iterable[str], T]]) -> None:
         """Take phrases as their words; those without any are left out."""

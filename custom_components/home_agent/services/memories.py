@@ -54,7 +54,7 @@ class MemoryResponse(MemoryFacts):
     told_by: list[ProvenanceRow]
 
 
-class FoundMemory(MemoryResponse):
+class FoundMemoryResponse(MemoryResponse):
     """A memory that matches a query, with its relevance between 0 and 1."""
 
     relevance_score: float
@@ -92,7 +92,9 @@ async def _async_list(call: ServiceCall, entry: HomeAgentConfigEntry) -> Memorie
     return {"memories": listed, "total": len(found)}
 
 
-async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoriesResponse[FoundMemory]:
+async def _async_search(
+    call: ServiceCall, entry: HomeAgentConfigEntry
+) -> MemoriesResponse[FoundMemoryResponse]:
     """Return the memories that match a query, the most relevant first."""
     found = await entry.runtime_data.memories.async_search(
         call.data["query"],
@@ -100,7 +102,7 @@ async def _async_search(call: ServiceCall, entry: HomeAgentConfigEntry) -> Memor
         may_see=await _async_may_see(call),
         min_importance=call.data["min_importance"],
     )
-    listed: list[FoundMemory] = [
+    listed: list[FoundMemoryResponse] = [
         {**shown(item.memory), "relevance_score": round(item.relevance, 3)}
         for item in sorted(found, key=lambda item: item.relevance, reverse=True)
     ]

@@ -68,7 +68,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     )
 
     def __init__(self, search: KnowledgeSearch, texts: HouseholdTexts) -> None:
-        """Take what is searched."""
+        """Take the search."""
         self._search = search
         self._texts = texts
         if texts.configured:

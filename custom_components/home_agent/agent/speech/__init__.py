@@ -1,6 +1,6 @@
 """What may be spoken or shown of a model's words, decided while they stream.
 
-Knows nothing of Home Assistant.
+Independent of Home Assistant.
 """
 
 from .calls import MAX_CALLS

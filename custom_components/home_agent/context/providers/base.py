@@ -102,9 +102,9 @@ class ContextProvider(Protocol):
     name: str
 
     async def async_prepare(self, house: HouseSnapshot) -> None:
-        """Build what the first sentence would have to wait for."""
+        """Build caches that the first sentence would otherwise wait for."""
         ...
 
     async def async_provide(self, request: ContextRequest) -> Slot:
-        """Return the slot for a sentence; it may raise, which costs the slot and nothing else."""
+        """Return the slot for a sentence; it may raise, which only costs the slot."""
         ...

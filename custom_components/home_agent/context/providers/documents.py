@@ -20,12 +20,12 @@ LEAST_CHARS: Final = 200
 
 
 class DocumentsContextProvider(ContextProvider):
-    """Tells what the additional collections have on a sentence."""
+    """Provides the passages of the additional collections about a sentence."""
 
     name = "documents"
 
     def __init__(self, texts: HouseholdTexts) -> None:
-        """Take what is searched."""
+        """Take the search."""
         self._texts = texts
 
     @override

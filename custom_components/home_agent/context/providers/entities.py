@@ -45,7 +45,7 @@ QUIET_STATES = frozenset({"off", "closed", "idle", "standby", "unavailable", "un
 
 
 class Meant(NamedTuple):
-    """What was found by meaning: entity ids with their similarity, best first, and what was asked for."""
+    """Semantic results: entity ids with their similarity, best first, and the query."""
 
     hits: tuple[tuple[str, float], ...] = ()
     query: str | None = None
@@ -151,8 +151,8 @@ class DirectContextProvider(ContextProvider):
     ) -> list[Told]:
         """Return the states of entities, with texts from outside only where the sentence is about them.
 
-        A song's title beside "turn on the light" would mark the turn for nothing. Where a person has chosen
-        which entities are always told, they are told in full.
+        A song's title beside "turn on the light" would mark the turn without need. Where a person has chosen
+        which entities are always included, they are included in full.
         """
         spoken = frozenset(words(request.sentence))
         languages = dict.fromkeys((request.speaker.language, "en"))
@@ -171,7 +171,7 @@ class DirectContextProvider(ContextProvider):
     def _lines(self, told: Sequence[Told], request: ContextRequest) -> list[str]:
         """Return one line for each entity until the budget is used.
 
-        Where many are meant, the last ones are not introduced, so that more of them fit.
+        If many are meant, the last ones get no introduction, so that more of them fit.
         """
         introduced = not request.catalogue.complete
         left = request.budget.retrieved
@@ -202,7 +202,7 @@ class DirectContextProvider(ContextProvider):
 
 
 class VectorDbContextProvider(DirectContextProvider):
-    """Adds the entities that are closest in meaning; what is said of them stays the same."""
+    """Adds the entities that are closest in meaning, in the same format."""
 
     name = "vector_db"
     shows_chosen = False
@@ -247,6 +247,6 @@ def _is_about(record: EntityRecord, spoken: frozenset[str], languages: Iterable[
 def _scores(
     entity_id: str, by_words: Mapping[str, float], by_meaning: Mapping[str, float]
 ) -> Mapping[str, float]:
-    """Return how well an entity fits; nothing for one that is shown without being searched for."""
+    """Return how well an entity fits; None for one that is shown without a search."""
     found = (("words", by_words.get(entity_id)), ("meaning", by_meaning.get(entity_id)))
     return {name: score for name, score in found if score is not None}

@@ -1,4 +1,4 @@
-"""Addresses of model servers: what people type, and where the requests go."""
+"""Addresses of model servers: as typed by users, and as used for requests."""
 
 from functools import lru_cache
 from typing import Final

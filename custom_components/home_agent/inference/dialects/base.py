@@ -128,7 +128,7 @@ class Wire(ABC):
 
 
 def token_usage(prompt: Any, completion: Any, cached: Any = 0) -> TokenUsage:
-    """Return the counts of a server, whatever it wrote in their place."""
+    """Return the counts of a server; values that are not numbers count as 0."""
     return TokenUsage(_tokens(prompt), _tokens(completion), _tokens(cached))
 
 

@@ -72,7 +72,7 @@ class OllamaWire(Wire):
         return ServerRequest(self.url(endpoint, "/api/tags"))
 
     def show(self, endpoint: Endpoint) -> ServerRequest:
-        """Return the request for what is known of the model."""
+        """Return the request for the model's known data."""
         return ServerRequest(self.url(endpoint, "/api/show"), {"model": endpoint.model})
 
     @override
@@ -166,7 +166,7 @@ def _decoded(call: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def learn_model(facts: ModelFacts, data: Any) -> None:
-    """Keep what `/api/show` says of a model."""
+    """Store the data of `/api/show` about a model."""
     facts.asked = True
     if not isinstance(data, Mapping):
         return

@@ -16,7 +16,7 @@ _UNKNOWN_REASONS = ("", "null", "none")
 
 
 class OpenAIWire(Wire):
-    """Requests as OpenAI documents them, with what local servers understand besides."""
+    """Requests as OpenAI documents them, with extensions of local servers."""
 
     dialect: ClassVar[Dialect] = Dialect.OPENAI
 

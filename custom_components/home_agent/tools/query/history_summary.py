@@ -1,6 +1,6 @@
 """What a series of states comes to: averages weighted by time, time per state, changes.
 
-Unavailable and unknown stretches are gaps: they weigh nothing, and coming back to the same state is no
+Unavailable and unknown stretches are gaps: they have no weight, and returning to the same state is not a
 change.
 """
 
@@ -129,7 +129,7 @@ def _average(spans: Sequence[Span], kind: HistoryKind) -> float:
 
 
 def _counted(series: Series, kind: HistoryKind) -> float:
-    """Return what a meter counted; where it may only rise, a fall is a reset and it counts on from zero."""
+    """Return the consumption of a meter; if it may only rise, a fall is a reset to zero."""
     readings = [number for sample in series.samples if (number := as_number(sample.value)) is not None]
     if series.hours and readings:
         readings.insert(0, series.hours[-1].mean)
@@ -158,7 +158,7 @@ def _max(series: Series, period: Period, _kind: HistoryKind) -> dict[str, JsonVa
 
 
 def _sum(series: Series, period: Period, kind: HistoryKind) -> dict[str, JsonValueType]:
-    """Return what a meter counted, of other sensors the sum of their readings."""
+    """Return the consumption of a meter, or the sum of the readings of another sensor."""
     if kind.is_meter:
         return {"sum": tidy(_counted(series, kind)), "of": "what the meter counted in the period"}
     return {"sum": tidy(sum(span.value for span in _spans(series, period))), "of": "all readings"}

@@ -1,4 +1,4 @@
-"""What the recorder knows: states as they changed, and hourly statistics for what it no longer keeps."""
+"""The recorder's data: state changes, and hourly statistics for older periods."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
