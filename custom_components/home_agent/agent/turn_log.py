@@ -42,6 +42,61 @@ class TurnLine(TypedDict):
     tools: list[str]
 
 
+class PartRow(TypedDict):
+    """A part of a request."""
+
+    name: str
+    tokens: int
+
+
+class RequestRow(TypedDict):
+    """A request to a model, with its estimated tokens before (`original`) and after it was made shorter."""
+
+    model: str
+    again: bool
+    at: float
+    first_ms: float | None
+    ms: float
+    prompt: int
+    completion: int
+    cached: int
+    tokens: int
+    original: int
+    steps: list[str]
+    parts: list[PartRow]
+
+
+class CallRow(TypedDict):
+    """A call of a tool."""
+
+    tool: str
+    args: str
+    result: str
+    success: bool
+    waits: bool
+    at: float
+    ms: float
+    fit: str
+    rules: list[str]
+
+
+class SlotLine(TypedDict):
+    """A line of a slot, with the scores by which it was found."""
+
+    text: str
+    scores: dict[str, float]
+
+
+class SlotRow(TypedDict):
+    """A part of the context beside the sentence."""
+
+    name: str
+    heading: str
+    tokens: int
+    lines: list[SlotLine]
+    left_out: int
+
+
 class TurnDetails(TurnLine):
     """A turn in all its parts, as the panel gets it. Moments are milliseconds from its beginning."""
 
@@ -52,9 +107,9 @@ class TurnDetails(TurnLine):
     kept_home: bool
     context_at: float
     context_ms: float
-    requests: list[dict[str, Any]]
-    calls: list[dict[str, Any]]
-    slots: list[dict[str, Any]]
+    requests: list[RequestRow]
+    calls: list[CallRow]
+    slots: list[SlotRow]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +181,7 @@ class LoggedTurn:
         """Return the milliseconds from the beginning of the turn."""
         return _ms((moment - self.begun) * 1000)
 
-    def _request(self, asked: AskedModel, models: Mapping[str, str]) -> dict[str, Any]:
+    def _request(self, asked: AskedModel, models: Mapping[str, str]) -> RequestRow:
         """Return one request."""
         return {
             "model": models.get(asked.model, asked.model),
@@ -147,7 +202,7 @@ class LoggedTurn:
             ],
         }
 
-    def _calls(self) -> Iterator[dict[str, Any]]:
+    def _calls(self) -> Iterator[CallRow]:
         """Yield the calls."""
         for record, verdict in zip(self.calls[:MAX_CALLS], self.verdicts, strict=False):
             yield {
@@ -213,7 +268,7 @@ class TurnLog:
         self._turns = deque(turns, self._turns.maxlen)
 
 
-def _slot(slot: Slot, asked: AskedModel) -> dict[str, Any]:
+def _slot(slot: Slot, asked: AskedModel) -> SlotRow:
     """Return one part of what stood beside the sentence."""
     scores = slot.scores if len(slot.scores) == len(slot.lines) else ({},) * len(slot.lines)
     shown = zip(slot.lines[:MAX_LINES], scores, strict=False)

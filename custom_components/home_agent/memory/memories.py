@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, Final
+from typing import Final
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -22,6 +22,7 @@ from .records import (
     MemoryType,
     Origin,
     Provenance,
+    StoredMemory,
     has_expired,
     memory_as_dict,
     read_memory,
@@ -96,7 +97,7 @@ class Memories:
         """Return all that is kept, what has expired as well."""
         return list(self._kept.values())
 
-    def stored(self) -> list[dict[str, Any]]:
+    def stored(self) -> list[StoredMemory]:
         """Return all that is to be written; called in a worker thread."""
         return [memory_as_dict(memory) for memory in self.records()]
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from homeassistant.core import HomeAssistant, callback
 
@@ -15,7 +15,15 @@ from ..safety.disclosure import Disclosure
 from ..store import EntryStore, read_list
 from ..texts import clean, fold_letters, words
 from ..vector.lexical import fuse
-from .records import Origin, ProfileEntry, Sensitivity, entry_as_dict, is_entry_visible, read_entry
+from .records import (
+    Origin,
+    ProfileEntry,
+    Sensitivity,
+    StoredProfileEntry,
+    entry_as_dict,
+    is_entry_visible,
+    read_entry,
+)
 from .secrets import holds_secret
 from .words import WordIndex
 
@@ -80,7 +88,7 @@ class Profile:
         """Return all that is kept."""
         return list(self._kept.values())
 
-    def stored(self) -> list[dict[str, Any]]:
+    def stored(self) -> list[StoredProfileEntry]:
         """Return all that is to be written; called in a worker thread."""
         return [entry_as_dict(entry) for entry in self.records()]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 from math import log1p
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..store import read_moment, read_text_or_none
@@ -74,7 +74,33 @@ class Memory:
         return [self.content, *(heard.said for heard in self.provenance if heard.said)]
 
 
-def memory_as_dict(memory: Memory) -> dict[str, Any]:
+class StoredProvenance(TypedDict):
+    """Who said something, as it is stored."""
+
+    at: str
+    person: str | None
+    conversation_id: str | None
+    said: str
+
+
+class StoredMemory(TypedDict):
+    """A memory as it is stored; times are ISO 8601."""
+
+    id: str
+    content: str
+    type: str
+    importance: float
+    person: str | None
+    origin: str
+    private: bool
+    created_at: str
+    accessed_at: str
+    access_count: int
+    expires_at: str | None
+    provenance: list[StoredProvenance]
+
+
+def memory_as_dict(memory: Memory) -> StoredMemory:
     """Return a memory as it is stored."""
     return {
         "id": memory.id,
@@ -200,7 +226,23 @@ class ProfileEntry:
         return f"{self.category}, {self.key}: {self.value}"
 
 
-def entry_as_dict(entry: ProfileEntry) -> dict[str, Any]:
+class StoredProfileEntry(TypedDict):
+    """A profile entry as it is stored; times are ISO 8601."""
+
+    category: str
+    key: str
+    value: str
+    person: str | None
+    sensitivity: str
+    confidence: float
+    origin: str
+    first_seen: str
+    last_seen: str
+    count: int
+    previous: str
+
+
+def entry_as_dict(entry: ProfileEntry) -> StoredProfileEntry:
     """Return an entry as it is stored."""
     return {
         "category": entry.category,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, override
+from typing import TypedDict, override
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util import dt as dt_util
@@ -16,6 +16,16 @@ from .pending import ActionOutcome, Owner
 STORE_KEY = f"{DOMAIN}.confirmations"
 RECENT = timedelta(minutes=10)
 MAX_LOST = 100
+
+
+class StoredConfirmation(TypedDict):
+    """What is kept of an action that waits. `expires_at` is ISO 8601."""
+
+    action_id: str
+    conversation_id: str
+    user_id: str | None
+    device_id: str | None
+    expires_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +48,7 @@ class Lost:
         """Return whether an answer may still arrive."""
         return dt_util.utcnow() < self.expires_at + RECENT
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> StoredConfirmation:
         """Return the data to store."""
         return {
             "action_id": self.action_id,
@@ -54,7 +64,7 @@ class ConfirmationStore(StoredFile):
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start empty."""
-        self._waiting: dict[str, list[dict[str, Any]]] = {}
+        self._waiting: dict[str, list[StoredConfirmation]] = {}
         self._lost: dict[str, list[Lost]] = {}
         self._store = KeptStore(hass, STORE_KEY, self._content)
 
@@ -82,7 +92,7 @@ class ConfirmationStore(StoredFile):
             self._store.async_save(self._content()), "home_agent confirmations"
         )
 
-    def _content(self) -> dict[str, Any]:
+    def _content(self) -> dict[str, list[StoredConfirmation]]:
         """Return the data to write."""
         kept = {entry_id: [lost.as_dict() for lost in items] for entry_id, items in self._lost.items()}
         return kept | {entry_id: list(items) for entry_id, items in self._waiting.items() if items}
