@@ -1,13 +1,14 @@
 """What is held about a person: shown, and erased everywhere at once."""
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
+from .conversation_log import Line
 from .knowledge.persons import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
 from .runtime import HomeAgentData
-from .safety.journal import Journal
+from .safety.journal import AuditEntry, Journal
 
 
 async def async_forget(data: HomeAgentData, memory_ids: Collection[str]) -> list[Memory]:
@@ -36,7 +37,28 @@ async def async_forget_profile(data: HomeAgentData, entry_ids: Collection[str]) 
     return gone
 
 
-async def async_export(data: HomeAgentData, person: Person) -> dict[str, Any]:
+class SeenState(TypedDict):
+    """A state that a person caused; `at` is ISO 8601."""
+
+    at: str
+    entity_id: str
+    state: str
+
+
+class PersonalData(TypedDict):
+    """Everything that is held about a person."""
+
+    memories: list[dict[str, Any]]
+    profile: list[dict[str, Any]]
+    conversations: list[dict[str, Any]]
+    suggestions: list[dict[str, Any]]
+    observations: list[SeenState]
+    timers: list[dict[str, Any]]
+    audit: list[AuditEntry]
+    log: list[Line]
+
+
+async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
     """Return everything that is held about a person."""
     return {
         "memories": [

@@ -1,7 +1,7 @@
 """Pictures: in messages as every dialect takes them, as files are read, and what a model sees in one."""
 
 from base64 import b64encode
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import ChatRequest, Message
 from ..inference.router import MODELS, Router
 from ..safety.disclosure import DataPolicy
+from ..tools.everyday.camera_tool import See
 from .model_errors import as_agent_error
 from .speech.filter import SpeechFilter
 
@@ -60,10 +61,6 @@ def read_pictures(files: Sequence[tuple[Path, str]]) -> list[str]:
             raise ValueError(f"a picture of more than {MAX_BYTES // 1_000_000} MB")
         urls.append(data_url(path.read_bytes(), media_type))
     return urls
-
-
-type See = Callable[[bytes, str, str], Awaitable[str]]
-"""Answers a question from a picture of a media type."""
 
 
 def seeing(router: Router, policy: DataPolicy, settings: Mapping[str, Any]) -> See:

@@ -15,11 +15,11 @@ from ..agent.gathering import asked_about
 from ..const import DOMAIN
 from ..knowledge.persons import Person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
-from ..privacy import async_erase, async_export
+from ..privacy import PersonalData, async_erase, async_export
 from ..runtime import DATA_SHARED, HomeAgentConfigEntry
 from ..safety.pending import ConfirmationRequest
 from ..tools.turn_calls import CallSummary
-from .base import Response, Service, async_require_admin
+from .base import Service, async_require_admin
 from .memories import async_person
 
 
@@ -38,6 +38,19 @@ class ClearedResponse(TypedDict):
     """How many conversations or sessions were cleared."""
 
     cleared: int
+
+
+class PersonResponse(TypedDict):
+    """A person."""
+
+    id: str
+    name: str
+
+
+class ExportResponse(PersonalData):
+    """Everything that is held about a person, and who that is."""
+
+    person: PersonResponse
 
 
 class ErasedResponse(TypedDict):
@@ -114,7 +127,7 @@ async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEnt
     return {"cleared": cleared}
 
 
-async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
+async def _async_export(call: ServiceCall, entry: HomeAgentConfigEntry) -> ExportResponse:
     """Return everything that is held about a person."""
     person = await _async_person_of(call)
     held = await async_export(entry.runtime_data, person)
