@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, override
+from typing import Any, Final, NotRequired, TypedDict, override
 
 import probatio
 
@@ -17,7 +17,7 @@ from ..domains.base import STATE
 from ..errors import ValidationError
 from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import EarlierState, Ledger, RecordedAction
-from .base import HomeAgentTool, PartlyFailed, Speaker, ToolRun
+from .base import HomeAgentTool, PartlyFailed, Speaker, ToolOutput, ToolRun
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
 from .ha_control import ControlOutcome, async_carry_out, entity_locks
@@ -93,21 +93,38 @@ class ActivityTool(HomeAgentTool):
                     yield str(change)
 
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
         """List or undo."""
         actions = self._actions(run.guard.journal.ledger, run.speaker)
         if args["action"] == "undo":
             return await _async_undo(actions, run)
-        told: list[JsonValueType] = [shown for action in actions if (shown := _told(action, run))]
-        return {"newest_first": told[:MAX_LISTED]} if told else "Nothing was done here lately."
+        told = [shown for action in actions if (shown := _told(action, run))]
+        return ActivityResult(newest_first=told[:MAX_LISTED]) if told else "Nothing was done here lately."
 
 
-def _told(action: RecordedAction, run: ToolRun) -> dict[str, JsonValueType] | None:
+class ActionRow(TypedDict):
+    """A call as the model reads it; `to` has the changes by entity, `more` counts further entities."""
+
+    at: str
+    did: str
+    to: dict[str, str]
+    more: NotRequired[int]
+    failed: NotRequired[str]
+    undone: NotRequired[bool]
+
+
+class ActivityResult(TypedDict):
+    """The calls that the speaker may know of."""
+
+    newest_first: list[ActionRow]
+
+
+def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
     """Return a call in words; None if nothing of it is exposed any more."""
     shown = [entity_id for entity_id in action.entity_ids if run.is_exposed(entity_id)]
     if not shown:
         return None
-    told: dict[str, JsonValueType] = {
+    told: ActionRow = {
         "at": dt_util.as_local(action.at).strftime("%Y-%m-%d %H:%M"),
         "did": f"{action.domain}.{action.service}",
         "to": {entity_id: _difference(action, entity_id) for entity_id in shown[:MAX_NAMED]},

@@ -20,11 +20,24 @@ from ..safety.sanitizer.origins import PUBLIC
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
 
-__all__ = ["Gate", "HomeAgentTool", "PartlyFailed", "ServiceCall", "Speaker", "ToolRun", "as_list"]
+__all__ = [
+    "Gate",
+    "HomeAgentTool",
+    "PartlyFailed",
+    "ServiceCall",
+    "Speaker",
+    "ToolOutput",
+    "ToolRun",
+    "as_list",
+]
 
 if TYPE_CHECKING:
     from ..knowledge.house import HouseSnapshot
     from .turn_calls import TurnCalls
+
+
+type ToolOutput = JsonValueType | Mapping[str, object]
+"""What a tool of this integration returns: JSON, or a `TypedDict` of JSON."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -179,7 +192,7 @@ class HomeAgentTool(llm.Tool):
         """Refuse what no confirmation could allow, before a person is asked. Raises HomeAgentError."""
 
     @abstractmethod
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:
         """Do the work of one call."""
 
     @override

@@ -16,7 +16,6 @@ import probatio
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
-from homeassistant.util.json import JsonValueType
 
 from ..const import LOGGER
 from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
@@ -30,7 +29,7 @@ from ..safety.frozen import CallOrigin, FrozenTool
 from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
-from .base import HomeAgentTool, PartlyFailed, ToolRun
+from .base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
 from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
@@ -241,9 +240,7 @@ class ToolHandler:
             allowing=f"If this tool is to have it, the person adds tool:{name} to the rules without asking.",
         )
 
-    async def _async_run_judged(
-        self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun
-    ) -> JsonValueType:
+    async def _async_run_judged(self, tool: HomeAgentTool, args: dict[str, Any], run: ToolRun) -> ToolOutput:
         """Run a tool of our own; one that acts outside the home leaves a line in the audit log."""
         if not tool.judged or tool.only_reads(args):
             return await tool.async_run(args, run)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import partial
 import re
-from typing import Any, Final, override
+from typing import Any, Final, NotRequired, TypedDict, override
 
 import probatio
 
@@ -36,6 +36,15 @@ WITHHELD: Final = (
 SWITCH: Final = "The option cloud_send_profile (page Safety) changes this"
 
 
+class MemoryStored(TypedDict):
+    """What is remembered, and what a model outside the home must know about it."""
+
+    remembered: str
+    memory_id: str
+    known_before: bool
+    note: NotRequired[str]
+
+
 class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
@@ -61,7 +70,7 @@ class StoreMemoryTool(HomeAgentTool):
         self._memories = memories
 
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> MemoryStored:
         """Remember one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
         content = args["content"]
         asked = asks_to_remember(run.sentence)
@@ -102,7 +111,7 @@ class StoreMemoryTool(HomeAgentTool):
         )
         if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
-        told: dict[str, JsonValueType] = {
+        told: MemoryStored = {
             "remembered": memory.content,
             "memory_id": memory.id,
             "known_before": outcome is SaveOutcome.MERGED,

@@ -1,13 +1,12 @@
 """get_user_profile and update_user_profile: what is so of the speaker and of the household."""
 
 from functools import partial
-from typing import Any, Final, override
+from typing import Any, Final, NotRequired, TypedDict, override
 
 import probatio
 
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
-from homeassistant.util.json import JsonValueType
 
 from ..errors import PermissionDenied
 from ..memory.profile import CONFIDENCE, HOUSEHOLD, Profile, default_sensitivity
@@ -20,6 +19,33 @@ from .memory_tools import OUTSIDE, withheld
 
 MOST: Final = 50
 """Entries in one answer."""
+
+
+class ProfileResultRow(TypedDict):
+    """A profile entry as the model reads it; `since` is a local date."""
+
+    category: str
+    key: str
+    value: str
+    whose: str
+    confidence: float
+    how: str
+    since: str
+
+
+class ProfileResult(TypedDict):
+    """The entries that were asked for; `more` counts those that are not shown."""
+
+    entries: list[ProfileResultRow]
+    more: NotRequired[int]
+
+
+class ProfileNoted(TypedDict):
+    """What was noted, and what a model outside the home must know about it."""
+
+    noted: str
+    sensitivity: str
+    note: NotRequired[str]
 
 
 class GetProfileTool(HomeAgentTool):
@@ -38,7 +64,7 @@ class GetProfileTool(HomeAgentTool):
         self._profile = profile
 
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileResult | str:
         """Answer one question. Raises PermissionDenied if the model may not know it."""
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
@@ -46,7 +72,7 @@ class GetProfileTool(HomeAgentTool):
         found = self._profile.entries(may_see, args.get("category") or "")
         if not found:
             return "Nothing is known of that."
-        told: list[JsonValueType] = [_told(entry) for entry in found[:MOST]]
+        told = [_told(entry) for entry in found[:MOST]]
         return {"entries": told, "more": len(found) - MOST} if len(found) > MOST else {"entries": told}
 
 
@@ -75,7 +101,7 @@ class UpdateProfileTool(HomeAgentTool):
         self._profile = profile
 
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileNoted | dict[str, bool]:
         """Note one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
         if run.tainted:
             raise PermissionDenied("Nothing is noted in a turn that has read text from outside")
@@ -90,7 +116,7 @@ class UpdateProfileTool(HomeAgentTool):
         if old is not None and args.get("sensitivity") is None:
             new = _entry({**args, "sensitivity": old.sensitivity.value}, run)
         known = await self._profile.async_note(new)
-        noted: dict[str, JsonValueType] = {
+        noted: ProfileNoted = {
             "noted": f"{known.category}, {known.key}",
             "sensitivity": known.sensitivity.value,
         }
@@ -124,7 +150,7 @@ def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:
     )
 
 
-def _told(entry: ProfileEntry) -> dict[str, JsonValueType]:
+def _told(entry: ProfileEntry) -> ProfileResultRow:
     """Return an entry as the model reads it."""
     return {
         "category": entry.category,
