@@ -10,7 +10,14 @@ from homeassistant.util import dt as dt_util
 
 from .const import DOMAIN
 from .event_data import HistorySaved
-from .history_turns import Conversation, StoredTurn, make_turn, parse_conversation, summary_messages
+from .history_turns import (
+    Conversation,
+    PersonTurn,
+    StoredTurn,
+    make_turn,
+    parse_conversation,
+    summary_messages,
+)
 from .inference.models import Message
 from .store import UNREADABLE, Content, KeptStore, StoredFile
 from .texts import fold_letters
@@ -195,7 +202,7 @@ class ConversationHistoryManager(StoredFile):
         return removed
 
     @callback
-    def of_person(self, entry_id: str, person_id: str) -> list[dict[str, Any]]:
+    def of_person(self, entry_id: str, person_id: str) -> list[PersonTurn]:
         """Return the turns in which a person spoke, as they are stored."""
         return [
             {"conversation": history_id, "at": turn.at.isoformat(), "messages": list(turn.messages)}

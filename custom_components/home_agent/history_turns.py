@@ -39,6 +39,14 @@ class TurnContent(TypedDict):
     tainted: NotRequired[bool]
 
 
+class PersonTurn(TypedDict):
+    """A turn in which a person spoke, with the id of its conversation."""
+
+    conversation: str
+    at: str
+    messages: list[Message]
+
+
 class ConversationContent(TypedDict):
     """A conversation as it is written to the store."""
 

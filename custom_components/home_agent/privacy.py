@@ -5,8 +5,10 @@ from typing import Any, TypedDict
 
 from .agent.conversations import RecentConversations
 from .conversation_log import Line
+from .history_turns import PersonTurn
 from .knowledge.persons import Person
 from .memory.records import Memory, ProfileEntry, entry_as_dict, memory_as_dict
+from .proactive.state import StoredSuggestion
 from .runtime import HomeAgentData
 from .safety.journal import AuditEntry, Journal
 
@@ -50,8 +52,8 @@ class PersonalData(TypedDict):
 
     memories: list[dict[str, Any]]
     profile: list[dict[str, Any]]
-    conversations: list[dict[str, Any]]
-    suggestions: list[dict[str, Any]]
+    conversations: list[PersonTurn]
+    suggestions: list[StoredSuggestion]
     observations: list[SeenState]
     timers: list[dict[str, Any]]
     audit: list[AuditEntry]

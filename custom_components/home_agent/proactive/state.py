@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.util.yaml import dump
 
 from ..const import DOMAIN
-from ..memory.learner.habits import HabitKind, kind_as_dict, kind_from_dict
+from ..memory.learner.habits import HabitKind, StoredHabitKind, kind_as_dict, kind_from_dict
 from ..store import EntryStore, read_moment
 
 LIFE: Final = timedelta(days=14)
@@ -43,6 +43,20 @@ class SuggestionAnswer(StrEnum):
     PREVIEW = "preview"
     REJECT = "reject"
     LATER = "later"
+
+
+class StoredSuggestion(TypedDict):
+    """A suggestion as it is stored; times are ISO 8601."""
+
+    id: str
+    kind: StoredHabitKind
+    habit: str
+    text: str
+    words: str
+    config: dict[str, Any]
+    created_at: str
+    state: str
+    settled_at: str | None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -84,7 +98,7 @@ class Suggestion:
         rests = self.state not in RESTING or now < self.expires_at + PAUSE
         return rests and self.kind.is_same(kind)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> StoredSuggestion:
         """Return it as it is stored."""
         return {
             "id": self.id,

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from .patterns import MINUTES, Habit
 
@@ -67,7 +67,31 @@ def find_same(kind: HabitKind, habits: Iterable[KnownHabit]) -> KnownHabit | Non
     return next((known for known in habits if known.kind.is_same(kind)), None)
 
 
-def kind_as_dict(kind: HabitKind) -> dict[str, Any]:
+class StoredHabitKind(TypedDict):
+    """The identity of a habit as it is stored; `minute` is of the day."""
+
+    subject: str
+    value: str
+    days: list[int]
+    minute: int
+    person: str | None
+    others: list[str]
+
+
+class StoredHabit(StoredHabitKind):
+    """A habit as it is stored."""
+
+    id: str
+    support: int
+    of: int
+    confidence: float
+    last_seen: str
+    name: str
+    who: str
+    text: str
+
+
+def kind_as_dict(kind: HabitKind) -> StoredHabitKind:
     """Return it as it is stored."""
     return {
         "subject": kind.subject,
@@ -95,7 +119,7 @@ def kind_from_dict(stored: Mapping[str, Any]) -> HabitKind:
     )
 
 
-def as_dict(known: KnownHabit) -> dict[str, Any]:
+def as_dict(known: KnownHabit) -> StoredHabit:
     """Return a habit as it is stored."""
     habit = known.habit
     return {
