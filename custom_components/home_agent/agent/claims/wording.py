@@ -261,7 +261,7 @@ class SpacedReader:
             return SentenceKind.STORY
         first_ask, first_order = asks.get(0, Match()), orders.get(0, Match())
         if kind in {ClauseKind.QUESTION, ClauseKind.LEAD} or first_ask > first_order:
-            return SentenceKind.QUESTION
+            return SentenceKind.REMARK if self._is_feeling(clause) else SentenceKind.QUESTION
         ends_with_state = any(index + match.words == len(said) for index, match in states.items())
         names_action = bool(commands or orders or ends_with_state)
         if first_order.words or (kind is ClauseKind.REQUEST and names_action):
@@ -271,6 +271,13 @@ class SpacedReader:
         if 0 in commands or ends_with_state:
             return SentenceKind.ORDER
         return SentenceKind.QUESTION if 0 in greetings and not commands else SentenceKind.REMARK
+
+    def _is_feeling(self, clause: Clause) -> bool:
+        """Return whether a clause such as "j'ai froid" only begins as a question about the past does."""
+        own, asks, states = (
+            self._lexicon.matches(name, clause.words) for name in ("i_have", "asks", "states")
+        )
+        return 0 in own and 0 not in asks and not states and not clause.is_asked
 
 
 @cache
