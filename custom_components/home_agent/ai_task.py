@@ -31,7 +31,7 @@ MAX_CALLS = 50
 """A task may look more things up than a person waits for."""
 
 MIN_ANSWER_TOKENS = 4096
-"""Data is longer than what is spoken."""
+"""Data is longer than speech."""
 
 THOUGHT = lazy_regex(r"\A.*</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
 FENCED = lazy_regex(r"\A[^{\[\"]*```\w*\s*\n(.*?)\n?```", re.DOTALL)

@@ -63,7 +63,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
     MINOR_VERSION = MINOR_VERSION
 
     def __init__(self) -> None:
-        """Start with nothing known."""
+        """Start empty."""
         super().__init__()
         self._connection_step = "user"
         self._fields: tuple[Field, ...] = CONNECTION
@@ -95,7 +95,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
     async def _async_connection_step(
         self, step_id: str, stored: Mapping[str, Any], user_input: dict[str, Any] | None
     ) -> ConfigFlowResult:
-        """Show the form of a connection, or test what was typed."""
+        """Show the form of a connection, or test its values."""
         self._fields = with_removals(CONNECTION, stored)
         if user_input is None:
             return self._show(step_id, form(self._fields, stored_values(self._fields, stored)))
@@ -152,7 +152,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         return await self.async_step_finish()
 
     async def async_step_no_tools(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Leave the choice to the person whose model calls no tools."""
+        """Let the user decide if the model does not call tools."""
         return self.async_show_menu(
             step_id="no_tools",
             menu_options=["model", "finish"],
@@ -172,7 +172,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         return model if same_server or not self._models or model in self._models else None
 
     async def _async_probe(self, checked: Checked) -> None:
-        """Learn what the chosen model can do."""
+        """Detect the capabilities of the chosen model."""
         model = checked.values[CONF_MODEL]
         self._async_abort_entries_match({CONF_BASE_URL: self._data[CONF_BASE_URL], CONF_MODEL: model})
         try:
@@ -197,7 +197,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         return await self._async_store()
 
     async def async_step_imported(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Store what was imported and reported."""
+        """Store the import."""
         return await self._async_store()
 
     async def _async_store(self) -> ConfigFlowResult:
@@ -250,7 +250,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
     def _show(
         self, step_id: str, schema: probatio.Schema, checked: Checked | None = None
     ) -> ConfigFlowResult:
-        """Show a form, with what is wrong with it."""
+        """Show a form with its errors."""
         placeholders = {**EXAMPLES, "url": self._url(), **(checked.placeholders if checked else {})}
         return self.async_show_form(
             step_id=step_id,

@@ -171,7 +171,7 @@ def _header_pairs(text: str) -> list[tuple[str, str]]:
 
 
 def _filled_lines(text: str) -> Iterable[tuple[int, str]]:
-    """Yield the lines that hold something, with their numbers from 1."""
+    """Yield the lines that are not empty, with their numbers from 1."""
     return ((number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip())
 
 

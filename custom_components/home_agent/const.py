@@ -158,7 +158,7 @@ EXTRACTION_LOCAL: Final = "local"
 EXTRACTION_EXTERNAL: Final = "external"
 EXTRACTION_LLMS: Final = (EXTRACTION_LOCAL, EXTRACTION_EXTERNAL)
 CONF_DEVICE_PERSONS: Final = "device_persons"
-"""Whose device is whose: a list of device and person."""
+"""The owners of devices: a list of device and person."""
 
 # External LLM
 CONF_EXTERNAL: Final = "external_llm_enabled"

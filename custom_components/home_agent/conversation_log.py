@@ -1,4 +1,4 @@
-"""Conversation logs: what was said, one file a day, for people who want to read along. Off by default.
+"""Conversation logs: one file per day, for users who want to read along. Off by default.
 
 A line is a JSON object. Codes, numbers that could be one, and addresses are masked before anything is
 written; what is forgotten goes from the files too.
@@ -35,7 +35,7 @@ class ConversationLog:
     """The files of one entry. Writing never delays a turn; a failure is reported once."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, *, enabled: bool) -> None:
-        """Take whose conversations are written; one that is switched off still forgets."""
+        """Take the agent whose conversations are written; a disabled log still forgets."""
         self._hass = hass
         self._enabled = enabled
         self._folder = folder_of(hass, entry_id)
@@ -64,7 +64,7 @@ class ConversationLog:
     async def async_forget(
         self, texts: Iterable[str] = (), *, person: str | None = None, conversation: str | None = None
     ) -> None:
-        """Take out the lines in which a text stands, of a person, or of a conversation."""
+        """Remove the lines that contain a text, or that are of a person or of a conversation."""
         wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_CHARS]
 
         def is_unwanted(line: Line) -> bool:
@@ -94,7 +94,7 @@ class ConversationLog:
             await self._async_do(_delete_before, date.max)
 
     async def async_prune(self, days: float) -> None:
-        """Delete the files of days longer ago; 0 days keep everything."""
+        """Delete older files; 0 days keep everything."""
         if days > 0:
             async with self._lock:
                 await self._async_do(_delete_before, (dt_util.now() - timedelta(days=days)).date())
@@ -116,7 +116,7 @@ def folder_of(hass: HomeAssistant, entry_id: str) -> Path:
 
 
 def masked(text: str) -> str:
-    """Return a text with what is private by its form masked."""
+    """Return a text with private patterns masked."""
     text = text[:MAX_TEXT]
     shown, end = [], 0
     for item in sorted([*find_patterns(text, (), lambda _id: False), *find_numbers(text)]):

@@ -1,4 +1,4 @@
-"""Diagnostics: how an agent is set up, without keys, addresses or anything that was said."""
+"""Diagnostics: the configuration of an agent, without keys, addresses or conversations."""
 
 from typing import Any, Final
 
@@ -125,7 +125,7 @@ def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
 
 
 def _index(entry: ConfigEntry) -> dict[str, Any] | None:
-    """Return how the index is; what its servers said may hold addresses and stays out."""
+    """Return the status of the index, without server messages, which may contain addresses."""
     data = getattr(entry, "runtime_data", None)
     if data is None:
         return None

@@ -27,7 +27,7 @@ class EmbedFilter:
         self._held = ""
 
     def feed(self, text: str, *, final: bool = False) -> str:
-        """Take the next piece and return what is certain by now."""
+        """Take the next piece and return the text that is certain by now."""
         text = self._held + text
         begins = None if final else _BEGINS.search(text)
         self._held = begins[0] if begins else ""

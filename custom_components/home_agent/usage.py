@@ -47,7 +47,7 @@ class Usage:
     """The days of one agent, the oldest first. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with none."""
+        """Start empty."""
         self._changed = changed
         self._days: dict[date, Day] = {}
 
@@ -76,7 +76,7 @@ class Usage:
         return {day.isoformat(): dict(counted) for day, counted in list(self._days.items())}
 
     def restore(self, stored: Mapping[str, Mapping[str, Any]]) -> None:
-        """Take what is stored. Raises AttributeError, TypeError or ValueError for what is none."""
+        """Take what is stored. Raises AttributeError, TypeError or ValueError for invalid data."""
         self._days = {
             date.fromisoformat(day): {name: _count(counted.get(name, 0)) for name in COUNTERS}
             for day, counted in stored.items()
@@ -84,7 +84,7 @@ class Usage:
 
 
 def _count(value: Any) -> int:
-    """Return a stored count. Raises TypeError or ValueError for what is none."""
+    """Return a stored count. Raises TypeError or ValueError for invalid data."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise TypeError("not a count")
     if not 0 <= value <= LARGEST:

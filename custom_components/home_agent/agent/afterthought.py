@@ -127,7 +127,7 @@ class Summarizer:
         settings: Mapping[str, Any],
         is_busy: Callable[[], bool],
     ) -> None:
-        """Take whose conversations these are, and who is asked."""
+        """Take the agent of the conversations, and the model to ask."""
         self._entry_id = entry_id
         self._history = history
         self._router = router
@@ -136,7 +136,7 @@ class Summarizer:
         self.queue = IdleQueue[FinishedConversation](hass, "summary", self._async_sum_up, is_busy=is_busy)
 
     async def _async_sum_up(self, history_id: str, spoken: FinishedConversation) -> bool:
-        """Keep what the model makes of a conversation; False if it could not be asked."""
+        """Keep the model's summary of a conversation; False if it could not be asked."""
         request = afterthought(
             self._settings, spoken.messages, spoken.tools, SUMMARY_INSTRUCTION, SUMMARY_TOKENS
         )

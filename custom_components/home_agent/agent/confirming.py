@@ -1,4 +1,4 @@
-"""Ask for a person's word, and take it, without the model."""
+"""Ask for a confirmation and process the answer, without the model."""
 
 from ..errors import HomeAgentError
 from ..safety.answers import Answer, Read, mask_numbers, read_answer
@@ -20,7 +20,7 @@ LATE = {
 
 
 async def async_settle(turn: Turn) -> bool:
-    """Take the sentence as the answer to our question, if it is one; False if the turn goes on."""
+    """Handle the sentence as the answer to our question, if it is one; False if the turn continues."""
     confirmations, speaker = turn.data.confirmations, turn.calls.speaker
     owner = Owner.of(speaker, turn.calls.conversation_id)
     action = confirmations.waiting_for(owner, include_unattended=speaker.is_automation)
@@ -46,7 +46,7 @@ async def async_settle(turn: Turn) -> bool:
 
 
 async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
-    """Do what was answered and return what to say."""
+    """Execute the answer and return the reply."""
     confirmations = turn.data.confirmations
     if read.answer is Answer.NO:
         await confirmations.async_drop(action, ActionOutcome.REJECTED)

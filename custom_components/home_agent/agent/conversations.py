@@ -76,7 +76,7 @@ class RunningTurns:
     """The turns of one agent that wait for a model; a server that hangs must not outlive the agent."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start empty."""
         self._scopes: set[asyncio.Timeout] = set()
         self.stopped = False
 
@@ -87,7 +87,7 @@ class RunningTurns:
 
     @asynccontextmanager
     async def interruptible(self) -> AsyncIterator[None]:
-        """Run what may be interrupted. Raises TurnInterrupted if it was."""
+        """Run an interruptible part. Raises TurnInterrupted if it was interrupted."""
         if self.stopped:
             raise TurnInterrupted
         scope = asyncio.timeout(None)

@@ -50,7 +50,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
     _attr_supported_features = conversation.ConversationEntityFeature.CONTROL
 
     def __init__(self, entry: ConfigEntry[Any]) -> None:
-        """Take what the entry was set up with."""
+        """Take the parts of the entry."""
         super().__init__(entry)
         self._attr_unique_id = entry.entry_id
         self._attr_supports_streaming = bool(self.settings[CONF_STREAMING])
@@ -140,7 +140,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         return not known | {recent.speakers.get(conversation_id)} <= {person_id, None}
 
     def _note_conversation(self, turn: Turn, history_id: str, *, of_other_person: bool) -> None:
-        """Remember whose a conversation is, and what it continues."""
+        """Remember the owner of a conversation, and what it continues."""
         recent, conversation_id = self.data.memory, turn.calls.conversation_id
         if of_other_person:
             recent.shared[conversation_id] = True
@@ -214,7 +214,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
 
     async def _async_fail(self, turn: Turn, err: HomeAgentError) -> conversation.ConversationResult:
-        """Say in one sentence what went wrong."""
+        """Describe the error in one sentence."""
         problem = problem_of(turn, err)
         LOGGER.warning("The turn failed: %s: %s", type(err).__name__, problem)
         ids = (turn.calls.conversation_id, turn.calls.speaker.context)

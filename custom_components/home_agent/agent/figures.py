@@ -1,4 +1,4 @@
-"""What a turn cost, and what it asked when: noted while it runs."""
+"""The cost and the requests of a turn, recorded while it runs."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ class AskedModel:
 
     model: str
     again: bool
-    """Whether it was asked again because it claimed what was not done."""
+    """Whether it was asked again because of an unproven claim."""
     factor: float
     """What makes the model's tokens of the estimated ones."""
     tokens: int
@@ -46,7 +46,7 @@ class Trace:
     """What stood beside the sentence in the last request."""
 
     def ask(self, model: str, fitted: FittedRequest, factor: float, *, again: bool) -> None:
-        """Note a request that goes out; the request itself is not kept."""
+        """Record the start of a request, without its content."""
         self.end()
         self.slots = fitted.slots
         self.asked.append(
@@ -62,7 +62,7 @@ class Trace:
         )
 
     def hear(self, delta: Delta) -> None:
-        """Note what a model begins or ends with."""
+        """Record the start or the end of a model's answer."""
         if not self.asked:
             return
         asked = self.asked[-1]
@@ -123,7 +123,7 @@ class Figures:
         ) + Counter(verdict.fit.value for verdict in verdicts)
 
     def hear(self, delta: Delta) -> None:
-        """Note what a delta of a model carries."""
+        """Record the data of a model's delta."""
         self.trace.hear(delta)
         if self.ttft_ms is None and (delta.content or delta.thinking or delta.tool_calls):
             self.ttft_ms = self.elapsed_ms

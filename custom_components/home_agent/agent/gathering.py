@@ -46,7 +46,7 @@ TITLES: Final = (
 """Attributes in which a player describes what it is playing."""
 
 asked_about: ContextVar[tuple[str, ...]] = ContextVar("home_agent_asked_about", default=())
-"""Entities that the caller of a service names with a sentence; the conversation goes on without them."""
+"""Entities that the caller of a service passes with a sentence, for this turn only."""
 
 
 async def async_gather(turn: Turn) -> None:
@@ -129,7 +129,7 @@ def _history(turn: Turn, max_tokens: int) -> list[Message]:
 
 
 def describe_asked(hass: HomeAssistant, house: HouseSnapshot, away: Disclosure) -> Slot:
-    """Return the states of the entities of `asked_about`; what the agent may not see is left out.
+    """Return the states of the entities of `asked_about` that the agent may see.
 
     So are texts from outside: the caller has not read them either.
     """
@@ -171,7 +171,7 @@ def _cleaned_slot(turn: Turn, slot: Slot) -> Slot:
 
 
 def _cleaned(turn: Turn, lines: Sequence[str]) -> tuple[str, ...]:
-    """Return lines without what is written to steer the model."""
+    """Return lines without instructions that steer the model."""
     cleaned = firewall.clean(list(lines), others=turn.calls.tools)
     if cleaned.found:
         turn.calls.taint()

@@ -61,7 +61,7 @@ class LLMMixin(StreamingMixin):
             turn.figures.llm_ms += (monotonic() - started) * 1000
 
     async def _async_truthful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
-        """Yield one answer; where it claims what was not done, the model gets one chance to make it true."""
+        """Yield one answer; after an unproven claim, the model gets one chance to correct it."""
         gate = self._gate(turn)
         stream = self._async_asked(turn, allow_tools=allow_tools)
         async with aclosing(
@@ -150,7 +150,7 @@ class LLMMixin(StreamingMixin):
                 return
 
     def _report_broken_stream(self, turn: Turn, err: ModelServerError, *, asking_again: bool) -> None:
-        """Say that a stream broke, and what is done about it."""
+        """Log that a stream broke, and how it continues."""
         LOGGER.info("The stream broke (%s)%s", err.kind, "; asking again as a whole" if asking_again else "")
         self.emitter.fire(
             EVENT_STREAMING_ERROR,

@@ -1,4 +1,4 @@
-"""Home Assistant's own sentences, let through by the same guard as the model's calls."""
+"""Home Assistant's own sentences, checked by the same guard as the model's calls."""
 
 from contextlib import suppress
 from typing import TYPE_CHECKING

@@ -27,7 +27,7 @@ CORRECTION = (
 
 
 def note_given(turn: Turn) -> None:
-    """Tell Home Assistant that what the model is given beside the sentence comes from here."""
+    """Tell Home Assistant that this agent provides the context of the model."""
     turn.chat_log.llm_input_provided_index = turn.first + 1
 
 
@@ -105,7 +105,7 @@ def messages_of(turn: Turn) -> list[Message]:
 
 
 def from_contents(contents: Sequence[conversation.Content]) -> list[Message]:
-    """Return entries of the chat log as chat messages, without what the model need not see."""
+    """Return entries of the chat log as chat messages, without parts that the model does not need."""
     return [message for content in contents if (message := _from_content(content)) is not None]
 
 

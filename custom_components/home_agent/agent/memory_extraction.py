@@ -1,4 +1,4 @@
-"""MemoryExtractionMixin: what happens with a turn after the answer, when no turn is running."""
+"""MemoryExtractionMixin: processing of a turn after the answer, while no turn is running."""
 
 from homeassistant.util import dt as dt_util
 

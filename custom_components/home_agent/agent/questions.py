@@ -117,7 +117,7 @@ def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
 
 
 async def _async_whole(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
-    """Return the question about one call, with what it does in groups, scripts and scenes."""
+    """Return the question about one call, with its effects in groups, scripts and scenes."""
     question = await _async_part(hass, language, part, full=full)
     return " ".join([question, *await _async_contents(hass, language, part, full=full)])
 
@@ -185,13 +185,13 @@ def tool_name(part: FrozenIntent | FrozenTool) -> str:
 
 
 def receiver(hass: HomeAssistant, part: FrozenCall) -> str:
-    """Return where a message goes, as it is spoken."""
+    """Return the receiver of a message, as it is spoken."""
     service = part.service.removeprefix("mobile_app_").replace("_", " ")
     return names(hass, part.entity_ids) if part.entity_ids else plain(service)
 
 
 def receivers_of(hass: HomeAssistant, part: FrozenLook) -> str:
-    """Return where a picture goes, as it is spoken."""
+    """Return the receiver of a picture, as it is spoken."""
     return ", ".join(receiver(hass, message) for message in part.sends)
 
 
@@ -234,7 +234,7 @@ def _area(hass: HomeAssistant, entity_id: str) -> str:
 
 
 class ConfirmedActionReporter:
-    """Watches what a confirmed action moves, from before it runs, and puts it into words."""
+    """Watches the effects of a confirmed action from before it runs, and describes them."""
 
     def __init__(self, hass: HomeAssistant, frozen: Sequence[Frozen]) -> None:
         """Start to watch."""

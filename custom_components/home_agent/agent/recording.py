@@ -24,7 +24,7 @@ MASKED: Final = "••••"
 
 
 def record(turn: Turn, *, err: HomeAgentError | None = None, listens: bool = False) -> None:
-    """Keep what was said and what it cost; `listens` says that the microphone opens again."""
+    """Store the turn and its usage; `listens` says that the microphone opens again."""
     messages = without_codes(messages_of(turn), turn.language)
     _remember(turn, messages)
     _write_down(turn, messages, err, listens=listens)

@@ -133,12 +133,12 @@ def drew_on_home(turn: Turn) -> bool:
 
 
 def stays_home(turn: Turn) -> bool:
-    """Return whether the last request, or what came of it, must not be shown to an external model."""
+    """Return whether the last request or its results must not be shown to an external model."""
     return turn.calls.disclosure.withheld and turn.data.data_policy.of(turn.asked).home
 
 
 def note_usage(turn: Turn, usage: TokenUsage) -> None:
-    """Learn from what the server counted."""
+    """Calibrate with the server's counts."""
     if turn.fitted is not None:
         model, window = turn.data.router.last_used, turn.data.context.window
         window.note_usage(model, turn.fitted.tokens, usage.prompt, usage.cached)
@@ -166,7 +166,7 @@ def _draft_for(draft: RequestDraft, disclosure: Disclosure) -> RequestDraft:
 
 
 def history_for(history: Sequence[Message], disclosure: Disclosure) -> list[Message]:
-    """Return earlier turns as a model may read them: whole ones go that drew on what stays at home."""
+    """Return earlier turns for a model, without those that used data that stays at home."""
     shown = history if disclosure.home else [item for item in history if AT_HOME_ONLY not in item]
     return _less_results([_unmarked(message) for message in shown], disclosure)
 

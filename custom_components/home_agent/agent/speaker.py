@@ -37,7 +37,7 @@ async def async_speaker(
     user_input: conversation.ConversationInput,
     owners: Iterable[Mapping[str, Any]] = (),
 ) -> Speaker:
-    """Return the speaker of a sentence; `owners` says whose device is whose.
+    """Return the speaker of a sentence; `owners` says the owners of devices.
 
     A satellite has a device and, as a rule, no user; the chat dialog has a user and no device, even when its
     microphone is used. The owner of a device tells who the speaker is, but grants no one that person's

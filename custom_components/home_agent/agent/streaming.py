@@ -1,4 +1,4 @@
-"""StreamingMixin: what a model server streams, filtered, as deltas of Home Assistant's chat log."""
+"""StreamingMixin: the filtered stream of a model server, as deltas of Home Assistant's chat log."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -53,7 +53,7 @@ class StreamFilter(Protocol):
         """Take what a delta adds."""
 
     def end(self, piece: Piece) -> None:
-        """Add what was held back; the answer has ended."""
+        """Add the held text at the end of the answer."""
 
 
 def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list[StreamFilter]:
@@ -78,7 +78,7 @@ class StreamingMixin(HomeAgentBaseEntity):
     async def _async_log_deltas(
         self, turn: Turn, stream: AsyncIterator[Delta], *, allow_tools: bool, gate: ClaimGate | None = None
     ) -> AsyncGenerator[LogDelta]:
-        """Yield the chat-log deltas of one model answer; `gate` keeps back what is not true."""
+        """Yield the chat-log deltas of one model answer; `gate` withholds unproven claims."""
         filters: list[StreamFilter] = []
         yield {"role": "assistant"}
         async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
@@ -149,7 +149,7 @@ class _MadeCalls:
 
 
 class _SaidWords:
-    """What of an answer is said and what is a thought; learns whether its model begins inside a thought.
+    """Separates speech and thoughts of an answer; learns whether its model begins inside a thought.
 
     Some models have their thought opened by the prompt, so that only its end shows in the answer.
     """
@@ -195,7 +195,7 @@ class _SaidWords:
         return written_calls(self._filter, self._turn.calls.tools)
 
     def _as_said(self, text: str) -> Spoken:
-        """Return an answer as words after all: what was taken for a thought never ended."""
+        """Return an answer as words after all, as its supposed thought never ended."""
         self._starting_in_thought.discard(self._model)
         plain = self._new_filter(starts_thinking=False)
         begun, rest = plain.feed(text), plain.flush()

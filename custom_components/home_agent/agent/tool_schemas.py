@@ -18,7 +18,7 @@ from ..tools.other_apis import async_instances, async_prompts, is_foreign, named
 
 
 def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> dict[str, Any]:
-    """Return one tool in the form that model servers take."""
+    """Return one tool in the format of model servers."""
     schema = probatio.to_openapi(tool.parameters, custom_serializer=serializer, openapi_version="3.1.0")
     if isinstance(tool, HomeAgentTool):
         schema = _lean(schema)
@@ -47,7 +47,7 @@ def _lean(schema: Any) -> Any:
 def function_tools(
     tools: Iterable[llm.Tool], serializer: Callable[[Any], Any] | None = serialize
 ) -> list[dict[str, Any]]:
-    """Return tools in the form that model servers take."""
+    """Return tools in the format of model servers."""
     return [function_tool(tool, serializer) for tool in tools]
 
 
@@ -60,7 +60,7 @@ class OwnTools:
         self.write(tools)
 
     def write(self, tools: Iterable[llm.Tool]) -> None:
-        """Write the schemas once for as long as the tools stay the same."""
+        """Build the schemas once while the tools do not change."""
         self._tools = list(tools)
         self.names = frozenset(tool.name for tool in self._tools)
         self._schemas = dict(zip(self._tools, function_tools(self._tools), strict=True))

@@ -30,7 +30,7 @@ Three layers ask again, and what any of them sends counts:
 
 
 def _empty_draft() -> RequestDraft:
-    """Return the draft of a request that says nothing yet."""
+    """Return an empty draft of a request."""
     return RequestDraft(systems=[lambda: Prompt("")])
 
 
@@ -76,9 +76,9 @@ class Turn:
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""
     said: bool = False
-    """Whether anything has been let out; a satellite is speaking then."""
+    """Whether text has been released; a satellite is speaking then."""
     figures: Figures = field(default_factory=Figures)
 
     def __post_init__(self) -> None:
-        """Let the figures follow what the calls cost elsewhere."""
+        """Add the cost of the calls to the figures."""
         self.figures.external = self.calls.external

@@ -269,7 +269,7 @@ class TurnLog:
 
 
 def _slot(slot: Slot, asked: AskedModel) -> SlotRow:
-    """Return one part of what stood beside the sentence."""
+    """Return one part of the context of the sentence."""
     scores = slot.scores if len(slot.scores) == len(slot.lines) else ({},) * len(slot.lines)
     shown = zip(slot.lines[:MAX_LINES], scores, strict=False)
     return {

@@ -47,7 +47,7 @@ class Warmer:
         tools: OwnTools,
         policy: DataPolicy,
     ) -> None:
-        """Take what a request is made of."""
+        """Take the parts of a request."""
         self._hass = hass
         self._settings = settings
         self._router = router

@@ -1,4 +1,4 @@
-"""Functions of Extended OpenAI Conversation as custom tools, or why they are none."""
+"""Functions of Extended OpenAI Conversation as custom tools, or why they cannot be converted."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -29,7 +29,7 @@ ANSWERING: Final[Mapping[str, str]] = {
     "weather.get_forecast": "weather",
     "weather.get_forecasts": "weather",
 }
-"""Actions whose answer was the function's, and which tool of ours gives the same."""
+"""Actions whose response was the function's result, and our tools with the same result."""
 REASONS: Final[Mapping[str, str]] = {
     "add_automation": "import_no_automations",
     "get_energy": "import_no_energy",
@@ -45,7 +45,7 @@ REASONS: Final[Mapping[str, str]] = {
 RESULT: Final = "_function_result"
 """The variable of a script that held the function's answer."""
 BESIDES: Final = frozenset({"alias", "continue_on_error", "enabled", "metadata"})
-"""Keys of a step that do not say what it does."""
+"""Keys of a step that do not define its action."""
 BEARER: Final = "bearer "
 MAX_SECONDS: Final = 120
 _ENCODED = lazy_regex(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
@@ -53,7 +53,7 @@ _ENCODED = lazy_regex(r"(?<!\s)\s*\|\s*url_?encode(?:\s*\(\s*\))?(?=[^{]*\}\})")
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence of the report: its key in the translations and what fills it."""
+    """A sentence of the report: its translation key and its placeholders."""
 
     key: str
     details: Mapping[str, str]
@@ -82,7 +82,7 @@ class Functions:
 
 
 def read_functions(text: str) -> list[Any]:
-    """Return the functions of a text of YAML. Raises ValueError for what is none."""
+    """Return the functions of a text of YAML. Raises ValueError for anything else."""
     if len(text) > MAX_TEXT:
         raise ValueError(f"more than {MAX_TEXT} characters")
     try:

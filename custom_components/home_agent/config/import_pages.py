@@ -20,7 +20,7 @@ class ImportSteps(ConfigFlow):
     """Offers what can be imported before a new set-up begins, and reports before it is stored."""
 
     def __init__(self) -> None:
-        """Start with nothing imported."""
+        """Start empty."""
         self._offered = False
         self._imported: Imported | None = None
 
@@ -49,7 +49,7 @@ class ImportSteps(ConfigFlow):
         return await self.async_step_user()
 
     async def _async_show_imported(self, made: Imported) -> ConfigFlowResult:
-        """Say what was taken over, what was not, and what is left to do."""
+        """Report the imported settings, the others, and the remaining steps."""
         part = await async_part(self.hass, "config.import_report")
         await part.async_check_tools(self.hass, made)
         await part.async_find_file(self.hass, made)

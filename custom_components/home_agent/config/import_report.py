@@ -62,7 +62,7 @@ def as_yaml(tools: Iterable[Mapping[str, Any]]) -> str:
 
 
 async def async_check_tools(hass: HomeAssistant, made: Imported) -> None:
-    """Keep the tools that our own loader takes, and say what is wrong with the others."""
+    """Keep the tools that our own loader accepts, and report the problems of the others."""
     known = hass.data.get(DATA_CUSTOM_TOOLS) or CustomTools()
     taken = {*NATIVE, *(recipe.name for recipe in known.known())}
     kept = []

@@ -89,7 +89,7 @@ class OldAgent:
 
 @dataclass(slots=True)
 class Imported:
-    """What was made of it, before anything is stored."""
+    """The result of the import, before anything is stored."""
 
     old_id: str
     connection: dict[str, Any]

@@ -57,7 +57,7 @@ def profiles_selector() -> ObjectSelector:
 
 
 def owners_selector() -> ObjectSelector:
-    """Return a selector of devices, each with whose it is."""
+    """Return a selector of devices, each with its owner."""
     fields: dict[str, Selector[Any]] = {
         DEVICE: DeviceSelector(DeviceSelectorConfig()),
         PERSON: EntitySelector(EntitySelectorConfig(domain="person")),
@@ -100,7 +100,7 @@ def proactive_selector(texts: Mapping[str, str]) -> ObjectSelector:
 
 
 def chats_selector(options: list[SelectOptionDict]) -> ObjectSelector:
-    """Return a selector of Telegram chats, each with whose it is; the bot's own chats to choose from."""
+    """Return a selector of Telegram chats, each with its owner; the bot's own chats to choose from."""
     chats = SelectSelector(SelectSelectorConfig(options=options, custom_value=True))
     fields: dict[str, Selector[Any]] = {
         CHAT: chats,

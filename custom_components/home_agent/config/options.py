@@ -102,7 +102,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
     """Show the menu, then the page that was chosen; saving a page keeps the others."""
 
     def __init__(self) -> None:
-        """Start with nothing typed."""
+        """Start empty."""
         self._typed: dict[str, Any] = {}
         self._tried: dict[str, Any] = {}
 
@@ -122,7 +122,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_page("llm", user_input)
 
     async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of what the model sees of the home."""
+        """Show or save the page of the context."""
         return await self._async_page("context", user_input)
 
     async def async_step_vector_store(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -132,10 +132,10 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_page("vector_store", user_input, page_check)
 
     async def async_step_vector_save(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Store what was tried and reported."""
+        """Store the tested options."""
         return self.async_create_entry(data=self._tried)
 
-    # Home Assistant wants a step for each menu.
+    # Home Assistant requires a step for each menu.
     async_step_vector_checked = async_step_vector_missing = async_step_vector_save
     async_step_fallback_cloud = async_step_external_cloud = async_step_vector_save
     async_step_vector_cloud = async_step_vector_save
@@ -161,7 +161,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_page("external_llm", user_input)
 
     async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of what the agent may do."""
+        """Show or save the page of the policy."""
         part = await async_part(self.hass, "config.policy")
         page_check = partial(part.async_check_safety, entry=self.config_entry)
         return await self._async_page("safety", user_input, page_check)
@@ -172,7 +172,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
         return await self._async_page("channels", user_input, page_check)
 
     async def async_step_proactive(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of what is said unasked."""
+        """Show or save the page of proactive messages."""
         return await self._async_page("proactive", user_input)
 
     async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -182,7 +182,7 @@ class HomeAgentOptionsFlow(OptionsFlow):
     async def _async_page(
         self, page: str, user_input: dict[str, Any] | None, page_check: PageCheck | None = None
     ) -> ConfigFlowResult:
-        """Show a page, or save what it gave; a check with something to tell asks first."""
+        """Show a page, or save its values; a check with findings asks first."""
         stored = self.config_entry.options
         fields = with_removals(await async_with_choices(self.hass, PAGES[page]), stored)
         shown = stored_values(fields, stored)

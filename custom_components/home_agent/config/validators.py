@@ -1,4 +1,4 @@
-"""Checks and normal forms of what a person types into a form."""
+"""Validation and normalization of form input."""
 
 from collections.abc import Iterable, Mapping
 import re
@@ -158,7 +158,7 @@ def clean_hosts(values: Iterable[str]) -> list[str]:
 
 
 def clean_profiles(value: object) -> list[dict[str, object]]:
-    """Return the profiles with their rules checked, without what was left empty."""
+    """Return the profiles with their rules checked, without empty ones."""
     items = value if isinstance(value, list) else [value]
     return [_clean_profile(item) for item in items if isinstance(item, Mapping)]
 
@@ -174,7 +174,7 @@ def _clean_profile(item: Mapping[str, object]) -> dict[str, object]:
 
 
 def clean_owners(value: object) -> list[dict[str, str]]:
-    """Return whose device is whose; a device is listed once."""
+    """Return the owners of devices; a device is listed once."""
     owners = {}
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, Mapping) and item.get(DEVICE) and item.get(PERSON):

@@ -79,7 +79,7 @@ SENTENCE: Final = "light"
 async def async_check_vector_store(
     hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any], entry: ConfigEntry
 ) -> None:
-    """Test what was changed and complete it, then report the findings."""
+    """Test the changed values and complete them, then report the findings."""
     _take_apart(checked)
     _check_choices(checked)
     if checked.errors:

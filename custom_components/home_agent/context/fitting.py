@@ -18,10 +18,10 @@ from .tokens import cut_fairly, cut_middle, cut_tail, estimate_tokens, messages_
 type ToolSchema = dict[str, Any]
 
 STABLE_SHARE: Final = 0.8
-"""What system prompt and tools may take of the limit. It is decided without the sentence, so that the same
+"""The share of the limit for system prompt and tools. It is decided without the sentence, so that the same
 text is sent from turn to turn."""
 RESULT_SHARE: Final = 0.25
-"""What one tool result may take of the limit before anything else is left out."""
+"""The share of the limit for one tool result before anything else is left out."""
 SENTENCE_SHARE: Final = 0.5
 KEPT_LINES: Final = 3
 """States that are removed last."""

@@ -99,7 +99,7 @@ def _recent(house: HouseSnapshot, earlier: HouseSnapshot | None, query: str) -> 
 
 
 def _changed(house: HouseSnapshot, earlier: HouseSnapshot) -> Iterator[EntityRecord]:
-    """Yield the entities that are new or different, and those whose room or floor is."""
+    """Yield the entities that are new or changed, and those whose area or floor is."""
     changed = {*differing(house.entities, earlier.entities)}
     moved = {*differing(house.areas, earlier.areas), *differing(house.floors, earlier.floors)}
     for entity_id, record in house.entities.items():

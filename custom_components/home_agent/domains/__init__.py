@@ -24,10 +24,10 @@ def read_files() -> Iterator[DomainFacts]:
 
 
 class _DomainTable(dict[str, DomainFacts]):
-    """The facts by domain; of any other domain nothing is known."""
+    """The facts by domain; other domains have no facts."""
 
     def __missing__(self, _domain: str) -> DomainFacts:
-        """Return that nothing is known."""
+        """Return empty facts."""
         return UNKNOWN
 
 

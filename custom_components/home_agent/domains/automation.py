@@ -1,4 +1,4 @@
-"""What the household has written itself: automations, scripts, scenes, groups and alerts."""
+"""User-defined entities: automations, scripts, scenes, groups and alerts."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The shape of the facts about a kind of device, and what derives from them."""
+"""The structure of the facts about a domain, and derived data."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
@@ -41,7 +41,7 @@ class Action:
     """The service, or None if the parameters alone say what is called."""
     _: KW_ONLY
     expected: frozenset[str] = frozenset()
-    """States that show it worked; none where the state does not tell."""
+    """States that show success; empty if the state does not tell."""
     unexpected: frozenset[str] = frozenset()
     """States that show it did not work."""
     passing: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ class ControlParameter:
     kind: str
     """How its value is read; a name in `tools.control.values.READERS`."""
     service: str
-    """The service that sets it where the action's own does not take it."""
+    """The service that sets it if the action's own service does not accept it."""
     attribute: str | None = None
     """State attribute that shows it, or STATE."""
     features: str = ""
@@ -85,7 +85,7 @@ class ControlParameter:
     key: str | None = None
     """Its key in the service data, where that differs."""
     choices: str | None = None
-    """State attribute that lists what may be chosen."""
+    """State attribute that lists the choices."""
     bounds: tuple[str, str] | None = None
     """State attributes with the least and the greatest value."""
     passing: frozenset[str] = frozenset()
@@ -146,7 +146,7 @@ class DomainFacts:
     off_at_zero: tuple[str, ...] = ()
     """Parameters whose value 0 means to turn the entity off."""
     fit: Callable[[State, dict[str, Any]], dict[str, Any]] | None = None
-    """Returns parameters as an entity takes them; raises ValidationError for what it cannot do."""
+    """Returns parameters as an entity accepts them; raises ValidationError for unsupported ones."""
     is_gated: bool = False
     """Whether an option of the agent switches it off: it reaches past the limits of its own domain."""
     calls_members: bool = False
@@ -162,27 +162,27 @@ class DomainFacts:
     """Services of Home Assistant's device actions whose type is neither an action here nor their name."""
 
     is_protected: bool = False
-    """Whether it lets people, water or alarms through, so that no guess ever moves it."""
+    """Whether it secures access, water or alarms, so that a guess never moves it."""
     guarded_classes: frozenset[str] = frozenset()
-    """Device classes of what leads into the home, where not all of the domain does."""
+    """Device classes of entrances, if not every entity of the domain is one."""
     directions: Mapping[str, bool] = MappingProxyType({})
     """Services that are not an action: True if they open, False if they close."""
 
     restore: RestoreRule | None = None
     """How an entity is restored; None if it stays as it is."""
     safe_action: str | None = None
-    """The only action that restores what leads into the home."""
+    """The only action that restores an entrance."""
     kept: tuple[str, ...] = ()
     """Attributes kept to restore an entity, beside those of the parameters."""
     take_back: TakeBackRule | None = None
     """How calls that show in no state are taken back."""
     lost: Mapping[str, str] = MappingProxyType({})
-    """Services that replace what nothing remembers, and what the person is told about it."""
+    """Services that overwrite data without a record, and the message about it."""
 
     say: Callable[[State], str] | None = None
     """Returns the state itself in words; None if the state and its unit are enough."""
     details: Callable[[State], Iterator[str]] | None = None
-    """Yields what the prompt says beside the state."""
+    """Yields additions to the state for the prompt."""
     says_age: bool = False
     """Whether it matters how long the state has lasted."""
     is_moment: bool = False
@@ -191,7 +191,7 @@ class DomainFacts:
     """Attributes that a query answers without being asked for them; None if nothing is known of them."""
 
     abilities: Mapping[str, str] = MappingProxyType({})
-    """Features that no action or parameter states, by what they are called."""
+    """Features without an action or parameter, by their names."""
     find_abilities: Callable[[Mapping[str, Any]], Iterator[str]] | None = None
     """Yields abilities from the attributes of an entity."""
     describing: tuple[str, ...] = ()
@@ -200,7 +200,7 @@ class DomainFacts:
     """Whether the features come and go with the state, so that abilities are remembered."""
 
     restricted: tuple[str, ...] = ()
-    """Rules of the default policy for what runs only after a person has confirmed."""
+    """Rules of the default policy for actions that require a confirmation."""
     unrestricted: tuple[str, ...] = ()
     """Exceptions from those."""
     contained: tuple[str, ...] = ()
@@ -209,7 +209,7 @@ class DomainFacts:
     not_contained: tuple[str, ...] = ()
     """Exceptions from those."""
     runs: tuple[str, ...] = ()
-    """Services that run what the household has written."""
+    """Services that run user-defined sequences."""
     reproduced: Reproduced | None = None
     """How a scene brings an entity into a state."""
 

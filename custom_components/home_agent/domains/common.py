@@ -61,7 +61,7 @@ def on_off_actions(
 
 
 def setting(value: str, *takes: str) -> Action:
-    """Return an action that sets what its parameters say; a bare value is that of the first."""
+    """Return an action that sets its parameters; a bare value belongs to the first."""
     return Action(None, value=value, takes=takes or (value,))
 
 
@@ -93,14 +93,14 @@ def restore_settings(
 def restore_switched(
     facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed
 ) -> ServiceCalls:
-    """Yield the calls for what is on or off, and has settings while it is on."""
+    """Yield the calls for entities that are on or off, with settings while they are on."""
     yield from restore_on_off(facts, state, attributes, changed)
     if state != "off":
         yield from restore_settings(facts, state, attributes, changed)
 
 
 def restore_value(service: str, parameter: str, convert: Callable[[str], Any] = str) -> RestoreRule:
-    """Return the rule for what is set to its state."""
+    """Return the rule for entities that are set to a state."""
 
     def rule(
         _facts: DomainFacts, state: str, _attributes: Mapping[str, Any], _changed: Changed
@@ -133,4 +133,4 @@ SWITCHED: Final = DomainFacts(
     suggested=ON_OFF_SERVICES,
     in_everything=True,
 )
-"""What is true of everything that is on or off and nothing else."""
+"""Facts of entities that are only on or off."""

@@ -1,4 +1,4 @@
-"""What a model is asked for, and what is read from its reply."""
+"""The schema of a model's reply, and the candidates that are read from it."""
 
 from collections.abc import Iterator, Mapping
 import json
@@ -97,7 +97,7 @@ def _next_opening(text: str, start: int) -> int | None:
 
 
 def _items(value: object) -> list[Any] | None:
-    """Return the list of memories in a value; None if it is none."""
+    """Return the list of memories in a value; None if there is none."""
     if isinstance(value, list):
         return value
     if isinstance(value, dict):

@@ -81,7 +81,7 @@ class Extractor:
 
     @callback
     def note(self, exchange: Exchange) -> None:
-        """Look at an exchange soon; what was said before in the same conversation is looked at with it."""
+        """Schedule an exchange, together with earlier ones of the same conversation."""
         conversation_id = exchange.speaker.conversation_id
         if (earlier := self._queue.get(conversation_id)) is not None:
             exchange = replace(exchange, said=f"{earlier.said}\n{exchange.said}")
@@ -94,7 +94,7 @@ class Extractor:
 
     @callback
     def forget(self, memories: Iterable[Memory]) -> None:
-        """Forget what was noted and not kept, if it says what a person wants to forget."""
+        """Forget rejected candidates that match what a person wants to forget."""
         texts = [memory.content for memory in memories]
         kept = [item for item in self.refused if not any(likeness(item.content, text) for text in texts)]
         self.refused = deque(kept, MAX_REFUSED)

@@ -1,4 +1,4 @@
-"""Memories: what one agent remembers, found, merged and forgotten."""
+"""Memories of one agent: search, merging and removal."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ MAX_CONTENT: Final = 500
 """Characters of one memory."""
 MAX_PROVENANCE: Final = 10
 MAX_KEPT: Final = 10_000
-"""Beyond it even what a person asked to remember is refused."""
+"""Beyond this limit even explicitly requested memories are refused."""
 SEMANTIC_HITS: Final = 4
 """Hits by meaning that are looked at for each one asked for: others' memories are among them."""
 
@@ -63,7 +63,7 @@ class Memories:
     """The memories of one entry. The store of all entries is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with none."""
+        """Start empty."""
         self._changed = changed
         self._kept: dict[str, Memory] = {}
         self._words = WordIndex()
@@ -94,7 +94,7 @@ class Memories:
         return sorted(kept, key=lambda memory: memory.created_at, reverse=True)
 
     def records(self) -> list[Memory]:
-        """Return all that is kept, what has expired as well."""
+        """Return all memories, including expired ones."""
         return list(self._kept.values())
 
     def stored(self) -> list[StoredMemory]:
@@ -102,7 +102,7 @@ class Memories:
         return [memory_as_dict(memory) for memory in self.records()]
 
     def restore(self, stored: object) -> Exception | None:
-        """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
+        """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""
         found, problem = read_list(stored, read_memory)
         for memory in found:
             self._put(memory)
@@ -213,7 +213,7 @@ class Memories:
                 self._note_change()
 
     async def async_observe(self, memory: Memory) -> bool:
-        """Keep what was observed, in place of what is kept under its id; return whether there was room.
+        """Store an observed memory in place of the one with its id; return whether there was space.
 
         What is alike is not merged: two habits may differ in a word.
         """
@@ -234,13 +234,13 @@ class Memories:
         return gone
 
     async def async_tidy(self, now: datetime) -> list[Memory]:
-        """Forget what has expired and what there is no room for; return which they were."""
+        """Forget expired memories and those beyond the limit; return which they were."""
         expired = [memory.id for memory in self._kept.values() if has_expired(memory, now)]
         gone = await self.async_drop(expired)
         return gone + await self.async_drop(self._weakest(len(self._kept) - self.settings.most, now))
 
     async def async_sync(self) -> None:
-        """Sync the vectors; what is there already is not embedded again."""
+        """Sync the vectors; existing ones are not embedded again."""
         if self.index is not None:
             await self.index.async_sync(self.settings.collection, documents(self._kept.values()))
 
@@ -352,7 +352,7 @@ def merged(old: Memory, new: Memory) -> Memory:
 
 
 def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
-    """Return memories as they are embedded; what is private is found by its words only."""
+    """Return memories as documents to embed; private ones are found by their words only."""
     return [
         KnowledgeDocument(
             id=memory.id,

@@ -1,4 +1,4 @@
-"""Profiles: what is so of each person and of the household, one value for each key."""
+"""Profiles: facts about each person and the household, one value for each key."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -42,7 +42,7 @@ CONFIDENCE: Final[Mapping[Origin, float]] = {
 }
 """The confidence of something that was learned once."""
 GAIN: Final = 0.3
-"""Of what is missing to certainty, what a repetition adds."""
+"""Fraction of the missing confidence that a repetition adds."""
 LOSS: Final = 0.6
 """What a contradiction leaves."""
 
@@ -70,7 +70,7 @@ class Profile:
     """The profile entries of one agent. The store of all agents is notified of every change."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        """Start with none."""
+        """Start empty."""
         self._changed = changed
         self._kept: dict[str, ProfileEntry] = {}
         self._words = WordIndex()
@@ -93,7 +93,7 @@ class Profile:
         return [entry_as_dict(entry) for entry in self.records()]
 
     def restore(self, stored: object) -> Exception | None:
-        """Take what is stored; return what was wrong with what is left out. Raises TypeError for no list."""
+        """Load the stored items; return the problem of skipped ones. Raises TypeError if it is not a list."""
         found, problem = read_list(stored, read_entry)
         for entry in found:
             self._put(entry)
@@ -113,7 +113,7 @@ class Profile:
         return self._kept.get(entry_id)
 
     async def async_note(self, new: ProfileEntry) -> ProfileEntry:
-        """Take in what was learned; return what is known then.
+        """Add a learned entry; return the resulting one.
 
         Raises ValidationError for what is empty or too much, and PermissionDenied for codes and passwords.
         """
@@ -179,7 +179,7 @@ class Profile:
         ]
 
     async def async_sync(self) -> None:
-        """Sync the vectors; what is there already is not embedded again."""
+        """Sync the vectors; existing ones are not embedded again."""
         if self._index is not None:
             await self._index.async_sync(self._collection, documents(self._kept.values()))
 
@@ -247,7 +247,7 @@ def default_sensitivity(category: str, key: str, person: str | None) -> Sensitiv
 
 
 def documents(entries: Iterable[ProfileEntry]) -> list[KnowledgeDocument]:
-    """Return entries as knowledge; what is sensitive is none."""
+    """Return entries as documents, without sensitive ones."""
     return [
         KnowledgeDocument(
             id=entry.id,

@@ -28,7 +28,7 @@ class Reason(StrEnum):
     UNIMPORTANT = "unimportant"
     SECRET = "secret"  # noqa: S105 - the name of a reason
     INSTRUCTION = "instruction"
-    """Wants to change what the agent may do. That is for the options, not for memory."""
+    """It would change the agent's permissions, which belong to the options."""
     NOT_SAID = "not_said"
     """It shares no words with what the person said."""
     NOBODY = "unknown_speaker"
@@ -55,7 +55,7 @@ class _QualityPatterns(NamedTuple):
     reading: re.Pattern[str]
     """A measured value."""
     habit: re.Pattern[str]
-    """The sentence is about what happens again and again."""
+    """The sentence is about something that happens repeatedly."""
     meta: re.Pattern[str]
     instruction: re.Pattern[str]
 

@@ -1,4 +1,4 @@
-"""What is remembered and what is known of persons: records, their strength, and who may see them."""
+"""Memories and profile entries: records, their strength, and who may see them."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ class MemoryType(StrEnum):
     FACT = "fact"
     PREFERENCE = "preference"
     CONTEXT = "context"
-    """Of these days: plans, guests, what a person is busy with."""
+    """Temporary: plans, guests, current activities."""
     EVENT = "event"
 
 
@@ -30,9 +30,9 @@ class Origin(StrEnum):
     EXTRACTED = "extracted"
     """Drawn from a conversation."""
     INFERRED = "inferred"
-    """Inferred by the model from what a person said; only in profiles."""
+    """Inferred by the model from a person's words; only in profiles."""
     OBSERVED = "observed"
-    """Learned from what happens in the home."""
+    """Learned from events in the home."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,7 +127,7 @@ def memory_as_dict(memory: Memory) -> StoredMemory:
 
 
 def read_memory(stored: Mapping[str, Any]) -> Memory:
-    """Return a stored memory. Raises KeyError, TypeError or ValueError for what is none."""
+    """Return a stored memory. Raises KeyError, TypeError or ValueError for invalid data."""
     expires = stored.get("expires_at")
     return Memory(
         id=_text(stored["id"]),
@@ -181,7 +181,7 @@ def strength(memory: Memory, now: datetime, decay: float) -> float:
 
 
 def has_expired(memory: Memory, now: datetime) -> bool:
-    """Return whether a memory's time is over; never for what a person asked to remember without a term."""
+    """Return whether a memory has expired; never for one that a person asked to remember without a date."""
     return memory.expires_at is not None and memory.expires_at <= now
 
 
@@ -260,7 +260,7 @@ def entry_as_dict(entry: ProfileEntry) -> StoredProfileEntry:
 
 
 def read_entry(stored: Mapping[str, Any]) -> ProfileEntry:
-    """Return a stored entry. Raises KeyError, TypeError or ValueError for what is none."""
+    """Return a stored entry. Raises KeyError, TypeError or ValueError for invalid data."""
     person = stored.get("person")
     texts = [stored[name] for name in ("category", "key", "value")]
     if not all(isinstance(text, str) and text for text in texts) or not isinstance(person, str | None):

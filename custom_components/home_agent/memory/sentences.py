@@ -1,4 +1,4 @@
-"""What a sentence says: whether it asks to remember, whose matter it is, and what two sentences share."""
+"""Analysis of sentences: requests to remember, their subject, and the similarity of two sentences."""
 
 from functools import cache
 import re
@@ -42,13 +42,13 @@ def negations() -> frozenset[str]:
 
 
 def asks_to_remember(sentence: str) -> bool:
-    """Return whether a sentence asks to remember something, rather than what is remembered."""
+    """Return whether a sentence asks to remember something, rather than for a memory."""
     folded = fold_letters(sentence)
     return not _patterns().recall.search(folded) and bool(_patterns().remember.search(folded))
 
 
 def is_households(content: str, said: str, name: str) -> bool:
-    """Return whether what a model takes for the household's can be.
+    """Return whether a candidate that a model assigns to the household can belong to it.
 
     A person who says "I" and not "we", or whose name is in the content, speaks of themselves.
     """

@@ -45,7 +45,7 @@ class MemorySettings:
 
 
 def profile_collection(memories: str) -> str:
-    """Return the collection of what is known of persons, beside that of the memories."""
+    """Return the collection of the profiles, next to that of the memories."""
     return f"{memories}_profile"
 
 

@@ -15,7 +15,7 @@ STEM_SHARE: Final = 0.6
 
 
 class WordIndex:
-    """Sentences by key. Small texts, any language; nothing is built ahead."""
+    """Sentences by key. Short texts in any language, without a prepared index."""
 
     def __init__(self) -> None:
         """Start empty."""

@@ -53,7 +53,7 @@ class AutomationDraft:
 
 @callback
 def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> AutomationDraft | None:
-    """Return the automation for a habit, None for a habit that none can take over.
+    """Return the automation for a habit, None if no automation can replace it.
 
     `name` is that of the entity, `text` the habit in words; both may be anything.
     """
@@ -86,7 +86,7 @@ def draft(hass: HomeAssistant, habit: Habit, name: str, text: str) -> Automation
 
 
 def _conditions(habit: Habit) -> list[dict[str, Any]]:
-    """Return the days; what happens after midnight belongs to the evening before."""
+    """Return the days; actions after midnight belong to the evening before."""
     if habit.days == EVERY_DAY:
         return []
     hours, minutes = clock(habit.minute).split(":")
@@ -119,7 +119,7 @@ class AutomationRefusedError(HomeAssistantError):
     """An automation cannot be added; the message says why, and what to change."""
 
     def __init__(self, key: str, **placeholders: str) -> None:
-        """Take the key of the sentence in the translations and what fills it."""
+        """Take the translation key of the sentence and its placeholders."""
         super().__init__(
             translation_domain=DOMAIN, translation_key=key, translation_placeholders=placeholders
         )
@@ -241,7 +241,7 @@ _Base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_Base):  # type: ignore[misc]
-    """Reads YAML without following what it points to: includes and secrets stay names."""
+    """Reads YAML without resolving references: includes and secrets stay names."""
 
     def construct_undefined(self, node: yaml.Node) -> Any:
         """Return a tag with the node that follows it."""

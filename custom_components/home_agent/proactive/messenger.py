@@ -116,7 +116,7 @@ class Messenger:
         openly: bool = True,
         buttons: Sequence[Mapping[str, Any]] = (),
     ) -> None:
-        """Send to the persons' targets; show in Home Assistant what reaches no one, or always if `shown`.
+        """Send to the persons' targets; show it in Home Assistant if it reaches no one, or if `shown`.
 
         Requested messages do not count towards the daily limit. Private messages never appear in Home
         Assistant, where all users read it.

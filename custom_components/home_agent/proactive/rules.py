@@ -128,7 +128,7 @@ class RuleTemplate:
     test: StateTest = field(default=lambda _state: False)
     duration: timedelta
     condition: str | None = None
-    """The condition that has to hold as well."""
+    """The additional condition."""
     urgent: bool = False
     """Whether its messages are sent during quiet hours too."""
     ends: bool = False

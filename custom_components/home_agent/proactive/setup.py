@@ -32,7 +32,7 @@ class Proactive:
         house: House,
         habits: Callable[[], Sequence[KnownHabit]],
     ) -> None:
-        """Put the parts together; nothing is watched yet."""
+        """Build the parts; nothing is watched yet."""
         messenger = Messenger(hass, entry_id, settings, state, emitter)
         self._enabled = bool(settings[CONF_PROACTIVE])
         self._suggests = bool(settings[CONF_PROACTIVE_SUGGESTIONS])
@@ -43,7 +43,7 @@ class Proactive:
 
     @callback
     def async_start(self) -> CALLBACK_TYPE:
-        """Begin, where the option wants it; return how to stop."""
+        """Start if the option enables it; return the stop function."""
         if not self._enabled:
             return lambda: None
         ends = [self._watcher.async_start()]

@@ -114,7 +114,7 @@ class Suggestion:
 
 
 def from_dict(stored: Mapping[str, Any]) -> Suggestion:
-    """Return a stored suggestion. Raises KeyError, TypeError or ValueError for what is none."""
+    """Return a stored suggestion. Raises KeyError, TypeError or ValueError for invalid data."""
     settled = stored.get("settled_at")
     return Suggestion(
         id=str(stored["id"]),
@@ -136,7 +136,7 @@ class Watch:
     since: datetime | None = None
     notified: bool = False
     begun: datetime | None = None
-    """The start of what is to end, for rules about an end."""
+    """The start of the activity, for rules about its end."""
 
 
 class ProactiveState:
@@ -221,5 +221,5 @@ def _text(moment: datetime | None) -> str | None:
 
 
 def _moment(text: object) -> datetime | None:
-    """Return a stored moment. Raises TypeError or ValueError for what is none."""
+    """Return a stored moment. Raises TypeError or ValueError for invalid data."""
     return None if text is None else read_moment(text)

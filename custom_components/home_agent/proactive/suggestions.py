@@ -119,7 +119,7 @@ class Suggestions:
         return list(reversed(self._state.suggestions.values()))
 
     async def async_consider(self, now: datetime) -> None:
-        """Drop what was never answered, and suggest the surest habit that is new."""
+        """Drop unanswered suggestions, and suggest the new habit with the highest confidence."""
         async with self._working:
             self._expire(now)
             waiting = sum(item.is_open(now) for item in self._state.suggestions.values())
@@ -163,7 +163,7 @@ class Suggestions:
         )
 
     async def _async_words(self, known: KnownHabit, made: AutomationDraft) -> str:
-        """Return in words what an automation would do."""
+        """Return a description of an automation."""
         call, language = made.call, self._hass.config.language
         texts = await async_get_translations(self._hass, language, "services", {call.domain})
         action = texts.get(f"component.{call.domain}.services.{call.service}.name")
@@ -207,7 +207,7 @@ class Suggestions:
 
     @callback
     def _settle(self, suggestion: Suggestion, state: SuggestionState) -> None:
-        """Note what became of a suggestion, and take the question away."""
+        """Record the outcome of a suggestion, and remove the question."""
         suggestion.state, suggestion.settled_at = state, dt_util.utcnow()
         self._state.changed()
         self._emitter.fire(
@@ -229,7 +229,7 @@ class Suggestions:
 
     @callback
     def _expire(self, now: datetime) -> None:
-        """Drop what was not answered in time."""
+        """Drop expired suggestions."""
         for suggestion in self._state.suggestions.values():
             if suggestion.state is SuggestionState.OPEN and not suggestion.is_open(now):
                 self._settle(suggestion, SuggestionState.EXPIRED)

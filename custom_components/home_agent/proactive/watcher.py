@@ -34,7 +34,7 @@ from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule
 from .state import ProactiveState, Watch
 
 COLLECT_SECONDS: Final = 3
-"""How long the watcher collects what belongs in the same message."""
+"""How long the watcher collects parts of the same message."""
 RESCAN_SECONDS: Final = 10
 """Delay between a change of the registries or of exposure and the next search for entities to watch."""
 SLICE: Final = 50
@@ -275,14 +275,14 @@ class RuleWatcher:
 
     @callback
     def _note_due(self, key: Key) -> None:
-        """Schedule a message, together with what else becomes due in the next seconds."""
+        """Schedule a message, together with others that become due in the next seconds."""
         self._due.add(key)
         if self._collect_timer is None:
             job = HassJob(self._async_send_due, cancel_on_shutdown=True)
             self._collect_timer = async_call_later(self._hass, COLLECT_SECONDS, job)
 
     async def _async_send_due(self, _now: datetime) -> None:
-        """Send what is due and still holds, one message for each rule; the rest waits for its hour."""
+        """Send due messages that still apply, one for each rule; the others wait until they are due."""
         self._collect_timer = None
         due, self._due = self._due, set()
         for key, rule in self._rules.items():

@@ -30,7 +30,7 @@ _FIGURES = lazy_regex(r"\d(?:[\s.-]?\d){3,}")
 
 
 class Answer(StrEnum):
-    """What was meant."""
+    """The meaning of the answer."""
 
     YES = "yes"
     NO = "no"
@@ -156,7 +156,7 @@ def _folded(phrases: Iterable[str]) -> tuple[str, ...]:
 
 
 def _is_plain(sentence: str) -> bool:
-    """Return whether a sentence has nothing in it that could turn the meaning of its words."""
+    """Return whether a sentence contains nothing that could reverse its meaning."""
     text = sentence.strip()
     return not text.endswith(UNFINISHED) and all(char in PLAIN_MARKS or is_word(char) for char in text)
 

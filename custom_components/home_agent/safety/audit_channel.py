@@ -27,7 +27,7 @@ class AuditChannel(ConfirmationChannel):
 
     @override
     def note_lost(self, lost: Lost) -> None:
-        """Note that a restart has denied an action; what it would have done was not kept."""
+        """Record that a restart has denied an action, whose content was not stored."""
         self._journal.note(
             AuditKind.CONFIRMATION,
             action_id=lost.action_id,
@@ -38,7 +38,7 @@ class AuditChannel(ConfirmationChannel):
         )
 
     def _note(self, action: PendingAction, outcome: str) -> None:
-        """Keep one step; neither the question nor what was said."""
+        """Record one step, without the question and the answer."""
         self._journal.note(
             AuditKind.CONFIRMATION,
             action_id=action.id,

@@ -92,7 +92,7 @@ class Confirmations:
         describe: Describe,
         run: Callable[[PendingAction], Awaitable[None]],
     ) -> None:
-        """Take the options; `describe` words the question, `run` runs what was approved."""
+        """Take the options; `describe` returns the question, `run` runs approved calls."""
         self._hass = hass
         self._entry_id = entry_id
         self._seconds = float(settings[CONF_POLICY_TIMEOUT])
@@ -121,7 +121,7 @@ class Confirmations:
 
     @callback
     def async_start(self) -> None:
-        """Deny what was pending when Home Assistant stopped."""
+        """Deny actions that were pending when Home Assistant stopped."""
         denied = self._store.take_lost(self._entry_id)
         self._late.take_lost(denied)
         for lost in denied:
@@ -138,7 +138,7 @@ class Confirmations:
             await self._async_end(action, ActionOutcome.WITHDRAWN)
 
     async def async_open(self, draft: Draft, *, unattended: bool = False) -> PendingAction:
-        """Ask about what a turn wants to do, and let it expire."""
+        """Ask about the calls of a turn, and schedule their expiry."""
         action_id, frozen, left_out = draft.take()
         question = await self._describe(self._hass, draft.speaker.language, frozen, left_out)
         action = PendingAction(
@@ -325,7 +325,7 @@ class Confirmations:
 
     @callback
     def _remember(self) -> None:
-        """Write down what waits, without what it would do."""
+        """Store the pending actions, without their content."""
         self._store.note(
             self._entry_id,
             [

@@ -70,7 +70,7 @@ class ConfirmationStore(StoredFile):
 
     @override
     async def async_load(self) -> None:
-        """Read what waited when Home Assistant stopped."""
+        """Read the actions that were pending when Home Assistant stopped."""
         content = await self._store.async_read()
         for entry_id, items in content.items():
             if isinstance(items, list):
@@ -86,7 +86,7 @@ class ConfirmationStore(StoredFile):
 
     @callback
     def note(self, entry_id: str, waiting: Sequence[Lost]) -> None:
-        """Remember what waits now; written at once, since a minute is all it lives."""
+        """Store the pending actions; written at once, since they expire within a minute."""
         self._waiting[entry_id] = [item.as_dict() for item in waiting]
         self._store.hass.async_create_task(
             self._store.async_save(self._content()), "home_agent confirmations"
@@ -99,7 +99,7 @@ class ConfirmationStore(StoredFile):
 
 
 def _read(item: object) -> Lost | None:
-    """Return one stored action, None for what is none."""
+    """Return one stored action, None for invalid data."""
     if not isinstance(item, Mapping):
         return None
     try:

@@ -1,4 +1,4 @@
-"""Opened up: what groups, scenes, scripts and automations would call."""
+"""The effects of groups, scenes, scripts and automations."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ from .sequences import Step, assigned, steps
 
 MAX_DEPTH = 6
 MAX_EFFECTS = 2_000
-"""More than this is not looked through; the call is then one whose contents are not known."""
+"""The limit of the analysis; beyond it the contents of the call count as unknown."""
 POSITIONS: Final[Mapping[str, str]] = {
     "set_cover_position": "close_cover",
     "set_cover_tilt_position": "close_cover_tilt",
@@ -65,7 +65,7 @@ class _Place:
 
 
 class _Opener:
-    """One look into a call; nothing is opened twice."""
+    """The analysis of one call; nothing is opened twice."""
 
     def __init__(self, hass: HomeAssistant) -> None:
         """Start with nothing opened."""
@@ -212,7 +212,7 @@ class _Opener:
         yield from self._steps_of(script, variables, place)
 
     def _intent(self, intent_type: str, place: _Place) -> Iterator[Effect]:
-        """Yield the calls of an intent whose action the household has written."""
+        """Yield the calls of an intent with a user-defined action."""
         handlers = (item for item in intent.async_get(self._hass) if item.intent_type == intent_type)
         config = getattr(next(handlers, None), "config", None)
         if not isinstance(config, Mapping):

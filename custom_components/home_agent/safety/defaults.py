@@ -23,7 +23,7 @@ RESTRICTED: Final = (
     "conversation",
     "assist_satellite",
 )
-"""Only after a person has confirmed, beside what the domains state."""
+"""Actions that require a confirmation, in addition to those of the domains."""
 
 INSIDE: Final = (
     # Services that only inform.
@@ -51,5 +51,5 @@ GENERIC_SERVICES: Final = ("turn_on", "turn_off", "toggle")
 
 
 def restricted_rules() -> tuple[str, ...]:
-    """Return all rules for what runs only after a person has confirmed."""
+    """Return all rules for actions that require a confirmation."""
     return (*(rule for facts in DOMAINS.values() for rule in facts.restricted), *RESTRICTED)

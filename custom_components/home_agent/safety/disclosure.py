@@ -25,7 +25,7 @@ class Disclosure:
     """What one model may receive."""
 
     home: bool = False
-    """It runs in the home: nothing is kept from it."""
+    """It runs in the home: it receives everything."""
     people: bool = False
     """Profile entries that are public, and memories that are not private."""
     states: bool = False
@@ -52,10 +52,10 @@ class TurnDisclosure:
     made_at_home: set[str] = field(default_factory=set)
     """Ids of calls whose results may hold what an external model does not receive."""
     withheld: bool = False
-    """Whether a model at home was told what one outside the home must not know."""
+    """Whether a local model received data that an external one must not know."""
 
     def record(self, call_id: str, discloses: DataCategory) -> None:
-        """Note what the result of a call will tell.
+        """Record the data categories of a call's result.
 
         Once a model at home has called, later results may repeat its own.
         """

@@ -93,7 +93,7 @@ type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
 
 @dataclass(slots=True, kw_only=True)
 class Draft:
-    """What one turn wants to do and may not do without a confirmation."""
+    """The calls of one turn that require a confirmation."""
 
     speaker: Speaker
     conversation_id: str
@@ -136,7 +136,7 @@ class Draft:
 
 @dataclass(slots=True, kw_only=True)
 class CallDraft:
-    """What one call of a turn wants to do and may not do without a confirmation."""
+    """The part of one call of a turn that requires a confirmation."""
 
     draft: Draft
     origin: CallOrigin
@@ -161,7 +161,7 @@ def frozen_call(
     tool: str = "",
     contents: tuple[Effect, ...] = (),
 ) -> FrozenCall:
-    """Return a call that nothing can change any more."""
+    """Return an immutable call."""
     own = deepcopy(dict(data))
     return FrozenCall(
         domain=domain,

@@ -84,7 +84,7 @@ class AuditLog:
     """The last entries of one agent."""
 
     def __init__(self) -> None:
-        """Start with none."""
+        """Start empty."""
         self._entries: deque[AuditEntry] = deque(maxlen=MAX_ENTRIES)
 
     @callback
@@ -123,12 +123,12 @@ class AuditLog:
         return list(self._entries)
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Take what was stored; raises TypeError or ValueError if it is not an entry."""
+        """Load stored entries; raises TypeError or ValueError for invalid ones."""
         self._entries.extend(cast("AuditEntry", dict(entry)) for entry in stored)
 
 
 def _short(value: Any) -> Any:
-    """Return a detail as JSON can hold it, cut."""
+    """Return a detail as JSON-compatible data, cut."""
     match value:
         case bool() | int() | float():
             return value
@@ -163,7 +163,7 @@ class JournaledCall(Protocol):
 
 
 class Journal:
-    """What one agent did and what was refused."""
+    """The performed and the refused calls of one agent."""
 
     def __init__(self, ledger: Ledger, audit: AuditLog, on_change: Callable[[], None]) -> None:
         """Take both books; `on_change` has them written."""
@@ -196,7 +196,7 @@ class Journal:
         args: Mapping[str, Any],
         already: frozenset[str] = frozenset(),
     ) -> Iterator[None]:
-        """Keep several calls that are made meanwhile; codes among `args` are kept out of what fails."""
+        """Record several calls while they run; codes among `args` are removed from errors."""
         actions = [self.begin(call, speaker) for call in calls]
         error: str | None = "interrupted"
         try:
@@ -211,7 +211,7 @@ class Journal:
 
     @callback
     def begin(self, call: JournaledCall, speaker: Speaker) -> RecordedAction:
-        """Look at the targets before a call; nothing is kept until it ends."""
+        """Record the states of the targets before a call; nothing is stored until it ends."""
         return RecordedAction(
             at=now(),
             turn_id=speaker.turn_id,
@@ -278,13 +278,13 @@ class Journal:
         conversation_id: str = "",
         **details: Unpack[AuditDetails],
     ) -> None:
-        """Keep what is neither a call nor a refused one: a confirmation, a search."""
+        """Record other entries: confirmations and searches."""
         self.audit.note(kind, **details, **_origin(user_id, device_id, conversation_id))
         self._on_change()
 
     @callback
     def forget_user(self, user_id: str) -> int:
-        """Forget what was done and noted for a user; return how many entries."""
+        """Forget the actions and entries of a user; return how many."""
         gone = self.ledger.forget_user(user_id) + self.audit.forget_user(user_id)
         if gone:
             self._on_change()
@@ -292,7 +292,7 @@ class Journal:
 
     @callback
     def settle(self, turn_id: str) -> None:
-        """Look again at what a turn changed."""
+        """Read the changed states of a turn again."""
         self.ledger.settle(turn_id)
 
     @callback
@@ -308,7 +308,7 @@ class Journal:
         return {"ledger": self.ledger.stored(), "audit": self.audit.stored()}
 
     def restore(self, stored: Mapping[str, Any]) -> None:
-        """Take what is stored. Raises what reading it raises."""
+        """Load stored data. Raises the errors of reading it."""
         self.ledger.restore(stored["ledger"])
         self.audit.restore(stored["audit"])
 
@@ -322,5 +322,5 @@ class JournalStore(EntryStore[Journal]):
 
 
 def _origin(user_id: str | None, device_id: str | None, conversation_id: str) -> AuditOrigin:
-    """Return who asked, and where."""
+    """Return the user, the device and the conversation."""
     return {"user_id": user_id, "device_id": device_id, "conversation_id": conversation_id or None}

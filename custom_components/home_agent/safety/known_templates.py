@@ -75,7 +75,7 @@ def _rendered(template: Template, variables: Mapping[str, Any]) -> Any:
 
 
 def _is_pure(text: str, variables: Mapping[str, Any]) -> bool:
-    """Return whether a template depends on nothing but known variables."""
+    """Return whether a template depends only on known variables."""
     if len(text) > MAX_CHARS:
         return False
     try:

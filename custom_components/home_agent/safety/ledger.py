@@ -1,4 +1,4 @@
-"""What was called, with the states before and after: the ground for "what did you do" and "put it back"."""
+"""Recorded actions with the states before and after: the basis of "what did you do" and "undo that"."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -65,7 +65,7 @@ class EarlierState:
         return cls(state.state[:MAX_TEXT], given)
 
     def as_dict(self) -> StoredState:
-        """Return it as JSON can hold it."""
+        """Return it as JSON-compatible data."""
         return {
             "state": self.state,
             "attributes": {key: _plain(value) for key, value in self.attributes.items()},
@@ -95,7 +95,7 @@ class RecordedAction:
     undone: bool = False
 
     def as_dict(self) -> StoredAction:
-        """Return it as JSON can hold it."""
+        """Return it as JSON-compatible data."""
         return {
             "turn_id": self.turn_id,
             "conversation_id": self.conversation_id,
@@ -145,7 +145,7 @@ class Ledger:
     """The last calls of one agent, bounded in calls and in states."""
 
     def __init__(self, hass: HomeAssistant) -> None:
-        """Start with none."""
+        """Start empty."""
         self._hass = hass
         self._actions: deque[RecordedAction] = deque(maxlen=MAX_LEDGER_ACTIONS)
 
@@ -169,7 +169,7 @@ class Ledger:
 
     @callback
     def settle(self, turn_id: str) -> None:
-        """Look again at what a turn changed: some devices report late."""
+        """Read the changed states of a turn again: some devices report late."""
         later: set[str] = set()
         for action in reversed(self._actions):
             if action.turn_id != turn_id:
@@ -179,7 +179,7 @@ class Ledger:
 
     @callback
     def forget_user(self, user_id: str) -> int:
-        """Forget what was done for a user; return how much."""
+        """Forget the actions of a user; return how many."""
         kept = [action for action in self._actions if action.user_id != user_id]
         gone = len(self._actions) - len(kept)
         self._actions = deque(kept, self._actions.maxlen)
@@ -214,12 +214,12 @@ class Ledger:
         return [action.as_dict() for action in tuple(self._actions)[-MAX_STORED:]]
 
     def restore(self, stored: Iterable[Mapping[str, Any]]) -> None:
-        """Take what was stored; raises what `RecordedAction.from_dict` raises."""
+        """Load stored actions; raises the errors of `RecordedAction.from_dict`."""
         self._actions.extend(map(RecordedAction.from_dict, stored))
 
 
 def clean_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters of a call without codes, as JSON can hold them, long texts cut."""
+    """Return the parameters of a call without codes, as JSON-compatible data, long texts cut."""
     return {key: _plain(value) for key, value in redacted(data).items() if not is_secret(key)}
 
 
@@ -229,7 +229,7 @@ def now() -> datetime:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
+    """Return a value as JSON-compatible data."""
     match value:
         case None | bool() | int() | float():
             return value

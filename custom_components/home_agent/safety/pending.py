@@ -1,4 +1,4 @@
-"""An action that waits for a confirmation: its call, and the people whose answers count."""
+"""An action that waits for a confirmation: its call, and the people who may answer."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ class PendingAction:
     question: str
     """As it is spoken."""
     full: str
-    """As it is written, with nothing shortened."""
+    """The written form, not shortened."""
     expires_at: datetime
     deadline: float
     """When it expires on the loop's own clock, which does not jump."""

@@ -1,4 +1,4 @@
-"""The policy: allow, ask first, or block, judged on what a call really comes down to."""
+"""The policy: allow, ask first, or block, decided on the actual effects of a call."""
 
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -67,7 +67,7 @@ class Policy:
         if speaker.tainted:
             return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
         if verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
-            # Whoever allows a script by name has seen what is in it.
+            # A script that is allowed by name is trusted with its content.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
             if outer and all(self._is_allowed(effect, profiles) for effect in outer):
                 return Verdict.ALLOW

@@ -1,4 +1,4 @@
-"""Profiles: what differs for a person, a device or a room."""
+"""Profiles: different rules for a person, a device or an area."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ from ..regex import lazy_regex
 from ..texts import fold, leaves
 
 UNPARSED: Final = "_unparsed"
-"""Where arguments stand that were not JSON, so that the guard can answer them."""
+"""Key of arguments that were not JSON, so that the guard can answer them."""
 
 MAX_KEY: Final = 100
 """Of a longer key only as many characters at each end are looked at."""
@@ -37,7 +37,7 @@ _WORDS = lazy_regex(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![a-z])|\d+")
 
 @dataclass(frozen=True, slots=True)
 class _SecretNames:
-    """How a key is called whose value is a secret, in all languages."""
+    """Names of keys with secret values, in all languages."""
 
     words: frozenset[str]
     endings: tuple[str, ...]
@@ -161,7 +161,7 @@ def secrets_of(args: Mapping[str, Any], tool_name: str = "") -> set[str]:
 
 
 def _secrets(value: Any, key: object, depth: int, *, inside: bool = False) -> Iterator[str]:
-    """Yield the codes and keys among arguments; everything inside what is secret is secret too."""
+    """Yield the codes and keys among arguments; everything inside a secret value is secret too."""
     inside = inside or is_secret(key)
     if depth == 0:
         return

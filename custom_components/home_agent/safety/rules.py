@@ -1,4 +1,4 @@
-"""Rules of a policy: what they look like and what they fit."""
+"""Rules of a policy: their form and what they match."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class Effect:
     entity_id: str | None = None
     device_class: str | None = None
     known: bool = True
-    """False where it cannot be told what would happen."""
+    """False if the effects are unknown."""
     inside: bool = False
     """Whether it is a step of a script, a scene or an automation."""
 

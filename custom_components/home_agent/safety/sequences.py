@@ -23,7 +23,7 @@ QUIET: Final = frozenset(
         cv.SCRIPT_ACTION_WAIT_TEMPLATE,
     }
 )
-"""Steps that call nothing."""
+"""Steps without a call."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

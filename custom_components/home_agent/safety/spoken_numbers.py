@@ -36,7 +36,7 @@ class NumberWords:
     numbers: Mapping[tuple[str, ...], str] = field(default_factory=dict)
     """Phrase and the digits that it means."""
     repeats: Mapping[tuple[str, ...], int] = field(default_factory=dict)
-    """Phrase that repeats the digit after it, and how often that digit is meant."""
+    """Phrase that repeats the following digit, and the number of repetitions."""
     large: frozenset[str] = frozenset()
     """Hundred, thousand: numbers that are not read as digits."""
     beside: frozenset[str] = frozenset()

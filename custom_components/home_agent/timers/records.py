@@ -57,7 +57,7 @@ class Timer:
             day += timedelta(days=step)
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return it as JSON-compatible data."""
         return {**asdict(self), "due": self.due.isoformat()}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""activity: what the agent did lately, and putting it back."""
+"""activity: lists the agent's recent actions, and undoes them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
 MAX_AGE: Final = timedelta(hours=24)
 MOVING: Final = "todo."
-"""Entities between which something moves: all of a turn are put back, or none."""
+"""Entities that depend on each other: all of a turn are restored, or none."""
 COMPARED: Final = (
     "brightness",
     "temperature",
@@ -120,7 +120,7 @@ class ActivityResult(TypedDict):
 
 
 def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
-    """Return a call in words; None if nothing of it is exposed any more."""
+    """Return a description of a call; None if none of its entities is exposed any more."""
     shown = [entity_id for entity_id in action.entity_ids if run.is_exposed(entity_id)]
     if not shown:
         return None
@@ -162,7 +162,7 @@ def _values(change: str) -> dict[str, list[str]]:
 
 
 async def _async_undo(actions: Sequence[RecordedAction], run: ToolRun) -> JsonValueType:
-    """Put back what the last turn changed that has not been put back.
+    """Undo the last turn with changes that was not undone yet.
 
     Raises ValidationError if there is nothing, PartlyFailed or ToolExecutionError for what stays.
     """
@@ -186,7 +186,7 @@ async def _async_undo(actions: Sequence[RecordedAction], run: ToolRun) -> JsonVa
 
 
 def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str | None:
-    """Return the last turn that changed something and has not been put back; None if there is none."""
+    """Return the last turn with changes that was not undone yet; None if there is none."""
     return next(
         (action.turn_id for action in actions if _counts(action) and _did_something(action, hass)),
         None,

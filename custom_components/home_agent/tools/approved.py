@@ -1,4 +1,4 @@
-"""Runs what a person has confirmed, exactly that: everything but the confirmation is judged again."""
+"""Runs exactly the confirmed calls; everything except the confirmation is checked again."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What a call that waits is about: what a question has to name, and whether it still means the same."""
+"""The subject of a pending call: what a question has to name, and whether it is unchanged."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -72,7 +72,7 @@ def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) 
 
 
 def told(data: Mapping[str, Any], *, full: bool = False) -> CallDescription:
-    """Return the data of a call with its keys; codes and keys are never told."""
+    """Return the data of a call with its keys; codes and keys are never included."""
     parts: list[str] = []
     whole = True
     for key, value in redacted(data).items():
@@ -108,7 +108,7 @@ def data_of(call: FrozenCall | FrozenTool) -> Mapping[str, Any]:
 
 
 def calls_of_intent(call: FrozenIntent) -> tuple[FrozenCall, ...]:
-    """Return the calls of an intent, with what it was told beside the targets."""
+    """Return the calls of an intent, with its data other than the targets."""
     data = {key: value for key, value in call.slots.items() if key not in TARGET_SLOTS}
     return tuple(replace(one, data={**data, **one.data}) for one in call.calls)
 
@@ -132,7 +132,7 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
 
 
 def _things(call: Frozen) -> Iterator[str]:
-    """Yield what counts in a question: each entity of each call. What is inside a script comes with it."""
+    """Yield the items of a question: each entity of each call. The content of a script is part of it."""
     match call:
         case FrozenIntent():
             for one in call.calls:

@@ -1,4 +1,4 @@
-"""What every tool is made of: who asked, one run, one way to a service."""
+"""The base of all tools: the caller, one run, one way to a service."""
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,13 +68,13 @@ class Gate(Protocol):
     async def async_call_service(
         self, call: ServiceCall, speaker: Speaker, draft: CallDraft | None = None
     ) -> None:
-        """Call a service and wait for it; raises ConfirmationNeeded for what waits in `draft`."""
+        """Call a service and wait for it; raises ConfirmationNeeded for calls that wait in `draft`."""
 
     async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
-        """Call a service that only answers, and return what it says by entity."""
+        """Call a service that only responds, and return its response by entity."""
 
     async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
-        """Look through a camera; raises ConfirmationNeeded for what waits in `draft`."""
+        """Look through a camera; raises ConfirmationNeeded for looks that wait in `draft`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class ToolRun:
         self.calls.touched.extend(call.entity_ids)
 
     async def read(self, call: ServiceCall) -> dict[str, Any]:
-        """Call a service that only answers through the guard, and return what it says by entity.
+        """Call a service that only responds through the guard, and return its response by entity.
 
         Raises PermissionDenied for what the speaker may not read, and ToolExecutionError for what failed.
         """
@@ -147,7 +147,7 @@ class HomeAgentTool(llm.Tool):
     private: bool = False
     """No event contains its arguments or its result: Home Assistant's recorder stores events."""
     for_large_houses = False
-    """Whether the model is told of it only where the prompt cannot list every entity."""
+    """Whether the model gets it only if the prompt cannot list every entity."""
     judged = False
     """Whether the policy judges its calls by the tool's name, as those of other integrations' tools."""
     max_text = MAX_SLOT_CHARS
@@ -171,10 +171,10 @@ class HomeAgentTool(llm.Tool):
     vetted_action: tuple[str, str] | None = None
     """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
-    """The model is told of it only where an entity of this domain is exposed."""
+    """The model gets it only if an entity of this domain is exposed."""
 
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
-        """Build what the first call would have to wait for."""
+        """Build caches that the first call would otherwise wait for."""
 
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:  # noqa: ARG002 - some look further
         """Return whether the tool can act on an entity of its domain, of which the home has some."""
@@ -189,7 +189,7 @@ class HomeAgentTool(llm.Tool):
         return self
 
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
-        """Refuse what no confirmation could allow, before a person is asked. Raises HomeAgentError."""
+        """Refuse calls that no confirmation could allow, before a person is asked. Raises HomeAgentError."""
 
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:

@@ -72,7 +72,7 @@ def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:
 
 
 def to_json(value: Any) -> Any:
-    """Return a value as JSON can hold it, cut where it is longer than a model should read."""
+    """Return a value as JSON-compatible data, cut where it is longer than a model should read."""
     room = _Room(MAX_RESULT_CHARS)
     short = _shortened(value, room)
     text = json_dumps(short)
@@ -82,7 +82,7 @@ def to_json(value: Any) -> Any:
 
 
 def plain_json(value: Any) -> Any:
-    """Return a value as JSON can hold it, whole."""
+    """Return a value as JSON-compatible data, whole."""
     return _shortened(value, _Room(inf))
 
 

@@ -1,1 +1,1 @@
-"""Claims of an answer, held against what was called: the words of each language, and the gate."""
+"""Claims of an answer, compared with the actual calls: the words of each language, and the gate."""

@@ -1,4 +1,4 @@
-"""Claims held against what was called: words that say that something was done are let out only if it was.
+"""Claims compared with the actual calls: words that claim an action pass only if it was performed.
 
 An answer is read clause by clause as it streams. A clause is held back until it ends or can be no claim any
 more. After a claim the sentence is held until it ends, because its end may say that it was meant otherwise.
@@ -56,7 +56,7 @@ class ClaimGate:
         self._is_passing = False
         """Whether the clause is known to be no claim."""
         self._is_claimed = False
-        """Whether a claim was made; the rest of its sentence tells whether it was meant for now."""
+        """Whether a claim was made; the rest of its sentence tells whether it concerns the present."""
         self._claimed_in: SpacedReader | None = None
         """The language of the claim, if it has words for earlier times."""
         self._is_point = False
@@ -73,7 +73,7 @@ class ClaimGate:
         return self._is_dropped and not self.has_calls
 
     def feed(self, text: str) -> str:
-        """Take the next piece of the answer and return what may be said of it by now."""
+        """Take the next piece of the answer and return the text that may be said by now."""
         self.text = (self.text + text)[:MAX_KEPT]
         if self._is_open and not self._is_passing and self._is_backed(self._wanted):
             self._is_open = False
@@ -102,7 +102,7 @@ class ClaimGate:
         return out
 
     def _release(self) -> None:
-        """Let out what is held back."""
+        """Release the held text."""
         self._out += self._held
         self._held = ""
 
@@ -198,7 +198,7 @@ class ClaimGate:
         self._start_clause(begins_sentence=is_end or (is_filler and self._begins_sentence), is_kept=is_kept)
 
     def _start_clause(self, *, begins_sentence: bool, is_kept: bool = False) -> None:
-        """Begin a clause; the one before is let out, unless it is kept with this one."""
+        """Begin a clause; the previous one is released, unless it is kept with this one."""
         if not is_kept:
             self._release()
         self._clause, self._words = "", []

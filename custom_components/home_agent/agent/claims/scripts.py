@@ -21,7 +21,7 @@ MAX_TO_THING_STATE: Final = 6
 
 
 class ScriptReader:
-    """Reads whole sentences by what is in them and by how they end."""
+    """Classifies whole sentences by their content and their endings."""
 
     def __init__(self, language: str) -> None:
         """Read the tables of one language."""
@@ -57,7 +57,7 @@ class ScriptReader:
         return self._is_own_action(text) or (kind is SentenceKind.ORDER and self._is_result(text))
 
     def _is_own_action(self, text: str) -> bool:
-        """Return whether a sentence says what the assistant did."""
+        """Return whether a sentence describes an action of the assistant."""
         return (
             self._ends(text, "did", "did_endings", "tails")
             or self._ends(text, "did_nouns", "do", "did_endings", "tails")

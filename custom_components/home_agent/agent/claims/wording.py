@@ -1,4 +1,4 @@
-"""Which words of a clause claim that something was done, and what the sentence before them wanted."""
+"""Finds words of a clause that claim an action, and classifies the sentence of the user before them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum, auto
@@ -41,15 +41,15 @@ SHARED_TABLES: Final = {
     "fillers": ("answers.yes", "answers.go_ahead"),
 }
 OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did")
-"""Tables of what a clause begins with in which the assistant says what it has done or is doing."""
+"""Tables of beginnings of clauses in which the assistant describes its own actions."""
 PHRASES: Final = ("i_have", "i_did", "been", "done", "will", "promises", "fillers")
-"""Tables whose phrases may contain a word that would be honest alone, such as "will" in "I will"."""
+"""Tables whose phrases may contain a word that is honest on its own, such as "will" in "I will"."""
 MAX_BEFORE: Final = 6
 """Words that may precede a claim in its clause, as the name of a thing does."""
 MAX_WORDS: Final = 16
 """A longer clause is not a claim."""
 MAX_READ: Final = 500
-"""Characters at the beginning and at the end of a person's sentence that tell what it wants."""
+"""Characters at the beginning and at the end of a user's sentence that decide its kind."""
 HAVE_TO_DID: Final = 9
 AM_TO_DOING: Final = 2
 IS_TO_STATE: Final = 5
@@ -61,7 +61,7 @@ WILL_TO_DO: Final = 8
 
 
 class SentenceKind(Enum):
-    """What a sentence of a person wants."""
+    """The kind of a user's sentence."""
 
     ORDER = auto()
     REMARK = auto()
@@ -147,11 +147,11 @@ class SpacedReader:
         }
 
     def may_begin(self, beginning: str) -> bool:
-        """Return whether a word with this beginning may begin what the assistant says of its own actions."""
+        """Return whether words with this beginning may describe the assistant's own actions."""
         return any(entry.startswith(beginning) for entry in self._beginnings)
 
     def begins(self, said: Sequence[Word]) -> bool:
-        """Return whether a clause begins with what the assistant says of its own actions, or yet may."""
+        """Return whether a clause begins, or may yet begin, by describing the assistant's own actions."""
         start = _skip(self._lexicon.matches("fillers", said), 0)
         return start == len(said) or said[start].plain in self._beginnings
 
@@ -182,11 +182,11 @@ class SpacedReader:
         return next((start for start in range(len(plain)) if plain[start:] in self._open_phrases), len(plain))
 
     def is_filler(self, said: Sequence[Word]) -> bool:
-        """Return whether a clause has nothing but words such as sure."""
+        """Return whether a clause has only words such as "sure"."""
         return _skip(self._lexicon.matches("fillers", said), 0) == len(said)
 
     def is_earlier(self, said: Sequence[Word]) -> bool:
-        """Return whether words put what they say into an earlier time."""
+        """Return whether words refer to an earlier time."""
         return bool(self._lexicon.matches("past", said))
 
     def is_claim(
@@ -209,7 +209,7 @@ class SpacedReader:
 
     @staticmethod
     def _is_own_action(found: _ClauseMatches, kind: SentenceKind) -> bool:
-        """Return whether the assistant says what it has done or is doing: a claim whatever was asked."""
+        """Return whether the assistant describes its own action: a claim regardless of the request."""
         latest = found.start + (0 if kind is SentenceKind.QUESTION else MAX_BEFORE)
         return (
             found.follows(found.starts("i_have", latest), ("did",), HAVE_TO_DID)
@@ -237,7 +237,7 @@ class SpacedReader:
 
     @staticmethod
     def _is_answer_to_order(found: _ClauseMatches, *, is_whole: bool) -> bool:
-        """Return whether a state or a promise is told, which is a claim only as the answer to an order."""
+        """Return whether a clause has a state or a promise, which is a claim only in answer to an order."""
         states = found.starts("is", MAX_BEFORE)
         return (
             found.follows(states, ("did", "doing"), IS_TO_STATE)

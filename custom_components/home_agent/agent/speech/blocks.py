@@ -16,7 +16,7 @@ _WINDOW: Final = 48
 _STARTS: Final = "<[\u25c1`"
 _BRACKETS: Final = {"{": "}", "[": "]", "(": ")"}
 _PROSE: Final = lazy_regex(r"\n\s{0,8}[^\W\d_]{1,12},? [^\W\d_]")
-"""A new line that begins with words: what stood before was JSON without its last bracket."""
+"""A new line that begins with words: the text before it was JSON without its last bracket."""
 _LINE_KEY: Final = lazy_regex(r"\n[ \t]{0,8}(?:[-*][ \t]{1,4})?\w{1,20}[ \t]?[:=]")
 
 _NAME_SIGNS: Final = "_.:-"
@@ -137,7 +137,7 @@ HEADER_AHEAD: Final = (
 
 
 def _names(names: Iterable[str]) -> str:
-    """Return an alternation of names, in which `_` also stands for its look-alike."""
+    """Return an alternation of names, in which `_` also matches its look-alike."""
     return "|".join(re.escape(name).replace("_", "[_\u2581]") for name in names)
 
 
@@ -173,7 +173,7 @@ SQUARE_PREFIXES: Final = prefixes(SQUARE_TAGS)
 
 
 class ScanResult(NamedTuple):
-    """What a scanner saw: the block's text goes on to `body`, reading goes on at `next`."""
+    """The result of a scanner: the block's text extends to `body`, reading continues at `next`."""
 
     body: int
     next: int

@@ -1,4 +1,4 @@
-"""Tool calls that a model wrote as text instead of making them: what they look like, and what they say.
+"""Tool calls that a model wrote as text instead of making them: their forms, and their content.
 
 Only what says each argument by name is read. What cannot be read is handed on without arguments, so that
 the model is told; nothing is guessed.
@@ -91,7 +91,7 @@ class CallNames:
         return name is not None and _NUMBER_PART.match(text, name.end()) is not None
 
     def in_json(self, raw: str) -> bool:
-        """Return whether JSON, or what was meant to be JSON, asks for a tool."""
+        """Return whether JSON, or an attempt at JSON, calls a tool."""
         return bool(
             (_HAS_NAME.search(raw) and _HAS_ARGUMENTS.search(raw))
             or _CALL_LIST.search(raw)
@@ -122,7 +122,7 @@ class CallText:
     """Whether the piece has its lines for itself; amid a sentence, it may be about a call."""
 
     def read(self, is_tool: Callable[[str], bool]) -> list[WrittenCall]:
-        """Return the calls; `is_tool` tells names that stand for tools."""
+        """Return the calls; `is_tool` tells whether a name is a tool."""
         text = self.raw[:MAX_CHARS].replace(_QUOTE_MARK, '"')
         for read in (_from_xml, _from_json, _from_broken_json):
             if found := list(read(text))[:MAX_CALLS]:

@@ -1,4 +1,4 @@
-"""What of a model's reply may be spoken, and what may be shown."""
+"""Filters a model's reply for speech, and for display."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ class SpeechFilter:
         """A thought ended that never began; such models need `starts_thinking`."""
 
     def feed(self, text: str) -> Spoken:
-        """Take the next piece and return what is certain by now."""
+        """Take the next piece and return the text that is certain by now."""
         return self._read(text, final=False) if text else Spoken()
 
     def flush(self) -> Spoken:
@@ -82,7 +82,7 @@ class SpeechFilter:
         return Spoken(shown, thinking)
 
     def _end(self) -> None:
-        """Decide what was held back; the reply has ended."""
+        """Decide about the held text at the end of the reply."""
         if self._block is not None:
             self._block.add(self._held)
             self._held = ""
@@ -91,7 +91,7 @@ class SpeechFilter:
             self._markdown.write("", final=True)
 
     def _read_text(self, text: str, at: int) -> int | None:
-        """Take text up to the next opening, and the opening; return where to go on, None for later."""
+        """Take text up to the next opening, and the opening; return where to continue, None to wait."""
         if self._eat_tick:
             self._eat_tick = False
             if text[at] == "`":
@@ -118,7 +118,7 @@ class SpeechFilter:
         return opening.next
 
     def _read_block(self, block: Block, text: str, at: int) -> int | None:
-        """Take what belongs to the block; return where to go on, None for later."""
+        """Take the text of the block; return where to continue, None to wait."""
         step = block.scanner.scan(text, at, final=self._around.final)
         room = MAX_BLOCK - block.size
         if not block.certain and step.body - at > room:
@@ -135,7 +135,7 @@ class SpeechFilter:
         return step.next if step.next > at else None
 
     def _end_block(self, block: Block) -> None:
-        """Decide what a block was."""
+        """Decide the kind of a finished block."""
         raw = "".join(block.raw)
         is_call = not block.thought and block.is_call(raw)
         if not (is_call or block.certain or block.is_noise(raw)):
@@ -149,7 +149,7 @@ class SpeechFilter:
             self._on_line.append(self.calls[-1])
 
     def _release(self, block: Block) -> None:
-        """Give back as text what turned out to be no call."""
+        """Return a block to the text if it is not a call."""
         self._block = None
         self._say("".join(block.raw))
 

@@ -1,4 +1,4 @@
-"""White space and pauses between what is left when something was taken out."""
+"""White space and pauses around removed parts."""
 
 from typing import Final
 
@@ -60,7 +60,7 @@ class Flow:
             self._removed = True
 
     def mark(self, mark: str) -> None:
-        """Put a pause, `,` or `.`, before what comes next, unless there is one already."""
+        """Put a pause, `,` or `.`, before the next text, unless there is one already."""
         if self._mark != ".":
             self._mark = mark
 

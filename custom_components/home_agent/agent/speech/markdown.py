@@ -27,7 +27,7 @@ _PAUSES: Final = "\u2192\u21d2\u279c\u27f6\u2022"
 """Arrows and dots between words."""
 
 _LINE_WINDOW: Final = 400
-"""Characters within which a line shows what it is; no pattern of a line reaches further."""
+"""Characters that decide the kind of a line; no pattern of a line reaches further."""
 _BULLETS: Final = "-*+\u2022\u25aa\u25e6\u2023\u00b7"
 _LINE: Final = lazy_regex(
     r"(?P<blank>[ \t]{0,200}\n)"
@@ -104,7 +104,7 @@ _TOKEN_PART: Final = lazy_regex(
     rf"(?:\s{{1,9}}(?:[\w:-]{{1,30}}(?:={_VALUE_PART}?)?)?)?/?)?)\Z",
     re.IGNORECASE,
 )
-"""What may become another token with what comes next."""
+"""Text that may become another token with the next piece."""
 _TOKEN_WINDOW: Final = 400
 """Characters within which a token ends."""
 _LITERAL_IN_CODE: Final = frozenset("*_~[]!<&\\|(")
@@ -133,7 +133,7 @@ def _is_word(char: str) -> bool:
 
 
 class MarkdownReader:
-    """Reads markdown, writes what a person would read aloud.
+    """Converts markdown to the text that a person would read aloud.
 
     Each method that reads takes the text, a position and whether nothing more will come, and returns where
     to go on.

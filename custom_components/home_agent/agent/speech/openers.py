@@ -73,7 +73,7 @@ class Block:
 
 @dataclass(slots=True)
 class Surroundings:
-    """What of a reply decides what may begin at its end."""
+    """The parts of a reply that decide which blocks may begin at its end."""
 
     previous: str = "\n"
     line_start: bool = True
@@ -85,7 +85,7 @@ class Surroundings:
     """Nothing more will come."""
 
     def add(self, text: str) -> None:
-        """Note what was said."""
+        """Record spoken text."""
         head, newline, tail = text.rpartition("\n")
         blank = not tail.strip()
         self.previous = text[-1]
@@ -333,7 +333,7 @@ def _header(text: str, end: int, around: Surroundings) -> Opening | None:
 
 
 def _channel(text: str, end: int, around: Surroundings) -> Opening | None:
-    """Take the name of a channel and what it says about its message."""
+    """Take the name of a channel and the properties of its message."""
     channel = blocks.CHANNEL.match(text, end)
     if channel is None:
         return Opening(end)

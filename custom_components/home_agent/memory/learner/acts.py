@@ -14,7 +14,7 @@ IN_USE: Final = "in_use"
 MIN_WATTS: Final = 20.0
 """What something draws at least while it is in use."""
 APART: Final = 5.0
-"""In use it draws at least so many times what it draws at rest."""
+"""The least ratio between the power in use and at rest."""
 OF_RANGE: Final = 0.2
 """Fraction between the power at rest and in use from which it counts as in use."""
 MAX_SHARE_IN_USE: Final = 0.25
@@ -145,7 +145,7 @@ class SourceError(Exception):
 
 
 class ObservationSource(Protocol):
-    """Tells what happened. Every method raises SourceError."""
+    """A source of events. Every method raises SourceError."""
 
     knows_who: bool
     """Whether the source distinguishes people from automations."""

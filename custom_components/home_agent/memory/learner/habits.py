@@ -13,7 +13,7 @@ NEAR: Final = 90
 
 @dataclass(frozen=True, slots=True)
 class HabitKind:
-    """What makes two habits the same: what is done, on which days, and about when."""
+    """The identity of a habit: the act, the days, and the approximate time."""
 
     subject: str
     value: str
@@ -136,7 +136,7 @@ def as_dict(known: KnownHabit) -> StoredHabit:
 
 
 def from_dict(stored: Mapping[str, Any]) -> KnownHabit:
-    """Return a stored habit. Raises KeyError, TypeError or ValueError for what is none."""
+    """Return a stored habit. Raises KeyError, TypeError or ValueError for invalid data."""
     kind = kind_from_dict(stored)
     return KnownHabit(
         id=str(stored["id"]),

@@ -59,7 +59,7 @@ class InfluxError(SourceError):
     """The server could not be asked. The text is short and holds no key."""
 
     def __init__(self, trouble: InfluxTrouble, detail: str) -> None:
-        """Store what is wrong."""
+        """Store the problem."""
         super().__init__(f"InfluxDB: {detail}")
         self.trouble = trouble
         self.detail = detail
@@ -144,7 +144,7 @@ class InfluxSource(ABC):
     async def _async_steps(
         self, sensors: Sequence[str], function: str, start: datetime, end: datetime, length: timedelta
     ) -> list[Point]:
-        """Return one number for each step and sensor; where nothing was written the last one still holds."""
+        """Return one number for each step and sensor; without new values the last one is repeated."""
 
     async def _async_send(self, path: str, query: Mapping[str, str], data: bytes, headers: Any) -> bytes:
         """Send a query and return the answer."""
@@ -328,7 +328,7 @@ def _points(series: Mapping[str, Any], domain: str) -> list[Point]:
 
 
 def _change(point: Point, *, state: str | None = None, target: float | None = None) -> ObservedChange:
-    """Return the change of a point; it does not say what was before."""
+    """Return the change of a point, without the previous state."""
     return ObservedChange(at=point.at, entity_id=point.entity_id, state=state, target=target, follows=False)
 
 

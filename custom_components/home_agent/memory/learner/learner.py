@@ -71,7 +71,7 @@ class Learner:
         source: ObservationSource,
         phrase: Phrase,
     ) -> None:
-        """Take where to read, and where to note what was found."""
+        """Take the source, and the store of the results."""
         self._hass = hass
         self._observations = observations
         self._memories = memories
@@ -118,7 +118,7 @@ class Learner:
             await self._async_find(until)
 
     async def _async_collect(self, read_until: datetime | None, until: datetime) -> None:
-        """Read day by day what has happened since the last time; if one fails, those before it are kept."""
+        """Read the events since the last time, day by day; if one day fails, the earlier ones are kept."""
         kept = self._observations
         oldest = until - timedelta(days=DAYS)
         start = max(read_until or oldest, oldest)
@@ -150,7 +150,7 @@ class Learner:
         return observed
 
     async def _async_powers(self, until: datetime) -> dict[str, Power]:
-        """Return how the use of machines shows in what they drew in the last weeks."""
+        """Return the power thresholds of machines from their consumption of the last weeks."""
         start = until - timedelta(days=DAYS)
         weeks = await self._source.async_levels(self._power_sensors(), start, until, EVERY)
         return {key: power for key, hours in weeks.items() if (power := read_power(hours))}
@@ -252,7 +252,7 @@ class Learner:
 
     @callback
     def _power_sensors(self) -> dict[str, float]:
-        """Return the sensors that show what something draws, with the watts of their units."""
+        """Return the power sensors, with the number of watts of their units."""
         return {
             state.entity_id: WATTS[state.attributes.get(ATTR_UNIT_OF_MEASUREMENT)]
             for state in self._hass.states.async_all("sensor")
@@ -263,7 +263,7 @@ class Learner:
 
     @callback
     def _things(self) -> Things:
-        """Return of what is observed to which device it belongs, and what it is called."""
+        """Return the device and the name of each observed entity."""
         entries = er.async_get(self._hass)
         return {
             entity_id: Thing(
@@ -313,7 +313,7 @@ def _day_begin(now: datetime) -> datetime:
 
 
 async def _async_somebody(hass: HomeAssistant, user_id: str | None) -> Person | None:
-    """Return the person behind a user; None for what belongs to Home Assistant itself."""
+    """Return the person of a user; None for Home Assistant's own users."""
     user = await hass.auth.async_get_user(user_id) if user_id else None
     if user is None or user.system_generated:
         return None

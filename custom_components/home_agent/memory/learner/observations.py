@@ -16,7 +16,7 @@ from .habits import HabitKind, KnownHabit, as_dict, from_dict, kind_as_dict, kin
 from .patterns import Observation, habit_day
 
 DAYS: Final = 42
-"""Days that are kept and looked at: enough for what happens once a week, and short enough to forget."""
+"""Days that are kept and analysed: enough for weekly habits, and short enough to forget."""
 MAX_A_DAY: Final = 6
 """Times kept of one action on one day."""
 MAX_OBSERVATIONS: Final = 20_000
@@ -34,7 +34,7 @@ class Moment:
 
 
 type Action = tuple[str, str]
-"""An entity, and what was done with it."""
+"""An entity, and the action on it."""
 
 
 class Observations:
@@ -59,7 +59,7 @@ class Observations:
 
     @callback
     def add(self, observed: Iterable[Observation], until: datetime) -> None:
-        """Keep what was observed on one day, up to its end, and forget what is too old."""
+        """Store the observations of one day, and forget those that are too old."""
         today: dict[Action, set[Moment]] = {}
         for item in observed:
             moment = Moment(int(item.at.timestamp()), item.person)
@@ -106,7 +106,7 @@ class Observations:
 
     @callback
     def erase_person(self, person_id: str) -> int:
-        """Forget what a person did, and that person's habits; return how much it was."""
+        """Forget the actions and habits of a person; return how many."""
         before = len(self)
         others = {
             action: [moment for moment in moments if moment.person != person_id]
@@ -120,7 +120,7 @@ class Observations:
 
     @callback
     def erase(self, *, keep_silenced: bool = False) -> None:
-        """Forget everything, but for what must not be found again if that is wanted.
+        """Forget everything, optionally except the list of habits that must not be found again.
 
         The next reading begins with what happens from now on.
         """
@@ -158,7 +158,7 @@ class Observations:
         self.silenced = [kind_from_dict(item) for item in stored["silenced"]]
 
     def _forget_before(self, moment: datetime) -> None:
-        """Forget what is older, and the oldest of what is too much."""
+        """Forget old observations, and the oldest beyond the limit."""
         oldest = moment.timestamp()
         if (more := len(self) - MAX_OBSERVATIONS) > 0:
             ordered = sorted(item.at for moments in self._seen.values() for item in moments)
@@ -193,7 +193,7 @@ class ObservationStore(EntryStore[Observations]):
 
 
 async def async_forget_learned(observations: Observations, memories: Memories) -> None:
-    """Forget all that was observed, and the habits among the memories; what was deleted stays so."""
+    """Forget all observations, and the habits among the memories; deleted habits stay deleted."""
     if observations.read_until is None:
         return
     observations.erase(keep_silenced=True)

@@ -1,4 +1,4 @@
-"""Finds habits: what is done on the same days at about the same time. Counting only, no model."""
+"""Finds habits: actions on the same days at about the same time. Counting only, no model."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from statistics import median
 from typing import Final
 
 DAY_BEGINS: Final = 4 * 60
-"""Minute at which a day begins for habits: what happens after midnight belongs to the evening."""
+"""Minute at which a day begins for habits: actions after midnight belong to the evening."""
 MINUTES: Final = 24 * 60
 WINDOW: Final = 60
 """Minutes within which times count as the same."""

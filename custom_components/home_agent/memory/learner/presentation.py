@@ -86,7 +86,7 @@ def without_doubles(habits: Iterable[Habit], seen: Seen, things: Things) -> list
 
 
 def _add(kept: list[Habit], habit: Habit, seen: Seen, things: Things) -> None:
-    """Add what is done to what was found, or to the habit that is done by the same act."""
+    """Add an act to the found habits, or to the habit with the same act."""
     for place, known in enumerate(kept):
         if not _is_one_act(known, habit, seen):
             continue
@@ -120,7 +120,7 @@ def _is_one_thing(one: str, other: str, things: Things) -> bool:
 
 
 def _draws(used: Habit, other: Habit, things: Things) -> bool:
-    """Return whether a machine is in use because of what is done, or is measured twice."""
+    """Return whether another act causes the use of a machine, or it is measured twice."""
     device = things.get(used.subject, Thing()).device
     if device is None or other.value == OFF:
         return False

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from homeassistant.components.recorder.core import Recorder
 
 MAX_ROWS: Final = 20_000
-"""Rows of one reading; what a chatty thermostat adds beyond is left out."""
+"""Rows of one reading; further ones, as of a chatty thermostat, are left out."""
 MAX_IDS: Final = 400
-"""Entities of one query, below what SQLite takes."""
+"""Entities of one query, below the limit of SQLite."""
 WITH_TARGET: Final = "climate."
 HOUR: Final = timedelta(hours=1)
 FINE: Final = timedelta(minutes=5)
 MACHINES: Final = ("automation_triggered", "script_started")
-"""Events that begin what no person does."""
+"""Events that begin actions without a person."""
 
 
 class RecorderSource:
@@ -97,7 +97,7 @@ def _select_machines(start: datetime, end: datetime) -> Select[Any]:
 
     from homeassistant.components.recorder.db_schema import Events, EventTypes  # noqa: PLC0415
 
-    begun = start - timedelta(hours=1)  # what began shortly before may still be at work
+    begun = start - timedelta(hours=1)  # actions that began shortly before may still run
     return (
         select(Events.context_id_bin)
         .join(EventTypes, Events.event_type_id == EventTypes.event_type_id)

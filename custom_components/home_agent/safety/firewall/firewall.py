@@ -1,4 +1,4 @@
-"""The firewall: what is written to steer a model is taken out of texts from outside.
+"""The firewall: instructions that steer a model are removed from texts from outside.
 
 It is the outer wall only, and a wall of patterns has holes. The inner one is `taint.py` with the policy.
 """
@@ -19,10 +19,10 @@ from .text import Readable, spaced_out
 
 MARK: Final = "[removed]"
 MAX_CHARS: Final = 20_000
-"""Characters read of all strings together; what is not read is not let in."""
+"""Characters read of all strings together; unread text is removed."""
 MAX_DEPTH: Final = 30
 MAX_KEPT: Final = 120
-"""Characters of what was removed that are told."""
+"""Characters of the removed text that are reported."""
 SHORT: Final = 90
 """A text up to this length is an order if it reads like one: a title, an entry of a list."""
 MAX_DECODED: Final = 4_000
@@ -51,14 +51,14 @@ class Removal:
 
 @dataclass(slots=True)
 class Cleaned:
-    """A value without what was written to steer a model, and what that was."""
+    """A value without instructions that steer a model, and the removed ones."""
 
     value: Any
     found: list[Removal] = field(default_factory=list)
 
 
 type Span = tuple[int, int, str]
-"""Where something stands, and by which rule."""
+"""The position of a match, and its rule."""
 
 
 def clean(

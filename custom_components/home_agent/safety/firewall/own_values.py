@@ -1,4 +1,4 @@
-"""What is this home's own in values and results, and what may have been written outside.
+"""Distinguishes the home's own values from those that may have been written outside.
 
 Every text that is not a number, a time, a word that Home Assistant defines, or an ID may have been written by
 others, whatever entity it belongs to: the host name of a guest's phone, the title of a song, an option that a
@@ -122,7 +122,7 @@ def texts_in(hass: HomeAssistant, entity_id: str, told: Mapping[str, Any]) -> It
 
 @callback
 def texts_repeated(hass: HomeAssistant, told: str) -> Iterator[str]:
-    """Yield the texts from outside that entities hold and that a composed text repeats."""
+    """Yield the texts from outside in entities that a composed text repeats."""
     for state in hass.states.async_all():
         for name, value in (("state", state.state), *state.attributes.items()):
             if name in NAMING or (isinstance(value, str) and value not in told):
@@ -253,7 +253,7 @@ _NO_RESULT_TEXT: Final = lazy_regex(r"[\d\s:.,+%°TZ/-]*")
 
 
 def comes_from_outside(tool: llm.Tool) -> bool:
-    """Return whether what a tool of another API answers may have been written outside.
+    """Return whether the result of another API's tool may have been written outside.
 
     Intents answer with names of the home, and Home Assistant's own clock with the time; of others no one
     knows. A name says nothing of where a tool comes from, its class does.

@@ -1,4 +1,4 @@
-"""The firewall's rules: what an instruction to a model looks like, as patterns over readable text.
+"""The firewall's rules: patterns of instructions to a model, over readable text.
 
 Marks of chat templates and calls are the same everywhere. The words of an instruction come from the section
 `firewall` of the language files, and each kind of instruction is one pattern composed of them.
@@ -127,7 +127,7 @@ class Rules:
             "private": _pattern(find("private"), facts),
             "action": _pattern(guarded),
         }
-        """What a rule cannot do without: looked for first, since most texts have none of it."""
+        """A required part of a rule: searched first, since most texts do not contain it."""
         self.action: Final = _pattern(in_row(find("open"), guarded))
         """What also a manual says; an order only in some places."""
         self.push: Final = _pattern(find("push"))
@@ -137,7 +137,7 @@ class Rules:
             f"{find.without_spaces('ignore')}{letters}{find.without_spaces('rules')}",
             f"{find.without_spaces('open')}{letters}{find.without_spaces('guarded')}",
         )
-        """An order whose letters are apart, without the gaps."""
+        """A spaced-out order, without the gaps."""
 
     def find(self, name: str, text: str) -> Iterator[re.Match[str]]:
         """Yield where a rule fits."""
@@ -148,7 +148,7 @@ class Rules:
 
 
 def _addressing(find: _RuleWords) -> Iterator[str]:
-    """Yield the sources of what speaks to a model, or of its tasks."""
+    """Yield the patterns of text that addresses a model, or its tasks."""
     assistants, anyone = find("assistants"), find("assistants", "addressed")
     determiner, reading = find.with_space("determiners"), find.with_space("reading")
     yield f"{find('greetings')}[ ,:]{{1,3}}(?:{determiner})?{anyone}"

@@ -1,4 +1,4 @@
-"""Text as it is meant to be read: without disguises, letter by letter traceable to what was written."""
+"""Readable text: without disguises, and with the original position of each letter."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -68,7 +68,7 @@ class Readable:
 
 
 def _shown(written: str, *, markup: bool) -> Iterator[tuple[int, int, str]]:
-    """Yield parts of what was written with what they are read as: nothing, one character or several."""
+    """Yield parts of the original with their readings: none, one character or several."""
     at = 0
     marks = sorted(
         [(found.start(), found.end(), "") for found in (() if markup else _MARKUP.finditer(written))]
@@ -86,7 +86,7 @@ def _shown(written: str, *, markup: bool) -> Iterator[tuple[int, int, str]]:
 
 
 def _entity(entity: str) -> str:
-    """Return the character that an HTML entity stands for."""
+    """Return the character of an HTML entity."""
     name = entity[1:-1]
     if not name.startswith("#"):
         return _NAMED.get(name, entity)

@@ -190,7 +190,7 @@ class Vocabulary:
         return token in self.said or token in self.read or token in neutral_words()
 
     def _pieces(self, tokens: Sequence[str]) -> list[str]:
-        """Return the pieces into which words fall that were read and not said, each as long as it goes."""
+        """Return the longest pieces of words that were read and not said."""
         found: list[str] = []
         at = 0
         while at < len(tokens):
@@ -234,7 +234,7 @@ def _is_form(one: str, other: str) -> bool:
 
 @cache
 def neutral_words() -> frozenset[str]:
-    """Return the words that say nothing by themselves."""
+    """Return the words without meaning on their own."""
     return frozenset(word for entry in all_words("privacy.neutral") for word in fold_letters(entry).split())
 
 

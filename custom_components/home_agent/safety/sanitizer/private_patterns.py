@@ -199,7 +199,7 @@ def _public_codes() -> re.Pattern[str]:
 
 
 class _Schedule(NamedTuple):
-    """Patterns of what tells when a home is empty, for folded text."""
+    """Patterns of text that reveals when a home is empty, for folded text."""
 
     times: re.Pattern[str]
     conditions: re.Pattern[str]
@@ -288,7 +288,7 @@ _TABLE: Final[tuple[tuple[PrivateKind, re.Pattern[str], Callable[[str], bool]], 
     (PrivateKind.PHONE, _PHONES, _is_phone),
     (PrivateKind.NUMBER, _LONG_NUMBER, lambda _text: True),
 )
-"""In this order: what an earlier row found, a later one leaves alone."""
+"""In this order: later rows skip the findings of earlier ones."""
 
 
 def find_patterns(text: str, domains: Collection[str], known: Callable[[str], bool]) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ from .private_patterns import (
 from .shortening import PRIVATE, Shortener, Untold
 
 MAX_TEXT: Final = 20_000
-"""Characters; what is longer is held back."""
+"""Characters; longer texts are held back."""
 HOME_DEGREES: Final = 0.06
 """Numbers this near to the home's own latitude or longitude, with two decimals or more, tell where it is."""
 DOMAINS: Final = frozenset(Platform) | {
@@ -65,10 +65,10 @@ class Sanitized:
     text: str
     """Empty where it is held back."""
     found: tuple[str, ...] = ()
-    """Kinds of what was found, sorted."""
+    """Kinds of the findings, sorted."""
     blocked: bool = False
     advice: str = ""
-    """For the model: why, and how to make it generic. It repeats nothing of what was found."""
+    """For the model: why, and how to make it generic. It does not repeat the findings."""
 
 
 TOO_LONG: Final = Sanitized("", (), blocked=True, advice="The text is too long. Send less of it.")
@@ -87,7 +87,7 @@ class Shortened:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sending:
-    """The turn in which something is about to leave, and what its reader may know."""
+    """The turn that sends data, and what the receiver may know."""
 
     language: str = "en"
     strict: bool = False
@@ -97,7 +97,7 @@ class Sending:
     known: frozenset[PrivateKind] = frozenset()
     """What the reader may know."""
     own_words: bool = False
-    """Whether the person's own words may go, whatever they tell."""
+    """Whether the person's own words may leave, whatever their content."""
     origins: Origins | None = None
     """What was said and read in the conversation; None if nothing but `said` is known of it."""
     destination: str = PUBLIC
@@ -215,7 +215,7 @@ class Sanitizer:
         return _held_back(kinds, blocking)
 
     def _kinds(self, text: str, finder: NameFinder, sending: Sending) -> set[PrivateKind]:
-        """Return the kinds of what is private in a text; runs in a worker thread."""
+        """Return the kinds of private data in a text; runs in a worker thread."""
         return {finding.kind for finding in self._findings(text, finder, sending)}
 
     def _findings(self, text: str, finder: NameFinder, sending: Sending) -> Iterator[Finding]:
@@ -321,7 +321,7 @@ def _held_back(kinds: Iterable[PrivateKind], blocking: Iterable[PrivateKind] | N
 
 
 def _told(kinds: Iterable[PrivateKind]) -> tuple[str, ...]:
-    """Return kinds as they are told."""
+    """Return the labels of kinds."""
     return tuple(sorted(kind.value for kind in kinds))
 
 

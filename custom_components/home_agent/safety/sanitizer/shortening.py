@@ -27,9 +27,9 @@ class Untold:
     """Content that is withheld from a reader, in whatever words."""
 
     texts: Iterable[str] = ()
-    """What is remembered: a sentence with most of its words goes."""
+    """Memories: a sentence with most of the words of one is removed."""
     names: Iterable[str] = ()
-    """Of entities whose states stay at home: a sentence that names one goes."""
+    """Names of entities whose states stay at home: a sentence that contains one is removed."""
 
 
 @dataclass(slots=True)
@@ -46,7 +46,7 @@ class Shortener:
     _names: list[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Take what is untold as words, less those that the person has just said."""
+        """Take the words of withheld content, without those that the person has just said."""
         said = _stems(self.said)
         told = (_stems(text) - said for text in self.untold.texts)
         self._telling = [stems for stems in told if stems]

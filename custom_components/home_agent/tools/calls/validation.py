@@ -125,7 +125,7 @@ class JsonSchema(probatio.Schema):
     """A JSON Schema that checks arguments, and that models read as it was written."""
 
     def __init__(self, written: Mapping[str, Any]) -> None:
-        """Read a schema of an object. Raises probatio.SchemaError for what is none."""
+        """Read a schema of an object. Raises probatio.SchemaError for invalid data."""
         self._checks = probatio.from_openapi(dict(written))
         node = _Written(self._checks.schema if isinstance(self._checks.schema, dict) else {})
         node.written = written

@@ -21,7 +21,7 @@ MAX_INTEGER = 2**63 - 1
 
 
 def plain(value: object, depth: int = MAX_DEPTH) -> JsonValueType:
-    """Return a value as JSON can hold it and a model can read it; None for what says nothing.
+    """Return a value as JSON-compatible data and a model can read it; None for what says nothing.
 
     Times are local, long texts and collections are cut and say so, NaN and sentinels become None.
     """

@@ -47,7 +47,7 @@ class WebProblem(Exception):
     """There is no answer that could be read."""
 
     def __init__(self, trouble: WebTrouble, detail: str) -> None:
-        """Store what is wrong."""
+        """Store the problem."""
         super().__init__(detail)
         self.trouble = trouble
         self.detail = detail
@@ -185,7 +185,7 @@ class SearchError(ToolExecutionError):
     """A search gave nothing. `reason` is short, in English, and holds no key."""
 
     def __init__(self, trouble: SearchTrouble, reason: str = "") -> None:
-        """Store what is wrong."""
+        """Store the problem."""
         super().__init__(f"{SENTENCES[trouble]}{f' ({reason})' if reason else ''}.")
         self.trouble = trouble
         self.reason = reason
