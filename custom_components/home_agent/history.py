@@ -218,7 +218,7 @@ class ConversationHistoryManager(StoredFile):
 
     @callback
     def forget_texts(self, entry_id: str, texts: Iterable[str]) -> int:
-        """Forget the turns in which any of these texts stands; return how many."""
+        """Forget the turns that contain any of these texts; return how many."""
         wanted = [folded for text in texts if len(folded := fold_letters(text).strip(" .!?")) >= LEAST_CHARS]
         return self._forget(entry_id, lambda turn: turn.holds(wanted)) if wanted else 0
 

@@ -62,7 +62,7 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
 def _may_tell(turn: Turn) -> bool:
     """Return whether a person said something to the model that is more than an order.
 
-    What an automation says is no one's, and what came with text from outside may be someone else's.
+    An automation's words have no owner, and those with text from outside may belong to someone else.
     """
     speaker, calls = turn.calls.speaker, turn.calls
     if turn.fitted is None or calls.tainted or not (speaker.context.user_id or speaker.voice):

@@ -159,7 +159,7 @@ class _SaidWords:
         self._starting_in_thought = turn.data.models_starting_in_thought
         self._model = model = turn.data.router.last_used
         self._verbatim = turn.response_schema is not None
-        """Data is passed on as it is: an object with a name and parameters is no call."""
+        """Data is passed on as it is: an object with a name and parameters is not a call."""
         self._filter = self._new_filter(starts_thinking=model in self._starting_in_thought)
         self._thought = EmbedFilter()
         self._unsaid: list[str] | None = [] if model in self._starting_in_thought else None

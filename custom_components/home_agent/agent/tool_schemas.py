@@ -66,7 +66,7 @@ class OwnTools:
         self._schemas = dict(zip(self._tools, function_tools(self._tools), strict=True))
 
     def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
-        """Return the tools for this house and a prompt with this catalogue."""
+        """Return the tools for this home and a prompt with this catalogue."""
         return [
             self._schemas[tool]
             for tool in useful_tools(self._hass, house, self._tools)

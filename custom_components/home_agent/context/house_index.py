@@ -1,4 +1,4 @@
-"""The entities of one house, to be searched by words."""
+"""The entities of one home, to be searched by words."""
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
@@ -32,7 +32,7 @@ HERE_FACTOR: Final = 1.1
 BYSTANDER_FACTOR: Final = 0.5
 """For readings of a device whose own words the sentence does not contain."""
 NAMED: Final = 0.5
-"""Similarity from which a word of the sentence stands for a word of the index."""
+"""Similarity from which a word of the sentence matches a word of the index."""
 PLACE_NAMED: Final = 0.65
 """The same for the name of a place; the words for rooms resemble each other."""
 RERANKED: Final = 3

@@ -22,7 +22,7 @@ MAX_RECENT: Final = 60
 
 
 class IndexCache:
-    """Indexes of one house. An index of thousands of entities takes a second or more in a worker thread."""
+    """Indexes of one home. An index of thousands of entities takes a second or more in a worker thread."""
 
     def __init__(self) -> None:
         """Start empty."""

@@ -177,7 +177,7 @@ class Phrases[T]:
     def find(self, meanings: Sequence[Collection[str]], *, in_a_row: bool = False) -> list[Mention[T]]:
         """Return the phrases that a text contains, all their words in any order or `in_a_row`.
 
-        `meanings` has the words of phrases that each word of the text may stand for.
+        `meanings` has the words of phrases that each word of the text may mean.
         """
         where: dict[str, list[int]] = {}
         for index, meant in enumerate(meanings):

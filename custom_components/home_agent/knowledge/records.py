@@ -84,7 +84,7 @@ class HouseSnapshot:
     ) -> None:
         """Take sorted copies of the parts.
 
-        `carried` is what outlives this snapshot; the snapshots of one house share it.
+        `carried` is data that outlives this snapshot; the snapshots of one home share it.
         """
         self.carried: dict[Hashable, object] = {} if carried is None else carried
         self.version = version

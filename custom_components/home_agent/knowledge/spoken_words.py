@@ -36,7 +36,7 @@ def _in_all_languages(name: str) -> frozenset[str]:
 
 @cache
 def _meanings(name: str) -> Mapping[str, str]:
-    """Return the words of a table in all languages, each with what it stands for."""
+    """Return the words of a table in all languages, each with its meaning."""
     return {
         fold(word): meant
         for each in languages()

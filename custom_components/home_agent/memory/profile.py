@@ -115,7 +115,7 @@ class Profile:
     async def async_note(self, new: ProfileEntry) -> ProfileEntry:
         """Add a learned entry; return the resulting one.
 
-        Raises ValidationError for what is empty or too much, and PermissionDenied for codes and passwords.
+        Raises ValidationError for an empty or excessive entry, and PermissionDenied for codes and passwords.
         """
         new = replace(
             new,

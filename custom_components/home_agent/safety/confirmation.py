@@ -206,7 +206,7 @@ class Confirmations:
         return self._late.take_ended(owner)
 
     async def async_approve(self, action_id: str, *, user: User | None, pin: str | None = None) -> None:
-        """Run an action on a person's word given outside the conversation.
+        """Run an action that was confirmed outside the conversation.
 
         Raises ConfirmationRefused if the word does not count, and HomeAgentError if the action fails.
         """

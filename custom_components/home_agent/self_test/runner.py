@@ -55,7 +55,7 @@ class ModelAnswer:
 
 
 class Checker:
-    """Knows the imaginary house and the tools."""
+    """Knows the imaginary home and the tools."""
 
     def __init__(
         self,
@@ -279,7 +279,7 @@ class SelfTest:
         return ModelAnswer(tuple(calls or written_calls(speech, self._tools)), words.strip()), first
 
     def _request(self, messages: Sequence[Message]) -> ChatRequest:
-        """Return the request that the agent would send in the imaginary house."""
+        """Return the request that the agent would send in the imaginary home."""
         data, window = self._data, self._data.context.window
         budget = window.budget()
         catalogue = build_catalogue(self._house, token_budget=budget.home)

@@ -126,7 +126,7 @@ async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> E
 
 
 async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
-    """Ask the model a small corpus in an imaginary house; nothing is called."""
+    """Ask the model a small corpus in an imaginary home; nothing is called."""
     if missing := {ControlTool.name, QueryTool.name} - entry.runtime_data.handler.tools.keys():
         raise ServiceValidationError(
             translation_domain=DOMAIN,
@@ -221,7 +221,7 @@ def _placed(hass: HomeAssistant, place: YamlPlace) -> str:
 async def async_reload_custom_tools(hass: HomeAssistant) -> CustomTools:
     """Reload the custom tools of `configuration.yaml`; turns in progress keep those they have.
 
-    Raises HomeAssistantError if the file is no valid YAML.
+    Raises HomeAssistantError if the file is not valid YAML.
     """
     config = await async_integration_yaml_config(hass, DOMAIN, raise_on_failure=True)
     tools = await async_load_custom_tools(hass, config)

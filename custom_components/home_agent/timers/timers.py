@@ -129,7 +129,7 @@ class Timers:
 
     @property
     def full(self) -> bool:
-        """Return whether there is no room for another one."""
+        """Return whether there is no space for another one."""
         return len(self._timers) >= MAX_TIMERS
 
     def all(self) -> list[Timer]:

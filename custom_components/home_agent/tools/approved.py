@@ -21,7 +21,7 @@ from .results import envelope
 async def async_run_approved(handler: ToolHandler, action: PendingAction) -> None:
     """Run a confirmed action.
 
-    Raises HomeAgentError for what is not allowed any more and for what failed.
+    Raises HomeAgentError for calls that are not allowed any more and for failed ones.
     """
     user = await handler.guard.async_user(action.speaker)
     try:

@@ -89,7 +89,7 @@ class ToolRun:
     calls: TurnCalls
     """The calls of the turn that this one is of, and all that is known of the turn."""
     draft: CallDraft | None = None
-    """Where calls wait that need a person's word; without one they are refused."""
+    """The draft in which calls wait for a confirmation; without a draft they are refused."""
     confirmed: bool = False
     """Whether a person has said yes to this very call."""
     meanings: Mapping[str, str] = field(default_factory=dict)
@@ -117,8 +117,8 @@ class ToolRun:
     async def call(self, call: ServiceCall) -> None:
         """Call a service through the guard and wait for it.
 
-        Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits for a person's
-        word, and ToolExecutionError for what failed.
+        Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits for a
+        confirmation, and ToolExecutionError for what failed.
         """
         await self.guard.async_call_service(call, self.speaker, self.draft)
         self.calls.touched.extend(call.entity_ids)
@@ -204,7 +204,7 @@ class HomeAgentTool(llm.Tool):
 
 
 def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.Tool]) -> list[llm.Tool]:
-    """Return the tools that have anything to act on in this house."""
+    """Return the tools that have anything to act on in this home."""
     domains = house.domains
     return [
         tool

@@ -1,4 +1,4 @@
-"""What is kept and told of a call: its record, and the events that it fires."""
+"""The record of a call, and the events that it fires."""
 
 from time import monotonic
 

@@ -22,7 +22,7 @@ MAX_DEPTH: Final = 20
 MAX_KEPT: Final = 1_000
 ISSUE: Final = "foreign_tools"
 SPOKEN: Final = frozenset({"description", "title", "$comment"})
-"""Keys of a schema under which sentences stand."""
+"""Keys of a schema that contain sentences."""
 LIKE_LETTERS: Final = str.maketrans("013457$@", "oieastsa")
 _NO_LETTERS: Final = lazy_regex(r"[\W_]+")
 _CAMEL: Final = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_\-.:/]+")

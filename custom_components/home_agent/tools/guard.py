@@ -78,8 +78,8 @@ class Guard:
     ) -> None:
         """Call a service on resolved targets and wait for it.
 
-        Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits in `draft` for a
-        person's word, and ToolExecutionError for what failed.
+        Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
+        confirmation, and ToolExecutionError for a failed one.
         """
         if self.check(call, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
             if draft is None:
@@ -240,7 +240,7 @@ class Guard:
     ) -> None:
         """Let a call of a tool that is not ours through.
 
-        Raises PermissionDenied for what is not allowed and ConfirmationNeeded for what waits in `draft`.
+        Raises PermissionDenied for a refused call and ConfirmationNeeded for one that waits in `draft`.
         """
         user = await self.async_user(speaker)
         waiting = self.judge_tool(
@@ -314,8 +314,8 @@ class Guard:
     async def async_look(self, look: FrozenLook, speaker: Speaker, draft: CallDraft | None) -> str:
         """Look through a camera and return what is seen.
 
-        Raises PermissionDenied for what is not allowed, ConfirmationNeeded for what waits in `draft` for a
-        person's word, and ToolExecutionError for what failed.
+        Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
+        confirmation, and ToolExecutionError for a failed one.
         """
         user = await self.async_user(speaker)
         if self.judge_look(look, user, speaker) is Verdict.CONFIRM:

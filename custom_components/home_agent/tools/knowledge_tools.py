@@ -145,7 +145,7 @@ class GetEntitiesTool(HomeAgentTool):
 def _answer(
     hass: HomeAssistant | None, documents: Sequence[KnowledgeDocument], passages: Sequence[Passage]
 ) -> Told:
-    """Return documents within the bounds; without `hass`, nothing of how they stand now."""
+    """Return documents within the bounds; without `hass`, without their current states."""
     told: list[JsonValueType] = []
     titles: list[JsonValueType] = []
     room = MAX_CHARS
@@ -175,7 +175,7 @@ def _answer(
 
 
 def _quotes(passages: Sequence[Passage]) -> list[JsonValueType]:
-    """Return passages with where they stand, within the bounds."""
+    """Return passages with their sources, within the bounds."""
     quotes: list[JsonValueType] = []
     room = MAX_PASSAGES_CHARS
     for passage in passages:
@@ -188,7 +188,7 @@ def _quotes(passages: Sequence[Passage]) -> list[JsonValueType]:
 
 
 def _now(hass: HomeAssistant | None, document: KnowledgeDocument) -> Told:
-    """Return how an automation or a script stands: switched off, when it last ran."""
+    """Return the state of an automation or a script: switched off, when it last ran."""
     if hass is None or document.source not in (Source.AUTOMATION, Source.SCRIPT):
         return {}
     state = hass.states.get(document.id.replace(":", ".", 1))

@@ -1,6 +1,6 @@
 """Calls of our own, in which no model has a part: to what the household has named.
 
-Each goes to one domain, which stands here.
+Each goes to one domain, which is named here.
 """
 
 import asyncio

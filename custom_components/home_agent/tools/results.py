@@ -21,7 +21,7 @@ MAX_NUMBER: Final = 2**53
 
 
 class ToolEnvelope(TypedDict):
-    """A result as the model gets it; `confirmation` is there if nobody heard the question."""
+    """A result as the model gets it; `confirmation` is present if no one heard the question."""
 
     success: bool
     result: JsonValueType

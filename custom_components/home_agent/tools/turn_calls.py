@@ -117,7 +117,7 @@ class TurnCalls:
     external: list[TokenUsage] = field(default_factory=list)
     """What each answer of the external model cost; it is not a part of the agent's own figures."""
     forgotten: list[str] = field(default_factory=list)
-    """What was forgotten: the turn itself is not stored then, nor any other one in which it stands."""
+    """The forgotten texts: neither this turn nor any other one that contains them is stored."""
     disclosure: TurnDisclosure = field(default_factory=TurnDisclosure)
     """What the models that are asked may receive."""
     origins: Origins = field(default_factory=Origins)

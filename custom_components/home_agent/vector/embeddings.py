@@ -16,7 +16,7 @@ BATCH_CHARS: Final = 32_000
 MAX_CHARS: Final = 8_000
 """Characters of one text that are embedded."""
 MAX_NUMBERS: Final = 16_384
-"""Dimension beyond which an answer is no embedding."""
+"""Dimension beyond which an answer is not an embedding."""
 KEPT: Final = 256
 """Texts whose vectors are kept; a turn asks for the same sentence several times."""
 

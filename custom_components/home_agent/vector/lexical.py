@@ -1,6 +1,6 @@
 """Finds short documents by words: exact, inflected, compounded and misspelt; joins rankings.
 
-BM25 over folded words. A word of the query stands for every word of the index that it resembles:
+BM25 over folded words. A word of the query matches every word of the index that it resembles:
 the same word, one slip off, or sharing enough character n-grams. Documents whose title is named
 completely come first.
 
@@ -25,7 +25,7 @@ SATURATION = 1.2
 """BM25's k1: how fast repetition stops counting."""
 MAX_QUERY_WORDS = 48
 MAX_EXPANSIONS = 12
-"""Index words one query word may stand for."""
+"""Index words that match one query word."""
 EXPANSION_CACHE = 2048
 JOINED = 0.9
 """Similarity of two query words to the index word that they make together."""
@@ -36,7 +36,7 @@ RERANKED = 4
 CANDIDATES = 2
 """Documents ranked by title for each one asked for."""
 DAMPING = 20
-"""How little the first places of a ranking stand out from those that follow, where several are joined."""
+"""How little the first places of a ranking differ from those that follow, where several are joined."""
 MAX_GONE = 0.25
 """Share of documents that may have been replaced before the index should be rebuilt."""
 
@@ -299,7 +299,7 @@ def _query_words(query: str) -> list[str]:
 def fuse(rankings: Sequence[tuple[Sequence[str], float]]) -> list[str]:
     """Return everything that is in any of the rankings, best first, by reciprocal rank fusion.
 
-    Each ranking, best first, comes with its weight. Ties stand as in the first ranking that has them.
+    Each ranking, best first, comes with its weight. Ties keep the order of the first ranking that has them.
     """
     scores: dict[str, float] = {}
     for ranking, weight in rankings:

@@ -82,7 +82,7 @@ class VectorStore(Protocol):
         ...
 
     async def async_drop(self, collection: str) -> None:
-        """Remove a collection with everything in it; none there is no error."""
+        """Remove a collection with its content; a missing one is not an error."""
         ...
 
     async def async_hashes(self, collection: str) -> Mapping[str, str]:

@@ -37,7 +37,7 @@ UNNAMED: Final[Mapping[str, str]] = {
     "zone": "a place",
 }
 KNOWN: Final[Mapping[str, str]] = {"sun.sun": "the sun", "zone.home": "home"}
-"""Entities of every house."""
+"""Entities of every home."""
 
 _IDS = lazy_regex(r"\b(?:states\.)?([a-z_]+\.[a-z0-9_]+)(?:\.state\b)?")
 _DIGITS = lazy_regex(r"\d{4,}")
@@ -78,7 +78,7 @@ def cut(text: str, limit: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """Names of what one house consists of, at one moment."""
+    """Names of what one home consists of, at one moment."""
 
     hass: HomeAssistant
     house: HouseSnapshot

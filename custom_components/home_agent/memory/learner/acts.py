@@ -161,6 +161,6 @@ class ObservationSource(Protocol):
     ) -> Mapping[str, Sequence[Level]]:
         """Return the values of sensors, in steps of this length or of an hour.
 
-        `sensors` has for each the number of watts that its unit stands for.
+        `sensors` maps each sensor to the number of watts of its unit.
         """
         ...

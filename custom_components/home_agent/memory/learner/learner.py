@@ -60,7 +60,7 @@ PRIVATE_CLASSES: Final = frozenset({"door", "garage", "gate"})
 
 
 class Learner:
-    """Observes one house for one agent."""
+    """Observes one home for one agent."""
 
     def __init__(
         self,

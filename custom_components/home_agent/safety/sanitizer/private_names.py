@@ -122,7 +122,7 @@ def build_finder(names: Names, remembered: Iterable[str] = ()) -> NameFinder:
     finder = NameFinder()
     ordinary = ordinary_words() | names.public
     patterns: _Patterns = {}
-    # Persons first: a name that a person has is no device's.
+    # Persons first: the name of a person is not taken for a device's.
     for kind, name in sorted(names.named, key=lambda item: (item[0] is not PrivateKind.PERSON, item)):
         _add(finder, kind, name, ordinary, patterns)
     for text in sorted(remembered):
@@ -324,7 +324,7 @@ def _telling(state: State) -> Iterator[str]:
 
 
 def _streets(address: str) -> Iterator[str]:
-    """Yield street and postal code of an address; its town is no secret."""
+    """Yield street and postal code of an address; its town is not a secret."""
     for part in re.split(r"[\n,]", address):
         numbers = re.findall(r"\d+", part)
         if numbers and len(numbers[0]) >= POSTAL_DIGITS:

@@ -203,7 +203,7 @@ class _Schedule(NamedTuple):
 
     times: re.Pattern[str]
     conditions: re.Pattern[str]
-    """Before a condition of an automation, which is no fact."""
+    """Before a condition of an automation, which does not state a fact."""
     away: re.Pattern[str]
     """A resident is away; it tells something together with a time."""
     facts: re.Pattern[str]

@@ -152,7 +152,7 @@ def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
 
 
 def is_known(name: str, tools: Mapping[str, llm.Tool]) -> bool:
-    """Return whether a name is a tool's, or one that stands for a tool."""
+    """Return whether a name is that of a tool, or an alias of one."""
     word = squashed(_last_part(name)).removeprefix("hass")
     known = (
         word in (*INTENTS, SEARCH_AND_PLAY)
@@ -284,7 +284,7 @@ def _service_args(entry: Any) -> dict[str, Any] | None:
 
 
 def _service(name: str) -> tuple[str, str] | None:
-    """Return domain and service of a name, if it is a service that an action may stand for."""
+    """Return domain and service of a name, if it is a service that an action can replace."""
     domain, dot, service = _last_part(name).strip().casefold().partition(".")
     if not dot or not service.isidentifier():
         return None

@@ -141,7 +141,7 @@ def _empty_dropped(args: Args, schema: SlotSchema) -> Args | None:
 
 
 def _says_nothing(value: Any, slot: SlotSchema) -> bool:
-    """Return whether a value stands for none."""
+    """Return whether a value means "none"."""
     if isinstance(value, str):
         word = value.strip().casefold()
         choices = slot.choices

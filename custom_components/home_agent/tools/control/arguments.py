@@ -143,7 +143,7 @@ def read_args(args: Mapping[str, Any]) -> tuple[str, Target, dict[str, Any]]:
 def read_verb(value: Any) -> str:
     """Return the action that a word means: its name, a service of that meaning, a common synonym.
 
-    Raises probatio.Invalid; reading is no action, and no other word is taken for one it resembles.
+    Raises probatio.Invalid; reading is not an action, and similar words are not corrected.
     """
     word = "_".join(fold(str(value if not isinstance(value, list) else " ".join(map(str, value)))).split())
     known = verbs()

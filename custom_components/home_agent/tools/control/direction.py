@@ -120,7 +120,7 @@ def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> D
 
 
 def _particle(said: Sequence[Word], found: Mapping[str, Mapping[int, Match]]) -> Direction | None:
-    """Return the direction of a verb's particle: it stands at the end, behind the verb or before it."""
+    """Return the direction of a verb's particle: it is at the end, behind the verb or before it."""
     if not found["particle_verbs"]:
         return None
     end = len(said)

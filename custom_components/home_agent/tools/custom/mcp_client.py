@@ -238,7 +238,7 @@ class McpClient:
 
 
 async def _messages(response: ClientResponse) -> AsyncIterator[Object]:
-    """Yield what a server says: one document, or events. Raises ToolExecutionError for what is too much."""
+    """Yield a server's documents, one or a stream. Raises ToolExecutionError if they are too long."""
     reader = JSONReader(line_bytes=MAX_BYTES, body_bytes=MAX_BYTES)
     seen, ended = 0, False
     while not ended:

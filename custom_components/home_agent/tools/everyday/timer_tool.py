@@ -136,7 +136,7 @@ def _repeat(text: str | None) -> Repeat | None:
 
 
 def _due(when: str | None, repeat: Repeat | None) -> datetime:
-    """Return when a timer is due, in UTC. Raises ValidationError for what is not clear or over."""
+    """Return when a timer is due, in UTC. Raises ValidationError for an unclear or past time."""
     text = (when or "").strip()
     if not text:
         raise ValidationError("when: say when, such as 10 minutes, 18:30 or 2026-03-29 18:30")

@@ -61,7 +61,7 @@ async def async_items(run: ToolRun, chosen: EntityRecord) -> list[Item]:
 async def lists_with(
     run: ToolRun, records: Iterable[EntityRecord], items: Sequence[str]
 ) -> list[EntityRecord]:
-    """Return the lists on which all of these stand."""
+    """Return the lists that contain all of these."""
     found = []
     for record in records:
         still = [item for item in await async_items(run, record) if item.get("status") != DONE]
@@ -213,7 +213,7 @@ def _open_items(chosen: EntityRecord, items: Sequence[Item], room: int) -> dict[
 async def _async_list_of(
     run: ToolRun, records: list[EntityRecord], said: str | None, items: Sequence[str]
 ) -> EntityRecord:
-    """Return the list that is meant, else the only one on which all of the items stand."""
+    """Return the named list, else the only one that contains all of the items."""
     try:
         return choose_one(run, records, said, "list")
     except ValidationError:
@@ -228,7 +228,7 @@ async def _async_list_of(
 async def _async_add(
     run: ToolRun, chosen: EntityRecord, items: Sequence[str], due: str | None
 ) -> JsonValueType:
-    """Add what does not stand there yet; what was done before is open again."""
+    """Add missing items; completed ones are reopened."""
     dated = due_of(run, chosen, due)
     items_there = await async_items(run, chosen)
     there = {squash(text_of(item)) for item in items_there if item.get("status") != DONE}

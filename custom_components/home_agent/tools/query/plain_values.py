@@ -32,7 +32,7 @@ def plain(value: object, depth: int = MAX_DEPTH) -> JsonValueType:
 
 
 def _enum(value: Enum, depth: int) -> JsonValueType:
-    """Return what a member stands for; a private name marks a sentinel."""
+    """Return the meaning of a member; a private name marks a sentinel."""
     return None if value.name.startswith("_") else plain(value.value, depth)
 
 

@@ -157,7 +157,7 @@ def _read_hours(
 
 
 def _hour(row: Any) -> Hour | None:
-    """Return a row of statistics; a meter has no mean, there its reading stands for all three."""
+    """Return a row of statistics; a meter has no mean, so its reading is used for all three."""
     mean = row.get("mean")
     mean = row.get("state") if mean is None else mean
     if mean is None:

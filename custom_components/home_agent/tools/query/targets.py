@@ -1,4 +1,4 @@
-"""Targets of a reading: all that fits. Where an action has to ask which one, a reader is told of each."""
+"""Targets of a query: all matches. An action has to ask which one; a query reports each."""
 
 from collections.abc import Iterable
 from dataclasses import replace

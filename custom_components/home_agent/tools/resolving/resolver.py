@@ -45,8 +45,8 @@ def resolve(
 ) -> list[EntityRecord]:
     """Return the entities that are meant, sorted by id, at least one.
 
-    `allowed_domains` are those that the action fits; `exists` tells of entity ids outside the home, which
-    are never taken for misspelt ones. Raises ValidationError with the nearest candidates.
+    `allowed_domains` are those that the action fits; `exists` tells whether an unexposed entity id
+    exists, which is never treated as misspelt. Raises ValidationError with the nearest candidates.
     """
     search = _Search(house, target, speaker, sentence, allowed_domains, exists)
     found = search.from_sentence() if target.is_empty else search.run()
@@ -278,7 +278,7 @@ class _Search(KindSearch):
         return []
 
     def _only_allowed(self) -> frozenset[str]:
-        """Return the domain that the action fits if it is the only one in this house."""
+        """Return the domain that the action fits if it is the only one in this home."""
         there = frozenset(self.allowed or ()).intersection(self.names.domains)
         return there if len(there) == 1 else frozenset()
 

@@ -44,7 +44,7 @@ class WebTrouble(StrEnum):
 
 
 class WebProblem(Exception):
-    """There is no answer that could be read."""
+    """The answer could not be read."""
 
     def __init__(self, trouble: WebTrouble, detail: str) -> None:
         """Store the problem."""
