@@ -9,10 +9,21 @@ from custom_components.home_agent.languages import languages_with
 from custom_components.home_agent.texts import words
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import async_add_agent
 from tests.helpers.checks import every
+from tests.helpers.demo_house import async_demo_house
 from tests.helpers.homes import build_home
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
 
 LANGUAGES = languages_with("concepts")
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of the demo house stay."""
+    return True
 
 
 async def _find(hass: HomeAssistant, query: str, limit: int, area_id: str | None = None) -> list[str]:
@@ -29,10 +40,10 @@ def test_every_language_has_wishes_of_its_classes(language: str) -> None:
     """A wish is about a class that has words, and says something that these do not."""
     known = concepts.vocabulary(language)
     assert len(known.wishes.names) >= 10
-    first = {text.split()[0] for text in known.classes.values()}
+    first = {said.split()[0] for said in known.classes.values()}
     assert known.wishes.names.keys() <= first
-    phrases = [text for texts in known.wishes.names.values() for text in texts]
-    assert all(words(text) for text in every(phrases))
+    phrases = [phrase for texts in known.wishes.names.values() for phrase in texts]
+    assert all(words(phrase) for phrase in every(phrases))
     assert all(len(set(texts)) == len(texts) for texts in every(known.wishes.names.values()))
 
 
@@ -78,3 +89,17 @@ async def test_what_is_named_comes_before_a_wish(house: HomeAssistant) -> None:
     found = await _find(house, "turn off the kitchen tv, the glare is dazzling", 8)
     assert found[0] == "media_player.kitchen_tv"
     assert "cover.kitchen_blind" in found
+
+
+async def test_an_article_is_no_word_for_a_device(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Spanish "las" is not Swedish "lås": a sentence about lights does not bring a lock into the request."""
+    await async_demo_house(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    agent = await async_add_agent(hass, model_server)
+    model_server.default = text("All right.")
+    for sentence, language in (("Todas las luces", "es"), ("Är låset låst", "sv")):
+        await agent.say(sentence, language=language)
+    spanish, swedish = (str(request.messages[-1]["content"]) for request in model_server.chats)
+    assert "light.kitchen_ceiling" in spanish
+    assert "lock.front_door" not in spanish
+    assert "lock.front_door" in swedish

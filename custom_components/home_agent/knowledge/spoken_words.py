@@ -55,9 +55,13 @@ def stop_words() -> frozenset[str]:
     return _in_all_languages("names.articles")
 
 
+@cache
 def domain_words() -> Mapping[str, str]:
-    """Return the words for kinds of things in all languages, each with its domain."""
-    return _meanings("names.domains")
+    """Return the words for kinds of things in all languages, each with its domain.
+
+    A word that is an article in some language means nothing: "las" are Spanish articles before Swedish locks.
+    """
+    return {word: kind for word, kind in _meanings("names.domains").items() if word not in stop_words()}
 
 
 def colors() -> Mapping[str, str]:
