@@ -231,9 +231,12 @@ class SpacedReader:
             return True
         if found.follows(subjects, ("doing",), IS_TO_DOING):
             return True
-        if not (is_whole and begins_sentence) or found.has("is") or not found.ends_with("switching"):
-            return False
-        return bool(found.starts("devices", found.start + MAX_BEFORE_DEVICE))
+        is_short = is_whole and begins_sentence and not found.has("is")
+        return (
+            is_short
+            and (found.ends_with("switching") or found.ends_with("did"))
+            and bool(found.starts("devices", found.start + MAX_BEFORE_DEVICE))
+        )
 
     @staticmethod
     def _is_answer_to_order(found: _ClauseMatches, *, is_whole: bool) -> bool:
