@@ -15,7 +15,7 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.documents import ROOT
-from tests.helpers.listening import Listener, start_turn
+from tests.helpers.listening import LONG, Listener, start_turn
 from tests.servers.process import ServerProcess
 
 LIGHT = "light.kitchen_ceiling"
@@ -266,6 +266,49 @@ async def test_the_page_shows_signatures_and_marks_what_is_new(http: aiohttp.Cli
     assert re.findall(r'<section class="message( new)?"', page) == ["", " new", " new"]
     await answer(http, request, text="2")
     await again
+
+
+async def test_half_a_character_in_a_prompt_can_be_shown(
+    as_model: AsModel, http: aiohttp.ClientSession
+) -> None:
+    whole = chat(http, "half \ud83d")
+    request = await waiting(http)
+    async with http.get("/") as response:
+        assert "half ?" in await response.text()
+    await answer(http, request, text="half \ude00")
+    assert (await whole)[1]["choices"][0]["message"]["content"] == "half \ude00"
+    assert as_model.logged()[0]["sentence"] == "half \ud83d"
+
+
+async def test_an_agent_that_gives_up_is_shown(http: aiohttp.ClientSession) -> None:
+    whole = chat(http, "Hi")
+    request = await waiting(http)
+    whole.cancel()
+    async with asyncio.timeout(LONG):
+        while (await get(http, "/api/requests/1"))["state"] == "waiting":
+            pass
+    assert (await get(http, "/api/requests/1"))["state"] == "gone"
+    status, body = await answer(http, request, text="Hello")
+    assert (status, body["error"]["message"]) == (409, "request 1 does not wait for an answer: gone")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [],
+        {},
+        {"messages": []},
+        {"messages": ["Hi"]},
+        {"messages": [{"content": "Hi"}]},
+        {"messages": [{"role": "assistant", "tool_calls": [1]}]},
+        {"messages": [{"role": "user"}], "tools": [{"name": "look"}]},
+    ],
+)
+async def test_a_broken_request_is_refused_in_openai_s_form(http: aiohttp.ClientSession, body: Any) -> None:
+    async with http.post("/v1/chat/completions", json=body) as response:
+        assert response.status == 400
+        assert (await response.json())["error"]["type"] == "invalid_request_error"
+    assert (await get(http, "/api/requests"))["requests"] == []
 
 
 async def test_nobody_answers(socket_enabled: None, tmp_path: Path) -> None:

@@ -26,12 +26,13 @@ def render(
 def _element(tag: str, text: str, kind: str = "") -> str:
     """Return an element with text, which is escaped."""
     attribute = f' class="{escape(kind)}"' if kind else ""
-    return f"<{tag}{attribute}>{escape(text)}</{tag}>"
+    begin = "\n" if tag == "pre" else ""  # browsers drop the first line feed of a <pre>
+    return f"<{tag}{attribute}>{begin}{escape(text)}</{tag}>"
 
 
-def _details(title: str, inner: str, *, is_open: bool = False) -> str:
+def _details(title: str, inner: str) -> str:
     """Return a part that can be folded; `inner` is HTML."""
-    return f"<details{' open' if is_open else ''}><summary>{escape(title)}</summary>{inner}</details>"
+    return f"<details><summary>{escape(title)}</summary>{inner}</details>"
 
 
 def _request(request: ChatRequest, delay: int) -> str:
@@ -51,7 +52,7 @@ def _request(request: ChatRequest, delay: int) -> str:
     return (
         _element("h2", f"Request {request.number}")
         + _element("p", facts, "facts")
-        + _details(f"{len(request.tools)} tools", tools)
+        + _details(f"Tools: {len(request.tools)}", tools)
         + _details("Parameters", _element("pre", _json(others)))
         + messages
         + answer
