@@ -7,7 +7,20 @@ import logging
 import os
 from pathlib import Path
 
-from . import cache, injection, memory, replay, requests, retrieval, soak, start, stores, structure, turns
+from . import (
+    cache,
+    injection,
+    memory,
+    replay,
+    requests,
+    retrieval,
+    scenarios,
+    soak,
+    start,
+    stores,
+    structure,
+    turns,
+)
 from .report import Table, write_json
 
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
@@ -22,6 +35,7 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "memory": memory.run,
     "soak": soak.run,
     "structure": structure.run,
+    "scenarios": scenarios.run,
 }
 
 

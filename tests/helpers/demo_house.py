@@ -4,6 +4,7 @@ from pathlib import Path
 
 import custom_components
 from homeassistant.core import HomeAssistant
+from homeassistant.loader import DATA_CUSTOM_COMPONENTS
 from homeassistant.setup import async_setup_component
 from homeassistant.util.yaml import load_yaml_dict
 
@@ -16,6 +17,7 @@ async def async_demo_house(hass: HomeAssistant) -> None:
     folder = str(DEMO / "custom_components")
     if folder not in custom_components.__path__:
         custom_components.__path__.append(folder)
+        hass.data.pop(DATA_CUSTOM_COMPONENTS, None)  # they may have been looked up without this folder
     configuration = await hass.async_add_executor_job(load_yaml_dict, str(DEMO / "configuration.yaml"))
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "demo_house", {"demo_house": None})

@@ -1,0 +1,1 @@
+"""Conversations of a household, as data."""

@@ -1,0 +1,38 @@
+"""Conversations of a household are as good as their files say, no worse and no better."""
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.scenarios import Run, Verdict, async_run, load_runs
+from tests.servers.model_server import ModelServer
+
+RUNS = load_runs()
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of automations and sessions stay."""
+    return True
+
+
+@pytest.mark.parametrize("run", RUNS, ids=lambda run: run.id)
+async def test_scenario(hass: HomeAssistant, model_server: ModelServer, run: Run) -> None:
+    """A conversation is as good as its file says. If it became better, the file says too little."""
+    result = await async_run(hass, model_server, run)
+    assert result.verdict is run.expected, (
+        "\n".join(problem.text for problem in result.problems) or "now good"
+    )
+
+
+def test_names_are_unique() -> None:
+    """Each conversation has a name of its own."""
+    names = [run.id for run in RUNS]
+    assert len(names) == len(set(names)) > 0
+
+
+def test_every_defect_has_a_reason() -> None:
+    """A scenario that is not good says why, and only such a scenario does."""
+    defects = [run for run in RUNS if run.expected is not Verdict.GOOD]
+    assert [run.id for run in defects if not (run.mistake or run.scenario).get("reason")] == []
+    declared = [holder for run in RUNS if "reason" in (holder := run.mistake or run.scenario)]
+    assert [holder["name"] for holder in declared if "expected" not in holder] == []
