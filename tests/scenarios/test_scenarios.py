@@ -1,5 +1,7 @@
 """Conversations of a household are as good as their files say, no worse and no better."""
 
+from pathlib import Path
+
 import pytest
 
 from homeassistant.core import HomeAssistant
@@ -7,6 +9,12 @@ from tests.helpers.scenarios import Run, Verdict, async_run, load_runs
 from tests.servers.model_server import ModelServer
 
 RUNS = load_runs()
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every conversation files of its own, for lists."""
+    return str(tmp_path)
 
 
 @pytest.fixture
