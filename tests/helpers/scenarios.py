@@ -29,7 +29,17 @@ from tests.servers.replies import Reply, text, tool_calls
 
 FOLDER = Path(__file__).parents[1] / "scenarios"
 CHANGEABLE = (
-    *("climate", "cover", "fan", "light", "lock", "media_player", "scene", "script", "switch", "vacuum"),
+    "climate",
+    "cover",
+    "fan",
+    "light",
+    "lock",
+    "media_player",
+    "scene",
+    "script",
+    "switch",
+    "todo",
+    "vacuum",
 )
 """Domains in which only what a scenario names may change."""
 OPTIONS = {"memory_extraction_enabled": False}
@@ -37,24 +47,12 @@ OPTIONS = {"memory_extraction_enabled": False}
 MARK = "[Added by Home Assistant, not said by the person]"
 LANGUAGE = re.compile("[a-z]{2}")
 SCENARIO_KEYS = {"name", "turns", "home", "lists", "calendars", "options", "expected", "reason"}
-TURN_KEYS = {
-    *(
-        "say",
-        "area",
-        "assistant",
-        "speaker",
-        "request",
-        "model",
-        "after",
-        "said",
-        "rounds",
-        "later",
-        "mistakes",
-    ),
-}
+TURN_KEYS = {"say", "area", "assistant", "speaker", "request", "model", "mistakes"}
+TURN_KEYS |= {"after", "results", "said", "rounds", "later"}
 MISTAKE_KEYS = {"name", "must", "model", "after", "said", "rounds", "expected", "reason"}
 REQUEST_KEYS = {"needs", "has", "has_not", "tools", "tools_not"}
 LATER_KEYS = {"hours", "after"}
+RESULTS_KEYS = {"has", "has_not"}
 SAID_KEYS = {"has", "has_not", "asks"}
 MUSTS = {"corrected", "retried", "refused", "asked"}
 
@@ -145,6 +143,7 @@ def _check(scenario: Mapping[str, Any]) -> None:
         _only(turn.get("request", {}), REQUEST_KEYS)
         _only(turn.get("said", {}), SAID_KEYS)
         _only(turn.get("later", {}), LATER_KEYS)
+        _only(turn.get("results", {}), RESULTS_KEYS)
         for mistake in turn.get("mistakes", ()):
             _only(mistake, MISTAKE_KEYS)
             _only(mistake.get("said", {}), SAID_KEYS)
@@ -275,6 +274,8 @@ def _problems(
     yield from _wrong_states(hass, wanted.get("after", {}), before)
     yield from _wrong_words(server, language, turn, mistake, wanted.get("said", {}), answer)
     chats = server.chats
+    if mistake is None and "results" in turn:
+        yield from _wrong_results(chats[-1], turn["results"])
     if turn.get("request"):
         assert chats, "there is a request to look at"
         yield from _wrong_request(chats[0], turn["request"], language)
@@ -352,6 +353,24 @@ def _wrong_request(request: Captured, wanted: Mapping[str, Any], language: str) 
         yield Problem(Verdict.BAD, f"{missing} not offered")
     if needless := set(wanted.get("tools_not", ())) & offered:
         yield Problem(Verdict.FLAWED, f"{needless} offered")
+
+
+def _wrong_results(request: Captured, wanted: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield what the results of a turn's calls lack or should not contain."""
+    results: list[str] = []
+    for message in reversed(request.messages):
+        if message["role"] == "user":
+            break
+        if message["role"] == "tool":
+            results.append(message["content"])
+    assert results, "there are results to look at"
+    told = "\n".join(results)
+    for words in wanted.get("has", ()):
+        if words not in told:
+            yield Problem(Verdict.BAD, f"{words!r} is not in the results: {told!r}")
+    for words in wanted.get("has_not", ()):
+        if words in told:
+            yield Problem(Verdict.BAD, f"{words!r} is in the results: {told!r}")
 
 
 def _stands_in(wanted: str, beside: str) -> bool:
