@@ -205,6 +205,8 @@ def test_holding_is_bounded() -> None:
         ("Ho chiuso la porta", "it", SentenceKind.QUESTION),
         ("Hab ich das Licht angemacht", "de", SentenceKind.QUESTION),
         ("Kitchen light off", "en", SentenceKind.ORDER),
+        ("Und das andere?", "de", SentenceKind.QUESTION),
+        ("Ändere die Farbe", "de", SentenceKind.ORDER),
         ("", "en", SentenceKind.REMARK),
     ],
 )

@@ -14,6 +14,7 @@ RUNS = load_runs()
 @pytest.fixture
 def hass_config_dir(tmp_path: Path) -> str:
     """Give every conversation files of its own, for lists."""
+    (tmp_path / ".storage").mkdir()
     return str(tmp_path)
 
 

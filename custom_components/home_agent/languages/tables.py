@@ -95,6 +95,8 @@ SECTIONS: Final = (
             "joins",
             "lead",
             "switching",
+            # Words that are not the same word of another table without its accents.
+            "unrelated",
             "same_order",
             "inside_words",
         ),

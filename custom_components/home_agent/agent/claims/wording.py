@@ -35,6 +35,7 @@ SHARED_TABLES: Final = {
     "states": ("questions.states", "directions.opening", "directions.closing"),
     "commands": ("questions.commands",),
     "switching": ("questions.switching",),
+    "unrelated": ("questions.unrelated",),
     "devices": tuple(
         f"names.domains.{kind}" for kind in ("light", "switch", "fan", "climate", "media_player")
     ),

@@ -23,6 +23,7 @@ TABLES: Final = (
     "joins",
     "lead",
     "switching",
+    "unrelated",
 )
 MAX_CHARS: Final = 300
 MAX_WORDS: Final = 30
