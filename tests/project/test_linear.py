@@ -9,11 +9,9 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 import importlib
 import inspect
-from itertools import pairwise
 from pathlib import Path
 import pkgutil
 import re
-from time import thread_time
 from types import ModuleType
 from typing import Any, cast, get_type_hints
 
@@ -24,20 +22,10 @@ from custom_components.home_agent import regex
 from custom_components.home_agent.agent.claims.gate import ClaimGate
 from custom_components.home_agent.agent.speech.calls import CallText
 from custom_components.home_agent.const import MAX_SENTENCE_CHARS
+from tests.helpers.growth import LENGTH, too_slow
 
 pytestmark = pytest.mark.slow
 
-LENGTH = 100_000
-SCREEN = 250
-"""Characters with which all strings are tried; the slowest of them are tried at greater lengths."""
-SLOWEST = 2
-STEPS = (1_000, 4_000, 20_000)
-MEASURABLE = 0.01
-"""Seconds below which a time says nothing about how it grows."""
-ENOUGH = 0.3
-"""Seconds at which the next length is no longer tried: the growth up to here has shown itself."""
-EXPONENT = 1.6
-"""Time that grows with a higher power of the length is not linear; the square would be 2."""
 BOUNDED = {
     "agent.speech.": 20_000,  # what the filter holds back of an answer
     "agent.claims.": MAX_SENTENCE_CHARS,  # what the person said, and parts of the answer
@@ -185,46 +173,6 @@ def pieces(pattern: re.Pattern[Any]) -> list[str]:
     plain = re.sub(r"\\[a-zA-Z]|\(\?[a-zA-Z:<!=]+", "", written)
     found = list(dict.fromkeys(re.findall(r"[^\W\d_]{2,}|\W", plain)))[:8]
     return [*found, *(f"{piece} " for piece in found)]
-
-
-def seconds(run: Callable[[Any], object], text: Any) -> float:
-    """Return the processor time that something takes."""
-    started = thread_time()
-    run(text)
-    return thread_time() - started
-
-
-def too_slow(
-    run: Callable[[Any], object], strings: list[str], *, is_bytes: bool = False, most: int = LENGTH
-) -> str:
-    """Return what takes more than its share of time when the text gets longer; nothing where all is well.
-
-    Only how the time grows is judged, so the result is the same on a slow machine.
-    """
-
-    def text(piece: str, length: int) -> Any:
-        whole = (piece * (length // len(piece) + 1))[:length] + "\x00"
-        return whole.encode() if is_bytes else whole
-
-    def best(piece: str, length: int) -> float:
-        return min(seconds(run, text(piece, length)) for _ in range(3))
-
-    run(b"" if is_bytes else "")  # compiles it
-    screened = sorted(strings, key=lambda piece: seconds(run, text(piece, SCREEN)), reverse=True)
-    lengths = [SCREEN, *(step for step in STEPS if step < most), most]
-    for piece in screened[:SLOWEST]:
-        for shorter, longer in pairwise(lengths):
-            taken = seconds(run, text(piece, longer))
-            if taken < MEASURABLE:
-                continue
-            most_growth = (longer / shorter) ** EXPONENT
-            if taken > most_growth * max(seconds(run, text(piece, shorter)), MEASURABLE / 10):
-                before, taken = best(piece, shorter), best(piece, longer) if taken < ENOUGH else taken
-                if taken > most_growth * before:
-                    return f"{piece!r}: {before:.4f} s for {shorter} characters, {taken:.3f} s for {longer}"
-            if taken > ENOUGH:
-                break
-    return ""
 
 
 @pytest.mark.parametrize("part", range(PARTS))
