@@ -19,8 +19,8 @@ STALE_SECONDS: Final = 3600
 PLACES: Final = {"not_home": "away"}
 
 
-def describe_state(state: State | None, record: EntityRecord | None = None) -> str:
-    """Return a short description of a state, with unit, and with age where it matters.
+def describe_state(state: State | None, record: EntityRecord | None = None, *, aged: bool = True) -> str:
+    """Return a short description of a state, with unit, and if `aged` with its age where that matters.
 
     Text that comes from outside, such as titles, is in quotes and is cut.
     """
@@ -30,7 +30,7 @@ def describe_state(state: State | None, record: EntityRecord | None = None) -> s
     if state.state in {"unavailable", "unknown"}:
         return "never used" if facts.is_moment and state.state == "unknown" else state.state
     parts = [_main(facts, state, record), *(facts.details(state) if facts.details else ())]
-    if age := _age_of(facts, state):
+    if aged and (age := _age_of(facts, state)):
         parts.append(age)
     return ", ".join(part for part in parts if part)
 

@@ -13,6 +13,8 @@ from homeassistant.core import State
 
 ANY: Final = ("*",)
 """All parameters, or all services, of the domain."""
+ANY_CLASS: Final = "*"
+"""Stands for every device class that is not named, and for none."""
 STATE: Final = "state"
 """Stands in for an attribute name and means the state itself."""
 UNKNOWN_SERVICE: Final = ""
@@ -212,6 +214,13 @@ class DomainFacts:
     """Services that run user-defined sequences."""
     reproduced: Reproduced | None = None
     """How a scene brings an entity into a state."""
+
+    several: Mapping[str, str] = MappingProxyType({})
+    """What several entities are called where that is not the domain with an s, by device class."""
+    counted: str = ""
+    """The word for entities whose state is none of AT_REST, where `active` means fewer states."""
+    measures: Mapping[str, str] = MappingProxyType({})
+    """Attributes with a measurement, by the device class of a sensor that would show the same."""
 
     active: str = ""
     """The state whose time is counted in summaries of the day."""

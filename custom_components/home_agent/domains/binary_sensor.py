@@ -37,5 +37,28 @@ BINARY_WORDS: Final[Mapping[str, tuple[str, str]]] = {
 }
 """Per device class of binary sensors: the words for on and off."""
 
-BINARY_SENSOR = DomainFacts(name="binary_sensor", says_age=True, reported=(), active="on")
-SENSOR = DomainFacts(name="sensor", reported=())
+LOW_BATTERY: Final = 20
+"""Percent up to which a battery is low."""
+BATTERY: Final = "battery"
+
+BINARY_SENSOR = DomainFacts(
+    name="binary_sensor",
+    several={
+        BATTERY: "batteries",
+        "door": "doors",
+        "garage_door": "garage doors",
+        "lock": "locks",
+        "moisture": "leak sensors",
+        "opening": "openings",
+        "smoke": "smoke detectors",
+        "window": "windows",
+    },
+    says_age=True,
+    reported=(),
+    active="on",
+)
+SENSOR = DomainFacts(
+    name="sensor",
+    several={BATTERY: "batteries", "humidity": "humidity", "temperature": "temperatures"},
+    reported=(),
+)

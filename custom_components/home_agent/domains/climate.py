@@ -7,6 +7,7 @@ from homeassistant.core import State
 
 from .base import (
     ANY,
+    ANY_CLASS,
     STATE,
     Action,
     Changed,
@@ -85,6 +86,9 @@ def _range_end(name: str, aliases: str) -> ControlParameter:
 
 CLIMATE = DomainFacts(
     name="climate",
+    several={ANY_CLASS: "thermostats"},
+    counted="on",
+    measures={"temperature": "current_temperature", "humidity": "current_humidity"},
     actions={
         "turn_on": Action(
             "turn_on", unexpected=words("off"), takes=ANY, instead=("hvac_mode",), features="TURN_ON"

@@ -89,6 +89,17 @@ def _details(state: State) -> Iterator[str]:
 
 COVER = DomainFacts(
     name="cover",
+    several={
+        "awning": "awnings",
+        "blind": "blinds",
+        "curtain": "curtains",
+        "door": "doors",
+        "garage": "garage doors",
+        "gate": "gates",
+        "shade": "shades",
+        "shutter": "shutters",
+        "window": "windows",
+    },
     actions={
         **_open_close_stop("cover"),
         "toggle": Action("toggle", features="OPEN CLOSE"),

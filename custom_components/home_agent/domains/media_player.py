@@ -71,6 +71,7 @@ def _details(state: State) -> Iterator[str]:
 
 MEDIA_PLAYER = DomainFacts(
     name="media_player",
+    counted="on",
     actions={
         "turn_on": Action("turn_on", unexpected=RESTING, takes=ANY, features="TURN_ON"),
         "turn_off": Action("turn_off", expected=RESTING, features="TURN_OFF"),

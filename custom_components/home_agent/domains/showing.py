@@ -14,6 +14,13 @@ from ..timespans import format_largest
 TEXT_CHARS: Final = 60
 """Characters kept of text that someone else wrote."""
 
+AT_REST: Final = frozenset(
+    {"off", "closed", "locked", "idle", "standby", "docked", "not_home", "disarmed", "clear"}
+)
+"""States in which nothing is on, open, unlocked or moving."""
+GONE: Final = frozenset({"unavailable", "unknown"})
+"""States that say nothing about the device."""
+
 _SIMPLE: Final = lazy_regex(r"[\w+./:-]{1,40}")
 """States that are one word."""
 

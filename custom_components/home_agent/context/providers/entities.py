@@ -29,6 +29,7 @@ from ...safety.firewall.own_values import cleaned, without_outside
 from ...texts import words
 from ..concepts import class_concepts
 from ..formats import StateWriter, introduced
+from ..kind_lines import is_active
 from ..retrieval import async_retrieve
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
@@ -40,8 +41,6 @@ STATES_TOKENS, STATES_SHARE = 40, 0.1
 """Tokens for those states: some, and a share of the catalogue. What changes from turn to turn stays small
 beside what a server keeps in its cache."""
 FOUND_IN_LARGE_HOUSE = 20
-
-QUIET_STATES = frozenset({"off", "closed", "idle", "standby", "unavailable", "unknown", "docked", "locked"})
 
 
 class Meant(NamedTuple):
@@ -143,7 +142,7 @@ class DirectContextProvider(ContextProvider):
             return
         for record in request.house.in_area(request.speaker.area_id):
             state = self._hass.states.get(record.entity_id)
-            if DOMAINS[record.domain].is_lively and state is not None and state.state not in QUIET_STATES:
+            if DOMAINS[record.domain].is_lively and state is not None and is_active(state):
                 yield record
 
     def _told(

@@ -1,0 +1,248 @@
+"""One line about all entities of a kind: `lights: 5 of 17 on: Sofa Strip, Floor Lamp (complete)`.
+
+The block of states beside a sentence and the results of queries are made of these lines.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from homeassistant.core import State
+
+from ..domains import DOMAINS
+from ..domains.base import ANY_CLASS
+from ..domains.binary_sensor import BATTERY, BINARY_WORDS, LOW_BATTERY
+from ..domains.showing import AT_REST, GONE, number_of
+from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..texts import clean
+from .states import describe_state
+
+MAX_NAMES: Final = 12
+"""Entities that one line names."""
+MAX_DETAILS: Final = 4
+"""Entities up to which a line tells how bright, how far open or what is playing."""
+NAME_CHARS: Final = 60
+COMPLETE: Final = "(complete)"
+MORE: Final = "+{} more (ha_query)"
+
+type Member = tuple[EntityRecord, State]
+
+
+@dataclass(frozen=True, slots=True)
+class KindLine:
+    """One line about a kind of entities."""
+
+    text: str
+    entity_ids: tuple[str, ...]
+    """All entities that the line counts, those that it names first."""
+    named: int = 0
+    """How many of them it names."""
+    left_out: int = 0
+    """How many it would name if it were longer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineOptions:
+    """What lines about kinds tell beside the count and the names."""
+
+    place: str = ""
+    """Name of the room or floor that the line is about, if it is not about the whole home."""
+    resting: bool = False
+    """Whether to name those that are off, closed or locked as well."""
+    rooms: bool = False
+    """Whether names are followed by the room, for a reader who has no list of the home."""
+    max_names: int = MAX_NAMES
+    marked: bool = True
+    """Whether a line that leaves nothing out says that it is complete."""
+
+
+DEFAULTS: Final = LineOptions()
+
+
+def kind_of(record: EntityRecord) -> str:
+    """Return what several entities of this kind are called: "lights", "windows", "temperatures"."""
+    several = DOMAINS[record.domain].several
+    found = several.get(record.device_class or ANY_CLASS) or several.get(ANY_CLASS)
+    if found is None and record.domain in {"sensor", "binary_sensor"} and record.device_class:
+        name = record.device_class.replace("_", " ")
+        return f"{name} sensors" if record.domain == "binary_sensor" else name
+    return found or f"{record.domain.replace('_', ' ')}s"
+
+
+def kind_lines(
+    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
+) -> list[KindLine]:
+    """Return one line for each kind among some entities, in the order in which the kinds come first.
+
+    A group counts only if none of its members is among the entities. Entities that are unavailable are
+    counted and named as such. Titles are shown as the states have them: `without_outside` takes them out.
+    """
+    kinds: dict[str, list[Member]] = {}
+    for member in without_groups(members):
+        kinds.setdefault(kind_of(member[0]), []).append(member)
+    return [_line(kind, found, house, options) for kind, found in kinds.items()]
+
+
+def without_groups(members: Iterable[Member]) -> list[Member]:
+    """Return entities without the groups of which a member is among them."""
+    listed = list(members)
+    known = {record.entity_id for record, _state in listed}
+    return [(record, state) for record, state in listed if known.isdisjoint(members_of(state))]
+
+
+def members_of(state: State) -> Sequence[str]:
+    """Return the entities of which a group consists; none for an entity that is no group."""
+    found = state.attributes.get("entity_id")
+    return [str(one) for one in found] if isinstance(found, list | tuple) else ()
+
+
+def is_active(state: State) -> bool:
+    """Return whether an entity is on, open, unlocked, playing or at work."""
+    return state.state not in AT_REST and state.state not in GONE
+
+
+def offline_line(
+    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
+) -> KindLine:
+    """Return the line about the entities that are unavailable."""
+    listed = list(members)
+    gone = [member for member in listed if member[1].state == "unavailable"]
+    names = _Names(gone, house, options)
+    count = f"{len(gone) or 'none'} of {len(listed)} unavailable"
+    return names.line(f"devices{_in(options)}: {count}", gone)
+
+
+def measure_line(
+    kind: str,
+    members: Iterable[tuple[Member, float, str]],
+    house: HouseSnapshot,
+    options: LineOptions = DEFAULTS,
+) -> KindLine:
+    """Return the line about measurements, each with its number and as it is shown, the highest first."""
+    measured = sorted(members, key=lambda one: (-one[1], one[0][0].entity_id))
+    shown = {one[0][0].entity_id: one[2] for one in measured}
+    names = _Names([one[0] for one in measured], house, options, shown)
+    order = ", highest first" if len(measured) > 1 else ""
+    return names.line(f"{kind}{_in(options)}{order}", [one[0] for one in measured])
+
+
+def _line(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+    """Return the line of one kind."""
+    members = sorted(members, key=lambda member: (member[0].area_id or "", member[0].name))
+    record = members[0][0]
+    if record.device_class == BATTERY:
+        return _batteries(kind, members, house, options)
+    if record.domain == "sensor":
+        return _readings(kind, members, house, options)
+    active = [member for member in members if is_active(member[1])]
+    gone = [member for member in members if member[1].state in GONE]
+    resting = [member for member in members if member not in active and member not in gone]
+    word, rest = state_words(record)
+    names = _Names(members, house, options, _details(active, word) if len(active) <= MAX_DETAILS else {})
+    head = f"{kind}{_in(options)}: {len(active) or 'none'} of {len(members)} {word}"
+    parts = [(f"; {rest}: ", resting)] if options.resting else []
+    return names.line(head, active, *parts, ("; unavailable: ", gone))
+
+
+def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+    """Return the line about batteries, the lowest first."""
+    levels = {record.entity_id: _level(state) for record, state in members}
+    known = [member for member in members if levels[member[0].entity_id] is not None]
+    known.sort(key=lambda member: (levels[member[0].entity_id] or 0.0, member[0].entity_id))
+    low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
+    gone = [member for member in members if member not in known]
+    shown = {record.entity_id: describe_state(state, record).partition(",")[0] for record, state in known}
+    names = _Names(members, house, options, shown)
+    others = [member for member in known if member not in low]
+    head = f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low"
+    return names.line(head, low, ("; others: ", others), ("; unavailable: ", gone))
+
+
+def _level(state: State) -> float | None:
+    """Return the charge of a battery; one that only tells whether it is low counts as empty or full."""
+    if state.domain == "binary_sensor":
+        return {"on": 0.0, "off": 100.0}.get(state.state)
+    return float(state.state) if number_of(state.state) else None
+
+
+def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+    """Return the line about what sensors show: numbers with the highest first, else as they are."""
+    numbers = [
+        ((record, state), float(state.state), describe_state(state, record))
+        for record, state in members
+        if number_of(state.state)
+    ]
+    if len(numbers) == len(members):
+        return measure_line(kind, numbers, house, options)
+    shown = {record.entity_id: describe_state(state, record) for record, state in members}
+    return _Names(members, house, options, shown).line(f"{kind}{_in(options)}", members)
+
+
+def state_words(record: EntityRecord) -> tuple[str, str]:
+    """Return the words for the entities of a kind that are active, and for the others."""
+    if record.domain == "binary_sensor":
+        return BINARY_WORDS.get(record.device_class or "", ("on", "off"))
+    facts = DOMAINS[record.domain]
+    word = facts.counted or facts.active or "on"
+    return word, {"open": "closed", "unlocked": "locked", "home": "away"}.get(word, "off")
+
+
+def _details(members: Iterable[Member], word: str) -> dict[str, str]:
+    """Return what is to be told of each entity beside its state, by entity id."""
+    found = {}
+    for record, state in members:
+        parts = [part for part in describe_state(state, record, aged=False).split(", ") if part != word]
+        found[record.entity_id] = f"({', '.join(parts)})" if parts else ""
+    return found
+
+
+def _in(options: LineOptions) -> str:
+    """Return where the entities of a line are."""
+    return f" in {clean(options.place, NAME_CHARS)}" if options.place else ""
+
+
+class _Names:
+    """Entities by their names, with a room where names alone would not tell them apart."""
+
+    def __init__(
+        self,
+        members: Iterable[Member],
+        house: HouseSnapshot,
+        options: LineOptions,
+        shown: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take what is to be told of each entity behind its name."""
+        self._members = list(members)
+        self._house, self._options = house, options
+        self._shown = shown or {}
+        self._same = Counter(record.name for record, _state in self._members)
+
+    def line(self, head: str, first: Sequence[Member], *parts: tuple[str, Sequence[Member]]) -> KindLine:
+        """Return the line: the head, the names of `first`, then those of further parts with their words."""
+        text, room = head, self._options.max_names
+        left_out = 0
+        ids: list[str] = []
+        for words, members in ((": ", first), *parts):
+            listed = [self._name(record) for record, _state in members[:room]]
+            room -= len(listed)
+            left_out += len(members) - len(listed)
+            ids += [record.entity_id for record, _state in members[: len(listed)]]
+            text += words + ", ".join(listed) if listed else ""
+        if left_out:
+            text = f"{text}, {MORE.format(left_out)}"
+        elif self._options.marked:
+            text = f"{text} {COMPLETE}"
+        everything = dict.fromkeys((*ids, *(record.entity_id for record, _state in self._members)))
+        return KindLine(text, tuple(everything), len(ids), left_out)
+
+    def _name(self, record: EntityRecord) -> str:
+        """Return the name of an entity with what is told of it."""
+        parts = [clean(record.name, NAME_CHARS)]
+        area = self._house.areas.get(record.area_id or "")
+        needed = self._options.rooms or self._same[record.name] > 1
+        if area is not None and needed and area.name.casefold() not in record.name.casefold():
+            parts.append(f"in {clean(area.name, NAME_CHARS)}")
+        if shown := self._shown.get(record.entity_id):
+            parts.append(shown)
+        return " ".join(parts)
