@@ -11,6 +11,7 @@ from ..event_data import ConversationFinished
 from ..inference.quotes import without_quotes
 from ..languages import find, words
 from ..tools.quality import turn_quality
+from .intent_results import set_results
 from .log import last_words
 from .speech import SpeechFilter
 from .turn import Turn
@@ -29,6 +30,7 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     action or an API may hand the speech to a text-to-speech engine, so it gets the words that a voice reads.
     """
     result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
+    set_results(turn.hass, result.response, turn.calls, turn.local_response)
     result.continue_conversation = listens_on(turn)
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:

@@ -62,6 +62,7 @@ async def async_answer_locally(turn: Turn) -> bool:
             with suppress(PermissionDenied):
                 freeze(turn.hass, turn.calls.draft.of_call(turn.calls.origin()), waiting[0])
         return False
+    turn.local_response = response
     speech = response.speech.get("plain", {}).get("speech")
     await async_say(turn, speech or await async_phrase(turn.hass, turn.language, "done"))
     return True

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from homeassistant.components import conversation
 from homeassistant.core import HomeAssistant
+from homeassistant.helpers import intent
 
 from ..context.fitting import FittedRequest, Prompt, RequestDraft
 from ..context.manager import AssembledContext
@@ -77,6 +78,8 @@ class Turn:
     """Whether the last words are a question of ours, so that the microphone opens."""
     said: bool = False
     """Whether text has been released; a satellite is speaking then."""
+    local_response: intent.IntentResponse | None = None
+    """The response of Home Assistant's own sentences, if they answered."""
     figures: Figures = field(default_factory=Figures)
 
     def __post_init__(self) -> None:
