@@ -95,6 +95,13 @@ SECTIONS: Final = (
             "joins",
             "lead",
             "switching",
+            # Words for when that begin questions and conditions.
+            "when",
+            # Words that forbid: before the verb, and behind a verb that begins the sentence; and words
+            # beside which they forbid nothing ("don't forget").
+            "negations",
+            "late_negations",
+            "not_forbidden",
             # Words that are not the same word of another table without its accents.
             "unrelated",
             "same_order",

@@ -1,4 +1,4 @@
-"""Calls that a sentence cannot mean, whatever the model makes of it: a question, or the opposite command."""
+"""Calls that a sentence cannot mean: it only asks or forbids, or it commands the opposite."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
@@ -11,7 +11,8 @@ from ...languages import find, languages_with, table, words
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
 from ..base import ServiceCall, ToolRun
-from .questions import asks_about_state
+from .negation import forbids
+from .questions import asks_about_state, parts_of
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
 MAX_CHARS: Final = 300
@@ -29,6 +30,7 @@ POSITIONS: Final[Mapping[int, Direction]] = {0: Direction.CLOSE, 100: Direction.
 
 
 ONLY_ASKS: Final = "The person only asks how things are. Read it with ha_query and change nothing"
+FORBIDDEN: Final = "The person says what is not to be done. Change nothing"
 OPPOSITE: Final = "is not moved: the person asked for the opposite"
 
 OPEN_STATES: Final = frozenset(("open", "opening", "unlocked", "unlocking", "disarmed"))
@@ -90,15 +92,16 @@ def _directions(sentence: str, language: str, *, only_first: bool = False) -> It
 
 
 def _parts(said: Sequence[Word], lexicon: Lexicon) -> Iterator[Sequence[Word]]:
-    """Yield the parts of a clause between commas and words such as and."""
-    start = 0
+    """Yield the parts of a clause; a part with only a particle gets the verb of an earlier part."""
     polite = lexicon.matches("trailing", said)
     joins = {index: match for index, match in lexicon.matches("joins", said).items() if index not in polite}
-    for index, word in enumerate(said):
-        if index > start and (word.starts or index in joins):
-            yield said[start:index]
-            start = index + (joins[index].words if index in joins else 0)
-    yield said[start:]
+    verb: Sequence[Word] = ()
+    for part in parts_of(said, joins):
+        verbs = lexicon.matches("particle_verbs", part)
+        if verbs:
+            verb = part[min(verbs) : min(verbs) + 1]
+        is_elliptic = not verbs and not lexicon.matches("open", part) and not lexicon.matches("close", part)
+        yield (*verb, *part) if is_elliptic and _ends_with_particle(part, lexicon) else part
 
 
 def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> Direction | None:
@@ -117,6 +120,12 @@ def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> D
     if particle is not None:
         return particle
     return min(verbs, default=(0, None), key=lambda verb: verb[0])[1]
+
+
+def _ends_with_particle(part: Sequence[Word], lexicon: Lexicon) -> bool:
+    """Return whether a part such as "the door open" ends with the particle of a verb before it."""
+    particles = {**lexicon.matches("opening", part), **lexicon.matches("closing", part)}
+    return any(index > 0 and index + match.words == len(part) for index, match in particles.items())
 
 
 def _particle(said: Sequence[Word], found: Mapping[str, Mapping[int, Match]]) -> Direction | None:
@@ -153,9 +162,11 @@ def _inside(text: str, language: str) -> Direction | None:
 
 
 def check_asked(run: ToolRun) -> None:
-    """Raise ValidationError if the sentence only asks how things are."""
+    """Raise ValidationError if the sentence only asks how things are, or only forbids something."""
     if asks_about_state(run.sentence, run.speaker.language):
         raise ValidationError(ONLY_ASKS)
+    if forbids(run.sentence, run.speaker.language):
+        raise ValidationError(FORBIDDEN)
 
 
 def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:

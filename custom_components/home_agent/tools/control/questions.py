@@ -1,13 +1,13 @@
 """Distinguish a question about states from a request, by the words and the word order of a language."""
 
-from collections.abc import Mapping, Set as AbstractSet
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import cache, lru_cache
 from typing import Final
 
 from ...languages import find, languages_with, table, words
-from ...languages.lexicon import QUESTION_MARKS, Clause, Lexicon, Match, clauses
+from ...languages.lexicon import QUESTION_MARKS, Clause, Lexicon, Match, Word, clauses
 from ...texts import plain
 
 TABLES: Final = (
@@ -24,6 +24,7 @@ TABLES: Final = (
     "lead",
     "switching",
     "unrelated",
+    "when",
 )
 MAX_CHARS: Final = 300
 MAX_WORDS: Final = 30
@@ -129,7 +130,8 @@ def _read(clause: Clause, language: str) -> _Reading:
     starts = _starts(clause, lexicon)
     about = bool(found["states"])
     orders, may_order = _commands(found, starts, len(said))
-    is_past = bool(starts & found["past"].keys())
+    has_when = bool(starts & found["when"].keys()) and (clause.is_asked or bool(found["copulas"]))
+    is_past = bool(starts & found["past"].keys()) or (has_when and not orders and not may_order)
     asks_to_tell = bool(found["asking"]) and max(found["whether"], default=-1) > min(found["asking"])
     has_form = bool(starts & found["openers"].keys() or found["particles"]) and len(said) >= MIN_WORDS
     is_statement = bool(table(language, "questions.same_order")) and about and bool(found["copulas"])
@@ -191,6 +193,16 @@ def _commands(
         elif match == other and index in starts and (index == 0 or index < end - 1):
             may_order.add(index)
     return orders, may_order
+
+
+def parts_of(said: Sequence[Word], joins: Mapping[int, Match]) -> Iterator[Sequence[Word]]:
+    """Yield the parts of a clause between commas and words such as and."""
+    start = 0
+    for index, word in enumerate(said):
+        if index > start and (word.starts or index in joins):
+            yield said[start:index]
+            start = index + (joins[index].words if index in joins else 0)
+    yield said[start:]
 
 
 def _starts(clause: Clause, lexicon: Lexicon) -> set[int]:
