@@ -121,6 +121,38 @@ async def test_a_model_that_only_calls_still_ends(hass: HomeAssistant, model_ser
     assert len(model_server.chats) <= 7
 
 
+async def test_the_same_query_again_and_again_ends_with_an_answer(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """The third answer with the same call gets no result any more, and the next request no tools."""
+    agent = await async_agent(hass, model_server)
+    query = tool_calls([("ha_query", {"entity_id": "light.bed_light"})] * 2)
+    model_server.default = lambda request: (
+        text("It is off.") if request.json.get("tool_choice") == "none" else query
+    )
+    result = await agent.say("Is the bed light on?")
+    assert speech(result) == "It is off."
+    assert len(model_server.chats) == 4
+    first, *_others, last = tool_results(model_server.chats[3])
+    assert "light.bed_light" in str(first["result"])
+    assert last == {"success": True, "result": "You have this already; answer now.", "error": None}
+
+
+async def test_a_call_that_fails_each_time_ends_with_an_answer(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """The third time the model is told that it fails, and it answers without tools."""
+    agent = await async_agent(hass, model_server)
+    model_server.default = lambda request: (
+        text("I do not know.")
+        if request.json.get("tool_choice") == "none"
+        else tool_calls([("ha_query", {"entity_id": "light.nowhere_at_all"})])
+    )
+    assert speech(await agent.say("Is it on?")) == "I do not know."
+    assert len(model_server.chats) == 4
+    assert "fails each time" in tool_results(model_server.chats[3])[-1]["error"]
+
+
 async def test_broken_arguments_do_not_run(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Arguments that are no JSON come back as an error the model can correct."""
     agent = await async_agent(hass, model_server)

@@ -41,7 +41,8 @@ class LLMMixin(StreamingMixin):
         async with self.data.turns.interruptible():
             for turn.figures.rounds in range(1, MAX_ROUNDS + 1):
                 turn.calls.round = turn.figures.rounds
-                spent = turn.calls.exhausted or turn.calls.attempts_exhausted
+                calls = turn.calls
+                spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
                 final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
                 await self._async_round(turn, allow_tools=not final)
                 if final or turn.calls.draft or not turn.chat_log.unresponded_tool_results:

@@ -239,6 +239,11 @@ class DomainFacts:
     """Whether its state is worth telling although the sentence is about something else."""
 
     @cached_property
+    def passing(self) -> frozenset[str]:
+        """The states on the way to another one."""
+        return frozenset().union(*(action.passing for action in self.actions.values()))
+
+    @cached_property
     def services(self) -> frozenset[str]:
         """The services that actions, parameters and steps call on its entities."""
         if self.calls_members:

@@ -18,17 +18,25 @@ from homeassistant.helpers.json import json_dumps
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
+from ..domains import DOMAINS
 from ..errors import ValidationError
 from ..knowledge.house import EntityRecord
 from ..safety.firewall.own_values import is_name, is_plain, texts_in
 from ..texts import one_line
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun, as_list
-from .query.entity_report import as_percent, attribute_names, describe, unit_of, unknown_attributes
+from .query.entity_report import (
+    as_percent,
+    attribute_names,
+    describe,
+    state_words,
+    unit_of,
+    unknown_attributes,
+)
 from .query.history_summary import HistoryKind, as_number, summarize
 from .query.periods import parse_period
 from .query.recorder_history import Wanted, async_read
-from .query.targets import find_all
+from .query.targets import find_all, with_door_sensors
 from .resolving.targets import Target
 
 MAX_ENTITIES: Final = 50
@@ -110,6 +118,8 @@ async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[Entit
     """Return the entities that are meant, exposed and there, most telling first."""
     search = partial(find_all, run.house, Target.from_args(args), speaker=run.speaker, sentence=run.sentence)
     records = await run.hass.async_add_executor_job(search)
+    if args.get("history"):
+        records = with_door_sensors(run.house, records)
     may_read = await async_read_permission(run)
     found = []
     for index, record in enumerate(records, 1):
@@ -174,7 +184,7 @@ async def _async_history(
     period = parse_period(history["duration"], now)
     aggregate = history.get("aggregate")
     chosen = found[:MAX_HISTORY_ENTITIES]
-    kinds = [_kind(run, state) for _record, state in chosen]
+    kinds = [_kind(run, record, state) for record, state in chosen]
     wanted = [
         _wanted(state, asked, aggregate, kind) for (_record, state), kind in zip(chosen, kinds, strict=True)
     ]
@@ -237,13 +247,19 @@ def _attribute_text(name: str, value: Any) -> str:
     return str(value if percent is None else percent)
 
 
-def _kind(run: ToolRun, state: State) -> HistoryKind:
+def _kind(run: ToolRun, record: EntityRecord, state: State) -> HistoryKind:
     """Return the kind of number of an entity; the registry knows it while the entity is unavailable."""
     state_class = state.attributes.get(ATTR_STATE_CLASS)
     if state_class is None and (entry := er.async_get(run.hass).async_get(state.entity_id)):
         state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)
-    is_angle = state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE
-    return HistoryKind(state_class=None if state_class is None else str(state_class), is_angle=is_angle)
+    facts = DOMAINS[state.domain]
+    return HistoryKind(
+        state_class=None if state_class is None else str(state_class),
+        is_angle=state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE,
+        active=facts.active,
+        passing=facts.passing,
+        words=state_words(record, state),
+    )
 
 
 def _bounded(answer: Report, reports: list[Report], total: int) -> Report:

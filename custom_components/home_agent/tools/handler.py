@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Any
+from typing import Any, Final
 
 import probatio
 
@@ -43,6 +43,8 @@ from .results import envelope, envelope_of, failed, succeeded, together
 from .turn_calls import Attempt, TurnCalls, call_key
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
+HAVE_IT: Final = "You have this already; answer now."
+FAILED_AGAIN: Final = "This call fails each time; answer now and say so."
 MAX_CONTEXTS = 256
 
 
@@ -114,6 +116,8 @@ class ToolHandler:
         """Run a call unless the budget is spent or the same call was made before."""
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
+        if turn.repeats(key):
+            return failed(FAILED_AGAIN) if turn.failed(key) else succeeded(HAVE_IT)
         if (duplicate := turn.find_duplicate(key)) is not None:
             return await asyncio.shield(duplicate)
         if turn.exhausted:

@@ -21,6 +21,9 @@ from .quality import CallVerdict, Fit
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
 
+MAX_REPEATS = 3
+"""From which answer of the model that makes the same call as before it gets no more tools."""
+
 MAX_ATTEMPTS = 3
 """How often a model may write calls that do not fit before the person is asked."""
 
@@ -131,6 +134,8 @@ class TurnCalls:
     """The answer of the model after which it read such text; 0 where that stood in the request."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
     _failures: dict[str, int] = field(default_factory=dict)
+    _rounds: dict[str, set[int]] = field(default_factory=dict)
+    """By call: the answers of the model that make it."""
     _attempts: set[int] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -187,6 +192,22 @@ class TurnCalls:
     def attempts_exhausted(self) -> bool:
         """Return whether the attempts are used up, so that the person has to be asked."""
         return len(self._attempts) >= MAX_ATTEMPTS
+
+    @property
+    def goes_in_circles(self) -> bool:
+        """Return whether the model makes the same call again and again, so that it gets no more tools."""
+        return any(len(rounds) >= MAX_REPEATS for rounds in self._rounds.values())
+
+    def repeats(self, key: str) -> bool:
+        """Note a call and return whether too many answers of the model have made it.
+
+        The same call twice in one answer is no repetition.
+        """
+        if not self.round:
+            return False
+        rounds = self._rounds.setdefault(key, set())
+        rounds.add(self.round)
+        return len(rounds) >= MAX_REPEATS
 
     def refuse(self, attempt: Attempt, err: HomeAgentError) -> str:
         """Note a call that does not fit and return what is wrong with it.
@@ -260,6 +281,10 @@ class TurnCalls:
         self.answered += 1
         if self.answered >= self.announced:
             self.idle.set()
+
+    def failed(self, key: str) -> bool:
+        """Return whether the same call has failed before."""
+        return key in self._failures
 
     def failed_too_often(self, key: str) -> bool:
         """Return whether the same call has failed as often as it may."""

@@ -120,7 +120,8 @@ async def test_time_per_state_and_gaps_that_are_no_change(
     await record(rooms, freezer, "switch.heater", steps)
     entity = await past(rooms, "switch.heater", "8h", "count")
     assert entity["history"] == {
-        "count": 3,
+        "count": 2,
+        "counted": "became on",
         "time": {"on": "4 h, 2 times", "off": "3 h, 1 time", "unavailable": "1 h"},
     }
     listed = await past(rooms, "switch.heater", "8h")
@@ -137,7 +138,7 @@ async def test_the_newest_changes_are_kept(rooms: QueryHouse, freezer: FrozenDat
     steps = [(before(minutes=100 - index), "on" if index % 2 else "off") for index in range(100)]
     await record(rooms, freezer, "switch.heater", steps)
     history = (await past(rooms, "switch.heater", "1d"))["history"]
-    assert (history["count"], history["earlier_changes"], len(history["changes"])) == (99, 79, 20)
+    assert (history["count"], history["earlier_changes"], len(history["changes"])) == (50, 79, 20)
     assert history["changes"][-1] == ["2026-01-14 12:59", "on"]
     assert history["time"] == {"off": "50 min, 49 times", "on": "50 min, 50 times"}
 
@@ -302,6 +303,48 @@ async def test_yesterday_ends_at_midnight_also_when_clocks_change(
     history = answer["entities"][0]["history"]
     assert history["changes"] == [["2026-03-29 01:30", "on"], ["2026-03-29 03:30", "off"]]
     assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
+
+
+async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    for entity_id in ("lock.front_door", "binary_sensor.front_door_contact", "binary_sensor.back_door"):
+        is_lock = entity_id.startswith("lock")
+        rooms.add(entity_id, "locked" if is_lock else "off", {"device_class": "door"}, area="Hall")
+    await async_wait_recording_done(rooms.hass)
+    for minute in range(5):
+        for offset, state in ((0, "on"), (20, "off")):
+            freezer.move_to(NOON + timedelta(minutes=10 * minute, seconds=offset))
+            rooms.hass.states.async_set(
+                "binary_sensor.front_door_contact",
+                state,
+                {"device_class": "door", "friendly_name": "Front Door"},
+            )
+            await rooms.hass.async_block_till_done()
+    rooms.hass.states.async_set("lock.front_door", "unlocking")
+    rooms.hass.states.async_set("lock.front_door", "unlocked")
+    await async_wait_recording_done(rooms.hass)
+    freezer.move_to(NOON + timedelta(hours=1))
+    answer = await rooms.ask(
+        "How often was the front door opened?",
+        entity_id="lock.front_door",
+        history={"duration": "today", "aggregate": "count"},
+    )
+    sensor, lock = answer["entities"]
+    assert sensor["entity_id"] == "binary_sensor.front_door_contact"
+    assert (sensor["history"]["count"], sensor["history"]["counted"]) == (5, "became open")
+    assert (lock["history"]["count"], lock["history"]["counted"]) == (1, "became unlocked")
+
+
+@pytest.mark.parametrize("device_class", ["garage", "shutter"])
+async def test_a_cover_on_its_way_is_opened_once(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory, device_class: str
+) -> None:
+    states = ["closed", "opening", "open", "opening", "open", "closing", "closed", "opening", "open"]
+    steps = [(before(minutes=50 - 5 * index), state) for index, state in enumerate(states)]
+    await record(rooms, freezer, "cover.garage", steps, {"device_class": device_class})
+    history = (await past(rooms, "cover.garage", "1h", "count"))["history"]
+    assert (history["count"], history["counted"]) == (2, "became open")
 
 
 async def test_several_entities_in_one_answer(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:

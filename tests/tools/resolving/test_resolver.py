@@ -1,5 +1,6 @@
 """From what was said to entities."""
 
+import re
 from typing import Any
 
 from hypothesis import given, strategies as st
@@ -413,6 +414,9 @@ def test_nothing_named() -> None:
     refuse("Name a target", name="", entity_id=[], domain=None, area="null")
     refuse("Known: ", domain="spaceship")
     refuse("Known: ", area="Kitchen", domain="switch", device_class="spaceship")
+    places = {f"room_{number}": Area(area_id=f"room_{number}", name=f"Room {number}") for number in range(40)}
+    many = HouseSnapshot(version=3, entities=HOUSE.entities, areas=places)
+    assert re.search(r"Room \d+ \+\d+ more$", refuse("Known: ", house=many, area="Spaceship"))
     refuse("nothing matches", entity_id="light.attic_*")
     refuse("nothing is called", name="purple dragon")
 

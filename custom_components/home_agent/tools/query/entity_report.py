@@ -92,9 +92,15 @@ def describe(
 
 def _meaning(record: EntityRecord, state: State) -> str | None:
     """Return the meaning of on or off for a binary sensor: an "on" door is open."""
-    if record.domain != "binary_sensor" or not (words := BINARY_WORDS.get(record.device_class or "")):
-        return None
-    return dict(zip(("on", "off"), words, strict=True)).get(state.state)
+    return None if record.domain != "binary_sensor" else state_words(record, state).get(state.state)
+
+
+def state_words(record: EntityRecord, state: State) -> Mapping[str, str]:
+    """Return the words for the states of an entity where the states do not say it: an "on" door is open."""
+    if record.domain != "binary_sensor":
+        return {}
+    device_class = str(state.attributes.get(ATTR_DEVICE_CLASS) or record.device_class or "")
+    return dict(zip(("on", "off"), BINARY_WORDS.get(device_class, ()), strict=False))
 
 
 def shown_state(hass: HomeAssistant, state: State) -> str:

@@ -4,8 +4,8 @@ Unavailable and unknown stretches are gaps: they have no weight, and returning t
 change.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import atan2, cos, degrees, isfinite, radians, sin
 
@@ -40,6 +40,16 @@ class HistoryKind:
 
     state_class: str | None = None
     is_angle: bool = False
+    active: str = ""
+    """The state that is counted; every change is where no state is."""
+    passing: frozenset[str] = frozenset()
+    """States on the way to another one."""
+    words: Mapping[str, str] = field(default_factory=dict)
+    """States in words."""
+
+    def say(self, state: str) -> str:
+        """Return a state in words."""
+        return one_line(self.words.get(state, state))
 
     @property
     def is_meter(self) -> bool:
@@ -80,7 +90,7 @@ def summarize(
     elif all(sample.value in _GAPS for sample in series.samples):
         answer = {"error": "unavailable the whole time"}
     else:
-        answer = _states(series, period, max_changes=0 if aggregate else max_changes)
+        answer = _states(series, period, kind, max_changes=0 if aggregate else max_changes)
         if aggregate not in (None, "count"):
             answer["note"] = f"not a number, so there is no {aggregate}"
     return answer | _coverage(series, period)
@@ -196,12 +206,16 @@ _NUMERIC: dict[str, Callable[[Series, Period, HistoryKind], dict[str, JsonValueT
 }
 
 
-def _states(series: Series, period: Period, *, max_changes: int) -> dict[str, JsonValueType]:
-    """Return the number of changes, the time in each state and the newest changes."""
+def _states(
+    series: Series, period: Period, kind: HistoryKind, *, max_changes: int
+) -> dict[str, JsonValueType]:
+    """Return how often the state came about that counts, the time in each state and the newest changes."""
     seconds: dict[str, float] = {}
     entered: dict[str, int] = {}
     changes: list[Sample] = []
     before: str | None = None
+    settled: str | None = None
+    became = 0
     for sample, held in _held(series.samples, period.end.timestamp()):
         seconds[sample.value] = seconds.get(sample.value, 0.0) + held
         if sample.value in _GAPS or sample.value == before:
@@ -210,11 +224,15 @@ def _states(series: Series, period: Period, *, max_changes: int) -> dict[str, Js
             entered[sample.value] = entered.get(sample.value, 0) + 1
             changes.append(sample)
         before = sample.value
+        if sample.value not in kind.passing:
+            became += settled not in (None, kind.active) and sample.value == kind.active
+            settled = sample.value
     longest = sorted(seconds, key=lambda state: (-seconds[state], state))
     answer: dict[str, JsonValueType] = {
-        "count": len(changes),
+        "count": became if kind.active else len(changes),
+        "counted": f"became {kind.say(kind.active)}" if kind.active else "changes",
         "time": {
-            one_line(state): _stay(seconds[state], entered.get(state, 0), state)
+            kind.say(state): _stay(seconds[state], entered.get(state, 0), state)
             for state in longest[:MAX_STATES]
         },
     }
@@ -222,7 +240,7 @@ def _states(series: Series, period: Period, *, max_changes: int) -> dict[str, Js
         answer["more_states"] = len(longest) - MAX_STATES
     if max_changes and changes:
         answer["changes"] = [
-            [format_local(sample.at), one_line(sample.value)] for sample in changes[-max_changes:]
+            [format_local(sample.at), kind.say(sample.value)] for sample in changes[-max_changes:]
         ]
         if len(changes) > max_changes:
             answer["earlier_changes"] = len(changes) - max_changes

@@ -1,18 +1,21 @@
 """Targets of a query: all matches. An action has to ask which one; a query reports each."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
-from ...knowledge.names import MARGIN, squash, without_article
+from ...knowledge.names import MARGIN, content_words, squash, without_article
+from ...knowledge.spoken_words import domain_words
 from ..base import Speaker
 from ..resolving.kinds import KindSearch
 from ..resolving.places import places_in_sentence
 from ..resolving.resolver import Target, resolve
 
+DOOR_CLASSES = frozenset({"door", "garage_door", "opening"})
+"""Classes of sensors that tell whether a door is open."""
 MAX_NEAR = 5
 """Entities offered for a name that fits none."""
 
@@ -34,6 +37,33 @@ def find_all(house: HouseSnapshot, target: Target, *, speaker: Speaker, sentence
         found = _of_kind(search, house.entities.values()) or _resolved(search, target)
     unique = {record.entity_id: record for record in found}
     return _nearest_first(list(unique.values()), search)
+
+
+def with_door_sensors(house: HouseSnapshot, records: Sequence[EntityRecord]) -> list[EntityRecord]:
+    """Return the entities, before each lock the sensor of its door: a lock knows nothing of openings."""
+    found = [each for record in records for each in (*_door_sensors(house, record), record)]
+    return list({record.entity_id: record for record in found}.values())
+
+
+def _door_sensors(house: HouseSnapshot, lock: EntityRecord) -> Sequence[EntityRecord]:
+    """Return the sensors of the door of a lock: by device, by name, or the only one of its room."""
+    if lock.domain != "lock":
+        return ()
+    doors = [
+        record
+        for record in (house.in_area(lock.area_id) if lock.area_id else house.entities.values())
+        if record.domain == "binary_sensor" and record.device_class in DOOR_CLASSES
+    ]
+    if own := [record for record in doors if lock.device and record.device == lock.device]:
+        return own
+    named = [record for record in doors if any(_is_of_door(record, name) for name in lock.names)]
+    return named or (doors if lock.area_id and len(doors) == 1 else ())
+
+
+def _is_of_door(record: EntityRecord, name: str) -> bool:
+    """Return whether an entity's name contains what the name of a lock says beside its kind."""
+    door = {word for word in content_words(name) if domain_words().get(word) != "lock"}
+    return bool(door) and any(door <= {*content_words(own)} for own in record.names)
 
 
 def _by_id(search: KindSearch, target: Target, text: str) -> list[EntityRecord]:

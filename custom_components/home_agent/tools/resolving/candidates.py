@@ -1,17 +1,21 @@
 """What a model reads when a target is not clear: the nearest that there are, in 300 characters."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex
+from ...regex import lazy_regex
 from ...texts import one_line
 
 MAX_ERROR = 300
 MAX_NAME = 40
+MORE_CHARS = 12
+"""Room for " +1234 more"."""
 MAX_LISTED = 6
-_STRUCTURE = str.maketrans(dict.fromkeys("\"`'<>{}", " "))
+_STRUCTURE = lazy_regex(r"[\"`<>{}]|(?<!\w)'|'(?!\w)")
+"""Characters that could be read as structure; an apostrophe within a word is none."""
 
 
 def protected(record: EntityRecord) -> bool:
@@ -21,23 +25,35 @@ def protected(record: EntityRecord) -> bool:
 
 def plain(name: str) -> str:
     """Return a name on one line, without what could be read as structure, cut to length."""
-    return one_line(name.translate(_STRUCTURE), MAX_NAME)
+    return one_line(_STRUCTURE.sub(" ", name), MAX_NAME)
 
 
 def choose(house: HouseSnapshot, records: Iterable[EntityRecord], problem: str) -> ValidationError:
     """Return an error that lists entities to choose from."""
     text = problem
     names: dict[str, None] = {}
-    for separator, record in zip(_separators(), records, strict=False):
+    chosen = list(records)
+    for index, (separator, record) in enumerate(zip(_separators(), chosen, strict=False)):
         entry = f"{separator}{describe(house, record)}"
-        if len(text) + len(entry) > MAX_ERROR - 2:
-            text += " …"
+        if len(text) + len(entry) > MAX_ERROR - MORE_CHARS:
+            text += f" +{len(chosen) - index} more"
             break
         text += entry
         names[plain(record.name)] = None
     error = ValidationError(text[:MAX_ERROR])
     error.names = tuple(names)[:MAX_LISTED]
     return error
+
+
+def listed(names: Sequence[str], room: int) -> str:
+    """Return names that fit in some characters, and how many more there are."""
+    text = ""
+    for index, name in enumerate(names):
+        entry = f"{', ' if text else ''}{plain(name)}"
+        if len(text) + len(entry) > room - MORE_CHARS:
+            return f"{text} +{len(names) - index} more"
+        text += entry
+    return text or "none"
 
 
 def describe(house: HouseSnapshot, record: EntityRecord) -> str:

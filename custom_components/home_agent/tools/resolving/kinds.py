@@ -12,7 +12,7 @@ from ...knowledge.names import squash, without_article
 from ...knowledge.spoken_words import asks_for_all, domain_words, words_of
 from ...texts import fold
 from ..base import Speaker
-from .candidates import choose
+from .candidates import MAX_ERROR, choose, listed
 from .places import NamedPlace, find_place, places_in_sentence, unknown_place
 from .targets import Target
 
@@ -71,8 +71,7 @@ def read_kinds(house: HouseSnapshot, names: NameIndex, target: Target) -> Entity
         elif not in_use or target.name or target.entity_id:
             repaired = True
         else:
-            known = ", ".join(sorted(in_use))
-            raise ValidationError(f"device_class: there is no {text[:40]!r}. Known: {known}"[:300])
+            raise _unknown_kind("device_class", text, in_use)
     if domains and moved - domains:
         repaired = True
     return EntityKinds(frozenset(domains or moved), frozenset(classes), repaired, name)
@@ -100,11 +99,16 @@ def _read_domains(
         elif target.name or target.entity_id:
             repaired = True
         else:
-            known = ", ".join(sorted(names.domains))
-            raise ValidationError(f"domain: there is no {text[:40]!r}. Known: {known}"[:300])
+            raise _unknown_kind("domain", text, names.domains)
         if "." in text and not (target.name or target.entity_id) and text.casefold() in house.entities:
             name = text
     return domains, classes, name, repaired
+
+
+def _unknown_kind(slot: str, text: str, known: Iterable[str]) -> ValidationError:
+    """Return the error for a kind that is not there, with those that are."""
+    problem = f"{slot}: there is no {text[:40]!r}. Known: "
+    return ValidationError(problem + listed(sorted(known), MAX_ERROR - len(problem)))
 
 
 def _as_domain(text: str) -> str | None:

@@ -16,8 +16,8 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
+from .candidates import MAX_ERROR, listed
 
-MAX_LISTED = 8
 MIN_LIKENESS = 0.75
 INFLECTED = 0.88
 """How alike a word of a sentence and a word of a name must be."""
@@ -63,8 +63,8 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
     places: Sequence[Area | Floor] = [*(house.areas if slot == "area" else house.floors).values()]
     asked = content_words(text)
     ranked = sorted(places, key=lambda place: -max(_likeness(asked, name) for name in place.names))
-    names = ", ".join(place.name[:40] for place in ranked[:MAX_LISTED])
-    return ValidationError(f"{slot}: there is no {slot} {text[:40]!r}. Known: {names or 'none'}"[:300])
+    problem = f"{slot}: there is no {slot} {text[:40]!r}. Known: "
+    return ValidationError(problem + listed([place.name for place in ranked], MAX_ERROR - len(problem)))
 
 
 def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[NamedPlace]:
