@@ -244,7 +244,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_TOP_P: 1.0,
     CONF_MAX_TOKENS: 500,
     CONF_KEEP_ALIVE: "5m",
-    CONF_THINKING: True,
+    CONF_THINKING: False,
     CONF_STREAMING: True,
     CONF_LOCAL_FALLBACK: True,
     CONF_LOCAL_FIRST: False,

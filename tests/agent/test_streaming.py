@@ -296,7 +296,7 @@ async def test_the_last_words_are_heard_too(hass: HomeAssistant, model_server: M
     model_server.script([tool_calls([ON], text="Sure."), text("")])
     listener, result = await hear(agent, "Kitchen ceiling on", **VOICE)
     assert speech(result) == await async_phrase(hass, "en", "done")
-    assert listener.text == f"Sure.{speech(result)}"
+    assert listener.text == f"Sure. {speech(result)}"
 
 
 async def test_a_listener_that_fails_leaves_nothing_behind(
@@ -381,7 +381,8 @@ class TestModelsThatBeginInsideAThought:
     ) -> None:
         """A model that used up its tokens while thinking has said nothing."""
         agent = await async_agent(hass, model_server)
-        model_server.script([text(chunks=self.REPLY), text("They want to know whether", finish="length")])
+        cut_off = text("They want to know whether", finish="length")
+        model_server.script([text(chunks=self.REPLY), cut_off, cut_off])
         await hear(agent, "Is the light on?", **VOICE)
         listener, result = await hear(agent, "Sure?", **VOICE)
         assert speech(result) == listener.text == await async_phrase(hass, "en", "no_answer")

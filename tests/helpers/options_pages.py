@@ -21,7 +21,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "llm_max_tokens": 1000.0,
         "llm_keep_alive": "1h30m",
         "llm_num_ctx": 16384.0,
-        "thinking_enabled": False,
+        "thinking_enabled": True,
         "reasoning_effort": "low",
         "streaming_enabled": False,
         "local_first_enabled": True,

@@ -72,7 +72,7 @@ async def test_openai_request(hass: HomeAssistant, model_server: ModelServer) ->
             "type": "json_schema",
             "json_schema": {"name": "answer", "strict": False, "schema": SCHEMA},
         },
-        "chat_template_kwargs": {"enable_thinking": False},
+        "chat_template_kwargs": {"enable_thinking": False, "thinking": False},
         "stream": True,
         "stream_options": {"include_usage": True},
     }
@@ -346,3 +346,36 @@ async def test_ollama_without_the_model(hass: HomeAssistant, model_server: Model
     with pytest.raises(ModelServerError) as caught:
         await client_of(hass, model_server.ollama_url, dialect="ollama").complete(ask())
     assert caught.value.kind is ErrorKind.MODEL_NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("model", "effort", "told"),
+    [
+        ("gpt-oss:20b", "low", False),
+        ("openai/gpt-5-mini", "low", False),
+        ("o4-mini", "low", False),
+        ("gpt-4o", None, False),
+        ("qwen3-8b", None, True),
+        ("Qwen/Qwen3-4B-GGUF", None, True),
+        ("qwen3-4b-instruct-2507", None, False),
+        ("qwen3.5-9b", None, False),
+        ("qwen2.5-7b", None, False),
+        ("HuggingFaceTB/SmolLM3-3B", None, True),
+        ("llama-3.1-8b", None, False),
+    ],
+)
+async def test_no_thinking_in_the_way_that_a_model_knows(
+    hass: HomeAssistant, model_server: ModelServer, model: str, effort: str | None, told: bool
+) -> None:
+    """Models that always think are told to think little, some read a word in the prompt."""
+    messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}]
+    client = client_of(hass, model_server.url, model=model)
+    await client.complete(ChatRequest(messages=messages, thinking=False))
+    await client.complete(ChatRequest(messages=messages, thinking=True))
+    off, on = (request.json for request in model_server.requests)
+    assert off.get("reasoning_effort") == effort
+    assert off["chat_template_kwargs"] == {"enable_thinking": False, "thinking": False}
+    assert off["messages"][0]["content"] == ("Be kind.\n/no_think" if told else "Be kind.")
+    assert off["messages"][1:] == on["messages"][1:]
+    assert on["messages"] == messages
+    assert "reasoning_effort" not in on

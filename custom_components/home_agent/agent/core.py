@@ -30,6 +30,7 @@ from ..const import (
 from ..errors import HomeAgentError, LLMError, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..tools.turn_calls import TurnCalls
+from .claims.wording import SentenceKind, kind_of
 from .closing import close_turn, finished_event, problem_of
 from .confirming import async_ask, async_settle
 from .gathering import async_gather
@@ -209,7 +210,9 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         if turn.calls.attempts_exhausted:
             key = "ask_which" if turn.calls.likely else "ask_again"
         else:
-            key = "done" if turn.calls.acted else "no_answer"
+            is_order = kind_of(turn.calls.sentence, turn.language) is SentenceKind.ORDER
+            undone = "not_done" if is_order and not turn.calls.done else "no_answer"
+            key = "done" if turn.calls.acted else undone
         names = ", ".join(turn.calls.likely)
         await async_say(turn, await async_phrase(self.hass, turn.language, key, names=names))
 

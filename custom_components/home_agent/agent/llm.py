@@ -44,14 +44,16 @@ class LLMMixin(StreamingMixin):
                 calls = turn.calls
                 spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
                 final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
+                length = len(turn.chat_log.content)
                 await self._async_round(turn, allow_tools=not final)
-                if final or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
+                silent = len(turn.chat_log.content) == length
+                if final or silent or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
                     return
 
     async def _async_round(self, turn: Turn, *, allow_tools: bool) -> None:
         """Let one answer into the chat log, which runs its tools as they come."""
         started = monotonic()
-        deltas = self._async_truthful_deltas(turn, allow_tools=allow_tools)
+        deltas = self._async_useful_deltas(turn, allow_tools=allow_tools)
         try:
             async with aclosing(deltas):
                 await async_add_answer(turn, deltas)
@@ -61,21 +63,26 @@ class LLMMixin(StreamingMixin):
             turn.figures.trace.end()
             turn.figures.llm_ms += (monotonic() - started) * 1000
 
-    async def _async_truthful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
-        """Yield one answer; after an unproven claim, the model gets one chance to correct it."""
-        gate = self._gate(turn)
+    async def _async_useful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
+        """Yield one answer; after an unproven claim or none at all, the model is asked once more."""
+        gate, heard = self._gate(turn), False
         stream = self._async_asked(turn, allow_tools=allow_tools)
         async with aclosing(
             self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)
         ) as deltas:
             async for delta in deltas:
+                heard = heard or _is_heard(delta)
                 yield delta
-        if gate is None or not gate.unbacked:
+        claim = gate.text if gate is not None and gate.unbacked else ""
+        if claim:
+            LOGGER.info("The model claimed something that no call had done; asking again")
+        elif heard or turn.has_own_words:
             return
-        LOGGER.info("The model claimed something that no call had done; asking again")
-        said, lead = False, " " if turn.said else ""
+        else:
+            LOGGER.info("The model said and called nothing; asking again, without thinking")
+        heard, lead = False, " " if turn.said else ""
         again = self._gate(turn)
-        stream = self._async_asked(turn, allow_tools=allow_tools, claim=gate.text)
+        stream = self._async_asked(turn, allow_tools=allow_tools, claim=claim, after_silence=not claim)
         try:
             async with aclosing(
                 self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=again)
@@ -83,13 +90,13 @@ class LLMMixin(StreamingMixin):
                 async for delta in deltas:
                     if "role" in delta:
                         continue
-                    if not said and delta.get("content"):
+                    if not heard and delta.get("content"):
                         delta["content"] = f"{lead}{delta['content']}"
-                    said = said or bool(delta.get("content") or delta.get("tool_calls"))
+                    heard = heard or _is_heard(delta)
                     yield delta
         except ModelServerError as err:
             LOGGER.info("The model could not be asked again (%s)", err.kind)
-        if not said or (again is not None and again.unbacked):
+        if (claim and not heard) or (again is not None and again.unbacked):
             lead = " " if turn.said else ""
             yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, 'not_done')}"}
 
@@ -109,7 +116,9 @@ class LLMMixin(StreamingMixin):
 
         return ClaimGate(turn.calls.sentence, turn.language, is_backed)
 
-    async def _async_asked(self, turn: Turn, *, allow_tools: bool, claim: str = "") -> AsyncGenerator[Delta]:
+    async def _async_asked(
+        self, turn: Turn, *, allow_tools: bool, claim: str = "", after_silence: bool = False
+    ) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
 
         Where a model is down before it says anything, the next one is asked. A request that the server finds
@@ -123,7 +132,9 @@ class LLMMixin(StreamingMixin):
         models = self.router.candidates()
         while True:
             model, answered = models.pop(0), False
-            request = build(turn, model.name, allow_tools=allow_tools, claim=claim)
+            request = build(
+                turn, model.name, allow_tools=allow_tools, claim=claim, after_silence=after_silence
+            )
             try:
                 async with aclosing(model.answer(request, stream=stream)) as deltas:
                     async for delta in deltas:
@@ -158,6 +169,11 @@ class LLMMixin(StreamingMixin):
             StreamingError(error=err.plain, error_type=str(err.kind), fallback=asking_again),
             turn.calls.speaker.context,
         )
+
+
+def _is_heard(delta: LogDelta) -> bool:
+    """Return whether an addition to the chat log has words or calls, and not only thoughts."""
+    return bool((delta.get("content") or "").strip() or delta.get("tool_calls"))
 
 
 def _is_broken(err: ModelServerError, *, answered: bool) -> bool:

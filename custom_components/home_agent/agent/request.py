@@ -36,26 +36,32 @@ TRUNCATING: Final = frozenset({"sentence", "results", "instructions", "rounds"})
 
 KEPT: Final = "kept at home: a model outside the house is not told"
 UNSAID: Final = "(left out)"
+ROOM_AFTER_SILENCE: Final = 2
+"""How many times the tokens of an answer are allowed after one without words and calls."""
 
 
-def build(turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> ChatRequest:
+def build(
+    turn: Turn, model: str, *, allow_tools: bool, claim: str = "", after_silence: bool = False
+) -> ChatRequest:
     """Return the request of the next round for a model of the router.
 
-    `claim` was said without being true and is not stored.
+    `claim` was said without being true and is not stored. After an answer without words and calls, which
+    thoughts may have used up, the model gets `ROOM_AFTER_SILENCE` times the tokens and may not think.
     """
     settings = turn.data.settings
-    fitted = _fit(turn, model, claim)
+    fitted = _fit(turn, model, claim, again=bool(claim) or after_silence)
+    max_tokens = turn.max_tokens * ROOM_AFTER_SILENCE if after_silence else turn.max_tokens
     return ChatRequest(
         messages=beside_pictures(fitted.messages, turn.pictures) if turn.pictures else fitted.messages,
         tools=fitted.tools,
         tool_choice=None if allow_tools or not fitted.tools else "none",
         temperature=settings[CONF_TEMPERATURE],
         top_p=settings[CONF_TOP_P],
-        max_tokens=turn.data.context.window.answer_tokens(turn.max_tokens, fitted.tokens, model),
+        max_tokens=turn.data.context.window.answer_tokens(max_tokens, fitted.tokens, model),
         keep_alive=settings[CONF_KEEP_ALIVE],
         num_ctx=settings.get(CONF_NUM_CTX),
-        thinking=settings[CONF_THINKING],
-        reasoning_effort=settings.get(CONF_REASONING_EFFORT),
+        thinking=settings[CONF_THINKING] and not after_silence,
+        reasoning_effort=None if after_silence else settings.get(CONF_REASONING_EFFORT),
         response_schema=turn.response_schema,
         conversation_id=turn.chat_log.conversation_id,
         give_up_at=turn.give_up_at,
@@ -63,7 +69,7 @@ def build(turn: Turn, model: str, *, allow_tools: bool, claim: str = "") -> Chat
     )
 
 
-def _fit(turn: Turn, model: str, claim: str) -> FittedRequest:
+def _fit(turn: Turn, model: str, claim: str, *, again: bool) -> FittedRequest:
     policy, window, messages = turn.data.data_policy, turn.data.context.window, messages_of(turn)
     told = turn.calls.disclosure
     turn.asked, told.model = model, policy.of(model)
@@ -77,7 +83,7 @@ def _fit(turn: Turn, model: str, claim: str) -> FittedRequest:
         after=correction(UNSAID if from_home else claim) if claim else (),
     )
     factor = window.calibration(model).factor
-    turn.figures.trace.ask(model, turn.fitted, factor, again=bool(claim))
+    turn.figures.trace.ask(model, turn.fitted, factor, again=again)
     _report(turn, turn.fitted, factor)
     return turn.fitted
 

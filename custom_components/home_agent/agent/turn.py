@@ -21,8 +21,8 @@ MAX_REQUESTS: Final = 40
 Three layers ask again, and what any of them sends counts:
 
 - The turn: up to `MAX_ROUNDS` rounds with tools. Each asks once more where the answer claims what was not
-  done, up to `MAX_SHORTENED` times where the request is too long, once as a whole where a stream broke, and
-  the fallback where the primary is down.
+  done or is empty, up to `MAX_SHORTENED` times where the request is too long, once as a whole where a stream
+  broke, and the fallback where the primary is down.
 - The request, in `inference/client.py`: `ATTEMPTS` where the server fails before it says anything, and once
   more for each parameter that it refuses; what it refuses is remembered.
 - The connection, in `inference/transport.py`: once more where a kept connection turns out to be closed. The
@@ -81,6 +81,11 @@ class Turn:
     local_response: intent.IntentResponse | None = None
     """The response of Home Assistant's own sentences, if they answered."""
     figures: Figures = field(default_factory=Figures)
+
+    @property
+    def has_own_words(self) -> bool:
+        """Return whether Home Agent itself has something to say where the model says nothing."""
+        return bool(self.calls.draft) or self.calls.acted or self.calls.attempts_exhausted
 
     def __post_init__(self) -> None:
         """Add the cost of the calls to the figures."""

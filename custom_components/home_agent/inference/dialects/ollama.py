@@ -17,6 +17,7 @@ from ..errors import in_stream
 from ..models import ChatRequest, Delta, Dialect, Endpoint
 from . import address
 from .base import AnswerReader, ServerRequest, Wire, token_usage
+from .thinking import LEAST_EFFORT, always_thinks
 
 _OPTIONS: Final = {
     "num_ctx": "num_ctx",
@@ -56,7 +57,8 @@ class OllamaWire(Wire):
         if request.tools and request.tool_choice != "none":
             body["tools"] = request.tools
         if request.thinking is not None:
-            body["think"] = (request.reasoning_effort or True) if request.thinking else False
+            least = LEAST_EFFORT if always_thinks(endpoint.model) else False
+            body["think"] = (request.reasoning_effort or True) if request.thinking else least
         if request.response_schema is not None:
             body["format"] = request.response_schema
         if request.keep_alive:

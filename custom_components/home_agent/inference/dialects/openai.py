@@ -9,6 +9,7 @@ from ..errors import ErrorKind, ModelServerError, in_stream
 from ..models import ChatRequest, Delta, Dialect, Endpoint, ToolCall
 from . import address
 from .base import AnswerReader, ServerRequest, Wire, token_usage
+from .thinking import LEAST_EFFORT, TEMPLATE_SWITCHES, always_thinks, without_thinking
 
 _OPTIONAL = ("temperature", "top_p", "max_tokens", "reasoning_effort", "tool_choice")
 _THINKING_FIELDS = ("reasoning_content", "reasoning", "thinking")
@@ -42,8 +43,12 @@ class OpenAIWire(Wire):
         if request.response_schema is not None:
             body["response_format"] = _response_format(request.response_schema)
         url = self.chat_url(endpoint)
-        if request.thinking is False and not address.is_cloud(url):
-            body["chat_template_kwargs"] = {"enable_thinking": False}
+        if request.thinking is False:
+            body["messages"] = without_thinking(request.messages, endpoint.model)
+            if request.reasoning_effort is None and always_thinks(endpoint.model):
+                body["reasoning_effort"] = LEAST_EFFORT
+            if not address.is_cloud(url):
+                body["chat_template_kwargs"] = TEMPLATE_SWITCHES
         body["stream"] = stream
         if stream:
             body["stream_options"] = {"include_usage": True}
