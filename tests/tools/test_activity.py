@@ -140,9 +140,10 @@ async def test_the_world_has_moved_on(hass: HomeAssistant, model_server: ModelSe
     await hass.services.async_call("light", "turn_on", {"entity_id": LIGHT, "brightness": 250}, blocking=True)
     await hass.async_block_till_done()
     result = await undo(agent, first.conversation_id)
-    assert result["success"] is False
-    assert f"{LIGHT} has changed since" in result["error"]
+    assert result["success"] is True
+    assert "Kitchen Ceiling has changed since" in result["error"]
     assert set(result["result"]["restored"]) == {BED}
+    assert set(result["result"]["failed"]) == {LIGHT}
     assert hass.states.get(LIGHT).attributes["brightness"] == 250
     assert hass.states.get(BED).state == "off"
 

@@ -7,7 +7,7 @@ import pytest
 from pytest_homeassistant_custom_component.common import async_capture_events
 
 from custom_components.home_agent.errors import ToolExecutionError, ValidationError
-from custom_components.home_agent.tools.base import PartlyFailed
+from custom_components.home_agent.tools.base import PartlyFailed, TargetsFailed
 from homeassistant.components.cover import CoverDeviceClass
 from homeassistant.components.light import ColorMode
 from homeassistant.core import HomeAssistant, ServiceCall, callback
@@ -48,7 +48,7 @@ async def test_turns_on_and_names_the_new_state(control: Control) -> None:
     result = await control(
         "light on", action="turn_on", entity_id="light.kitchen", parameters={"brightness": 50}
     )
-    assert result == {"light.kitchen": "on, 50%"}
+    assert result == {"done": {"light.kitchen": "on, 50%"}}
     assert control.calls == [("light", "turn_on", ("light.kitchen",), {"brightness_pct": 50})]
     assert control.hass.states.get("light.kitchen").attributes["brightness"] == 128
 
@@ -58,12 +58,12 @@ async def test_percent_survives_the_way_there_and_back(control: Control, percent
     result = await control(
         action="set_value", entity_id=["light.kitchen"], parameters={"brightness_pct": percent}
     )
-    assert result == {"light.kitchen": f"on, {percent}%"}
+    assert result == {"done": {"light.kitchen": f"on, {percent}%"}}
 
 
 async def test_colours_are_for_lights_that_have_them(control: Control) -> None:
     result = await control(action="turn_on", name="colour bulb", parameters={"color": "red"})
-    assert result == {"light.colour_bulb": "on, 100%, #ff0000"}
+    assert result == {"done": {"light.colour_bulb": "on, 100%, #ff0000"}}
     for parameters, reason in (
         ({"color": "red"}, "has no colours"),
         ({"color_temp": "warm"}, "no colour temp"),
@@ -74,12 +74,21 @@ async def test_colours_are_for_lights_that_have_them(control: Control) -> None:
 
 async def test_already_on_is_said(control: Control) -> None:
     await control(action="turn_on", entity_id="switch.coffee")
-    assert await control(action="turn_on", entity_id="switch.coffee") == {"switch.coffee": "already on"}
+    assert await control(action="turn_on", entity_id="switch.coffee") == {
+        "unchanged": {"switch.coffee": "on"}
+    }
+
+
+async def test_only_what_is_as_before_is_unchanged(control: Control) -> None:
+    for color, part in (("red", "done"), ("blue", "done"), ("blue", "unchanged")):
+        result = await control(action="turn_on", name="colour bulb", parameters={"color": color})
+        assert result.keys() == {part}
+    assert result == {"unchanged": {"light.colour_bulb": "on, 100%, #0000ff"}}
 
 
 async def test_one_call_for_all_alike(control: Control) -> None:
     result = await control("kitchen lights", action="turn_on", area="Kitchen", domain="light")
-    assert set(result) == {"light.kitchen", "light.counter", "light.switchable"}
+    assert set(result["done"]) == {"light.kitchen", "light.counter", "light.switchable"}
     assert len(control.calls) == 1
     assert control.calls[0][2] == ("light.counter", "light.kitchen", "light.switchable")
 
@@ -87,8 +96,11 @@ async def test_one_call_for_all_alike(control: Control) -> None:
 async def test_what_one_light_cannot_do_leaves_the_others_alone(control: Control) -> None:
     with pytest.raises(PartlyFailed) as err:
         await control(action="turn_on", area="Kitchen", domain="light", parameters={"brightness_pct": 30})
-    assert err.value.result == {"light.counter": "on, 30%", "light.kitchen": "on, 30%"}
-    assert "light.switchable can only be switched on and off" in str(err.value)
+    assert err.value.result == {
+        "done": {"light.counter": "on, 30%", "light.kitchen": "on, 30%"},
+        "failed": {"light.switchable": "can only be switched on and off, not dimmed"},
+    }
+    assert str(err.value) == "Switchable can only be switched on and off, not dimmed"
     assert control.hass.states.get("light.switchable").state == "off"
 
 
@@ -96,7 +108,7 @@ async def test_no_success_is_claimed_for_what_did_not_happen(
     control: Control, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("custom_components.home_agent.tools.control.readback.SETTLE_SECONDS", 0.01)
-    with pytest.raises(ToolExecutionError, match=r"light\.deaf_lamp was told to turn_on but is still off"):
+    with pytest.raises(ToolExecutionError, match=r"Deaf Lamp was told to turn_on but is still off"):
         await control(action="turn_on", entity_id="light.deaf_lamp")
 
 
@@ -107,11 +119,11 @@ async def test_waits_for_a_state_that_comes_late(control: Control) -> None:
         hass.loop.call_later(0.05, lambda: hass.states.async_set("switch.coffee", "on"))
 
     hass.services.async_register("switch", "turn_on", turn_on)
-    assert await control(action="turn_on", entity_id="switch.coffee") == {"switch.coffee": "on"}
+    assert await control(action="turn_on", entity_id="switch.coffee") == {"done": {"switch.coffee": "on"}}
 
 
 async def test_does_not_wait_for_a_cover_on_its_way(control: Control) -> None:
-    assert await control(action="open", name="curtain") == {"cover.curtain": "opening, 0%"}
+    assert await control(action="open", name="curtain") == {"done": {"cover.curtain": "opening, 0%"}}
 
 
 async def test_targets_among_the_parameters_are_refused(control: Control) -> None:
@@ -160,10 +172,10 @@ async def test_toggle_is_not_for_garage_doors(control: Control) -> None:
 
 
 async def test_position_needs_a_cover_with_positions(control: Control) -> None:
-    with pytest.raises(ValidationError, match=r"cover\.garage does not support position"):
+    with pytest.raises(ValidationError, match=r"Garage does not support position"):
         await control(action="set_position", entity_id="cover.garage", parameters={"position": 30})
     result = await control(action="open", entity_id="cover.curtain", parameters={"position": "30%"})
-    assert result == {"cover.curtain": "open, 30%"}
+    assert result == {"done": {"cover.curtain": "open, 30%"}}
     assert control.calls == [("cover", "set_cover_position", ("cover.curtain",), {"position": 30})]
 
 
@@ -173,7 +185,7 @@ async def test_climate_mode_and_temperature_are_two_calls_in_order(control: Cont
     )
     assert [call[1] for call in control.calls] == ["set_hvac_mode", "set_temperature"]
     assert control.hass.states.get("climate.heating").attributes["temperature"] == 21.5
-    assert "21.5" in result["climate.heating"]
+    assert "21.5" in result["done"]["climate.heating"]
 
 
 async def test_climate_steps_and_bounds(control: Control) -> None:
@@ -197,14 +209,14 @@ async def test_fan_turns_on_at_a_speed_and_swings(control: Control) -> None:
 
 async def test_unavailable_is_said_by_name(control: Control) -> None:
     control.hass.states.async_set("switch.coffee", "unavailable")
-    with pytest.raises(ValidationError, match=r"switch\.coffee is unavailable"):
+    with pytest.raises(TargetsFailed, match=r"coffee is unavailable"):
         await control(action="turn_on", entity_id="switch.coffee")
 
 
 async def test_a_wildcard_leaves_out_what_is_hidden_and_never_names_it(control: Control) -> None:
     hidden = Control(control.hass, hidden=["light.kitchen"])
     result = await hidden(action="turn_on", entity_id="light.*", area="Kitchen")
-    assert set(result) == {"light.counter", "light.switchable"}
+    assert set(result["done"]) == {"light.counter", "light.switchable"}
     with pytest.raises(ValidationError) as err:
         await hidden(action="turn_on", entity_id="light.kitchen")
     assert "counter" not in str(err.value).partition(":")[0]
@@ -220,7 +232,7 @@ async def test_exposure_is_asked_at_the_call(control: Control) -> None:
 
 async def test_refusal_of_one_does_not_stop_the_others(control: Control) -> None:
     guarded = Control(control.hass, refused=["light.counter"])
-    with pytest.raises(PartlyFailed, match=r"light\.counter was refused"):
+    with pytest.raises(PartlyFailed, match=r"Counter was refused"):
         await guarded(action="turn_on", area="Kitchen", domain="light")
     assert control.hass.states.get("light.kitchen").state == "on"
     assert control.hass.states.get("light.counter").state == "off"
@@ -287,7 +299,7 @@ async def test_models_write_arguments_in_many_ways(control: Control) -> None:
 async def test_brightness_nought_is_off(control: Control) -> None:
     await control(action="turn_on", entity_id="light.kitchen")
     assert await control(action="set_value", entity_id="light.kitchen", brightness_pct=0) == {
-        "light.kitchen": "off"
+        "done": {"light.kitchen": "off"}
     }
     assert control.calls[-1] == ("light", "turn_off", ("light.kitchen",), {})
 
@@ -295,7 +307,8 @@ async def test_brightness_nought_is_off(control: Control) -> None:
 async def test_a_group_stands_for_its_exposed_members(control: Control) -> None:
     members = ["light.kitchen", "light.counter"]
     control.hass.states.async_set("group.cooking", "off", {"entity_id": members})
-    assert set(await control(action="turn_on", entity_id="group.cooking")) == set(members)
+    result = await control(action="turn_on", entity_id="group.cooking")
+    assert set(result["done"]) == set(members)
     control.hass.states.async_set("group.cooking", "off", {"entity_id": ["lock.front_door"]})
     with pytest.raises(ValidationError, match="locks, covers"):
         await control(action="turn_off", entity_id="group.cooking")
@@ -360,7 +373,9 @@ async def test_helpers(house: HomeAssistant) -> None:
     assert house.states.get("input_select.mode").state == "Quiet Night"
     await control(action="set_value", entity_id="input_text.note", parameters={"value": "milk"})
     assert house.states.get("input_text.note").state == "milk"
-    assert await control(action="press", entity_id="input_button.bell") == {"input_button.bell": "press done"}
+    assert await control(action="press", entity_id="input_button.bell") == {
+        "done": {"input_button.bell": "press done"}
+    }
     await control(action="set_value", entity_id="input_datetime.alarm", parameters={"time": "06:30"})
     assert house.states.get("input_datetime.alarm").state == "06:30:00"
     await control(action="start", entity_id="timer.eggs", parameters={"duration": "5 minutes"})
@@ -486,7 +501,7 @@ async def test_each_domain_gets_its_own_services(
     control = Control(house)
     result = await control(entity_id=entity_id, **args)
     assert [(call[1], call[3]) for call in control.calls] == expected
-    assert set(result) == {entity_id}
+    assert set(result["done"]) == {entity_id}
 
 
 @pytest.mark.parametrize(

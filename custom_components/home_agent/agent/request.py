@@ -261,6 +261,6 @@ def _kept(message: Message, *, told_why: bool) -> Message:
         shown = {
             "success": result["success"],
             "result": KEPT,
-            "error": result.get("error") if refused or result["success"] else KEPT,
+            "error": result.get("error") if refused or not result.get("error") else KEPT,
         }
     return {**message, "content": json_dumps(shown)}

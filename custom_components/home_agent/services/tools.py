@@ -75,7 +75,7 @@ async def _async_execute_tool(call: ServiceCall, entry: HomeAgentConfigEntry) ->
         )
     turn = await async_one_call(call.hass, handler, llm_context(call))
     result = await handler.async_execute(llm.ToolInput(name, call.data["parameters"]), turn)
-    if result.error and not call.return_response:
+    if result.data["error"] and not call.return_response:
         raise HomeAssistantError(str(result.data["error"]))
     return result.data
 
@@ -103,7 +103,8 @@ async def _async_undo(call: ServiceCall, entry: HomeAgentConfigEntry) -> UndoRes
     if result["error"] and not call.return_response:
         raise HomeAssistantError(str(result["error"]))
     done = result["result"]
-    return {"restored": done["restored"] if isinstance(done, dict) else {}, "error": result["error"]}
+    restored = done.get("restored", {}) if isinstance(done, dict) else {}
+    return {"restored": restored, "error": result["error"]}
 
 
 async def _async_audit_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> EntriesResponse:

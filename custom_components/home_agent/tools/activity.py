@@ -17,10 +17,11 @@ from ..domains.base import STATE
 from ..errors import ValidationError
 from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import EarlierState, Ledger, RecordedAction
-from .base import HomeAgentTool, PartlyFailed, Speaker, ToolOutput, ToolRun
+from .base import HomeAgentTool, PartlyFailed, Speaker, TargetsFailed, ToolOutput, ToolRun
+from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
-from .ha_control import ControlOutcome, async_carry_out, entity_locks
+from .ha_control import async_carry_out, entity_locks
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
@@ -172,17 +173,19 @@ async def _async_undo(actions: Sequence[RecordedAction], run: ToolRun) -> JsonVa
     changes = _changes([action for action in actions if action.turn_id == turn_id and _counts(action)])
     run = replace(run, speaker=replace(run.speaker, undoes=True))
     async with entity_locks(run.hass, list(changes)):
-        outcome = ControlOutcome()
+        outcome = ControlOutcome(run.house)
         plans, now = _plans(changes, run, outcome)
         if plans:
             await async_carry_out(plans, now, "restore", run, outcome)
-    if outcome.done:
+    restored: dict[str, JsonValueType] = {**outcome.done, **outcome.unchanged}
+    failed: dict[str, JsonValueType] = {**outcome.failed}
+    if restored:
         run.guard.journal.mark_undone(turn_id)
-    if outcome.done and outcome.failed:
-        detail = "; ".join(f"{entity_id} {reason}" for entity_id, reason in outcome.failed.items())
-        raise PartlyFailed(detail[:500], {"restored": outcome.done})
-    outcome.result()
-    return {"restored": outcome.done}
+    if not outcome.failed:
+        return {"restored": restored}
+    if restored:
+        raise PartlyFailed(outcome.error(), {"restored": restored, "failed": failed})
+    raise TargetsFailed(outcome.error(), {"failed": failed})
 
 
 def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str | None:
@@ -233,10 +236,10 @@ def _plans(
     for entity_id, change in changes.items():
         now = run.hass.states.get(entity_id)
         if now is None or not run.is_exposed(entity_id):
-            outcome.failed[entity_id] = "does not exist or is not exposed"
+            outcome.fail(entity_id, NOT_EXPOSED)
             continue
         if now.state == STATE_UNAVAILABLE:
-            outcome.failed[entity_id] = "is unavailable (offline)"
+            outcome.fail(entity_id, OFFLINE)
             continue
         is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
         try:
@@ -244,7 +247,7 @@ def _plans(
                 change.before, change.after, now, late=is_late
             )
         except (CannotRestoreError, ValueError) as err:
-            outcome.failed[entity_id] = str(err)
+            outcome.fail(entity_id, str(err))
             continue
         if made is None:
             outcome.done[entity_id] = f"is {value_of(change.before, STATE)} again already"
@@ -254,5 +257,5 @@ def _plans(
         # What went from one list to another would be on neither.
         for entity_id in [one for one in plans if one.startswith(MOVING)]:
             del plans[entity_id], states[entity_id]
-            outcome.failed[entity_id] = "stays as it is, as another list does"
+            outcome.fail(entity_id, "stays as it is, as another list does")
     return plans, states

@@ -26,6 +26,7 @@ __all__ = [
     "PartlyFailed",
     "ServiceCall",
     "Speaker",
+    "TargetsFailed",
     "ToolOutput",
     "ToolRun",
     "as_list",
@@ -168,6 +169,8 @@ class HomeAgentTool(llm.Tool):
         """
         return PUBLIC if self.untrusted and self.annotations.open_world else None
 
+    reports_targets = False
+    """Whether its result says for each target what became of it, as that of ha_control does."""
     vetted_action: tuple[str, str] | None = None
     """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
@@ -215,13 +218,17 @@ def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.
     ]
 
 
-class PartlyFailed(ToolExecutionError):
-    """Some targets were done and some were not; `result` says which."""
+class TargetsFailed(ToolExecutionError):
+    """No target was done; `result` says what failed."""
 
     def __init__(self, detail: str, result: JsonValueType) -> None:
-        """Store what was done beside what failed."""
+        """Store the result beside the sentence about what failed."""
         super().__init__(detail)
         self.result = result
+
+
+class PartlyFailed(TargetsFailed):
+    """Some targets were done and some were not: a success whose error names the rest."""
 
 
 def as_list(value: str | Sequence[str] | None) -> list[str]:

@@ -10,7 +10,7 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..safety.redaction import redacted, without_secrets
 from .base import HomeAgentTool
-from .results import envelope_of
+from .results import ControlResult, envelope_of, outcome_of
 from .turn_calls import Attempt, CallRecord, TurnCalls
 
 MAX_EVENT_CHARS = 500
@@ -37,14 +37,16 @@ class CallEvents:
     ) -> None:
         """Tell how a call ended, and what it was."""
         hidden = _is_private(turn, call)
+        error, kind = None, None
+        if said := envelope_of(result)["error"]:
+            error = REDACTED if hidden else without_secrets(said, call.tool_args, call.tool_name)
+            kind = attempt.error_type
         if record.waits:
             self._progress(turn, call, "waiting", success=None)
         elif result.error:
-            said = without_secrets(str(envelope_of(result)["error"]), call.tool_args, call.tool_name)
-            error = REDACTED if hidden else said
-            self._progress(turn, call, "failed", success=False, error=error, error_type=attempt.error_type)
+            self._progress(turn, call, "failed", success=False, error=error, error_type=kind)
         else:
-            self._progress(turn, call, "completed", success=True)
+            self._progress(turn, call, "completed", success=True, error=error, error_type=kind)
         self._emitter.fire(
             EVENT_TOOL_EXECUTED,
             ToolExecuted(
@@ -100,7 +102,8 @@ def record_of(
     if isinstance(tool, HomeAgentTool):
         read_only = tool.only_reads(call.tool_args)
     content = envelope_of(result)
-    done = not read_only and (not result.error or bool(content["result"]))
+    reports = isinstance(tool, HomeAgentTool) and tool.reports_targets
+    targets = outcome_of(content["result"]) if reports else ControlResult()
     said = str(content["error"] or content["result"])
     said = without_secrets(said, call.tool_args, call.tool_name)
     return CallRecord(
@@ -109,7 +112,9 @@ def record_of(
         waits=attempt.draft is not None and attempt.draft.waits,
         read_only=read_only,
         stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.stores_memory,
-        done=done,
+        done=not read_only and not result.error,
+        in_part=not result.error and bool(content["error"]),
+        targets=targets,
         duration_ms=(monotonic() - started) * 1000,
         args=redacted(call.tool_args, call.tool_name),
         started=started,

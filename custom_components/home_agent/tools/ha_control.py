@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 import json
 from typing import Any, override
 from weakref import WeakValueDictionary
@@ -15,14 +15,14 @@ from homeassistant.util.hass_dict import HassKey
 from homeassistant.util.json import JsonValueType
 
 from ..const import DOMAIN
-from ..context.states import describe_state
 from ..domains import domains_of
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
-from .base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
+from .base import HomeAgentTool, ServiceCall, ToolRun
 from .control.arguments import ControlSchema, read_args
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
+from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
 from .control.scripts import SCRIPT, plan_script, resolve_gated
@@ -31,31 +31,10 @@ from .resolving.candidates import protected
 from .resolving.resolver import resolve
 
 MAX_TARGETS = 200
-MAX_ERROR = 500
 INLINE_ENTITIES = 150
 """Houses up to this size get their index of names on the event loop."""
 
 LOCKS: HassKey[WeakValueDictionary[str, asyncio.Lock]] = HassKey(f"{DOMAIN}_entity_locks")
-
-
-@dataclass(slots=True)
-class ControlOutcome:
-    """What became of one call."""
-
-    done: dict[str, JsonValueType] = field(default_factory=dict)
-    failed: dict[str, str] = field(default_factory=dict)
-
-    def result(self) -> JsonValueType:
-        """Return what was done.
-
-        Raises what went wrong, beside what was done.
-        """
-        if not self.failed:
-            return self.done
-        detail = "; ".join(f"{entity_id} {reason}" for entity_id, reason in self.failed.items())[:MAX_ERROR]
-        if self.done:
-            raise PartlyFailed(detail, self.done)
-        raise ToolExecutionError(detail)
 
 
 class ControlTool(HomeAgentTool):
@@ -68,6 +47,7 @@ class ControlTool(HomeAgentTool):
         "floor, domain. Example: action turn_on, area Kitchen, domain light, parameters {brightness_pct: 40}."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
+    reports_targets = True
 
     def __init__(self, *, gated: bool = False) -> None:
         """Offer scripts and scenes too if `gated`."""
@@ -111,12 +91,10 @@ class ControlTool(HomeAgentTool):
         self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord], run: ToolRun
     ) -> JsonValueType:
         """Act on entities and return what they show afterwards."""
-        outcome = ControlOutcome()
+        outcome = ControlOutcome(run.house)
         plans, before = self._plans(verb, given, records, run, outcome)
-        if not plans:
-            detail = "; ".join(f"{key} {text}" for key, text in outcome.failed.items())
-            raise ValidationError(detail[:MAX_ERROR])
-        await async_carry_out(plans, before, verb, run, outcome)
+        if plans:
+            await async_carry_out(plans, before, verb, run, outcome)
         return outcome.result()
 
     def _plans(
@@ -135,17 +113,17 @@ class ControlTool(HomeAgentTool):
             entity_id = record.entity_id
             state = run.hass.states.get(entity_id)
             if state is None or not run.is_exposed(entity_id):
-                outcome.failed[entity_id] = "does not exist or is not exposed"
+                outcome.fail(entity_id, ValidationError(NOT_EXPOSED))
             elif state.state == STATE_UNAVAILABLE:
-                outcome.failed[entity_id] = "is unavailable (offline)"
+                outcome.fail(entity_id, OFFLINE)
             elif protected(record) and self._is_opposite(run, verb, given, state):
-                outcome.failed[entity_id] = OPPOSITE
+                outcome.fail(entity_id, ValidationError(OPPOSITE))
             else:
                 try:
                     plans[entity_id] = self._plan(run, state, verb, given, units)
                     before[entity_id] = state
                 except ValidationError as err:
-                    outcome.failed[entity_id] = str(err)
+                    outcome.fail(entity_id, err)
         return plans, before
 
     def _plan(self, run: ToolRun, state: State, verb: str, given: Mapping[str, Any], units: Units) -> Plan:
@@ -284,25 +262,17 @@ def _report(
     """Put into the outcome what an entity shows now."""
     entity_id = before.entity_id
     state = run.hass.states.get(entity_id)
-    record = run.house.entities.get(entity_id)
     if state is None:
-        outcome.failed[entity_id] = "is gone"
+        outcome.fail(entity_id, "is gone")
         return
-    shown = describe_state(state, record)
     expectation = made.expectation
     worked = expectation.is_met(state) or expectation.is_passing(state)
-    if error is not None:
-        changed = worked and not expectation.is_empty and not expectation.is_met(before)
-        if changed:
-            outcome.done[entity_id] = shown
-        else:
-            outcome.failed[entity_id] = f"{error}. It is {shown}"
-    elif expectation.is_empty:
-        outcome.done[entity_id] = shown if expectation.change else f"{verb} done"
-    elif not worked:
+    if error is not None and (not worked or expectation.is_empty or expectation.is_met(before)):
+        outcome.fail(entity_id, f"{error}. It is {outcome.shown(state)}")
+    elif error is None and not worked:
         still = "still" if state.state == before.state else "now"
-        outcome.failed[entity_id] = f"was told to {verb} but is {still} {shown}"
-    elif expectation.is_met(before) and state.state == before.state and verb != "toggle":
-        outcome.done[entity_id] = f"already {shown}"
+        outcome.fail(entity_id, f"was told to {verb} but is {still} {outcome.shown(state)}")
+    elif expectation.is_empty and not expectation.change:
+        outcome.done[entity_id] = f"{verb} done"
     else:
-        outcome.done[entity_id] = shown
+        outcome.show(before, state)

@@ -29,7 +29,7 @@ from ..safety.frozen import CallOrigin, FrozenTool
 from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
-from .base import HomeAgentTool, PartlyFailed, ToolOutput, ToolRun
+from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
 from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
@@ -39,7 +39,7 @@ from .guard import Guard
 from .native import disclosed_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
-from .results import envelope, envelope_of, failed, succeeded, together
+from .results import envelope, envelope_of, failed, partly, succeeded, together
 from .turn_calls import Attempt, TurnCalls, call_key
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
@@ -136,8 +136,8 @@ class ToolHandler:
             result = await self._async_run_safely(adapted, turn, attempt)
             if attempt.ran:
                 await self._async_clean_result(call, turn, result)
-            if result.error and UNPARSED not in call.tool_args:
-                content = envelope_of(result)
+            content = envelope_of(result)
+            if content["error"] and UNPARSED not in call.tool_args:
                 content["error"] = without_secrets(str(content["error"]), call.tool_args, call.tool_name)
         finally:
             turn.judge(attempt)
@@ -163,7 +163,9 @@ class ToolHandler:
             if not misfit and not isinstance(err, (ConfirmationNeeded, PermissionDenied)):
                 self._events.failed(turn, call, err)
             detail = turn.refuse(attempt, err) if misfit else str(err)
-            return failed(detail, err.result if isinstance(err, PartlyFailed) else None)
+            if isinstance(err, PartlyFailed):
+                return partly(detail, err.result)
+            return failed(detail, err.result if isinstance(err, TargetsFailed) else None)
         except TimeoutError as err:
             attempt.error_type = type(err).__name__
             self._events.failed(turn, call, err)

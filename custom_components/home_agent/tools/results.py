@@ -21,12 +21,28 @@ MAX_NUMBER: Final = 2**53
 
 
 class ToolEnvelope(TypedDict):
-    """A result as the model gets it; `confirmation` is present if no one heard the question."""
+    """A result as the model gets it.
+
+    A success with an `error` worked in part. `confirmation` is present if no one heard the question.
+    """
 
     success: bool
     result: JsonValueType
     error: str | None
     confirmation: NotRequired[ConfirmationRequest]
+
+
+class ControlResult(TypedDict, total=False):
+    """The result of ha_control, without its empty parts."""
+
+    done: dict[str, str]
+    """What the entities that changed, or that were told to do something, show now."""
+    unchanged: dict[str, str]
+    """What the entities show in which nothing changed."""
+    failed: dict[str, str]
+    """Why it failed, by entity: a sentence without its subject."""
+    notes: list[str]
+    """What the person should hear beside it."""
 
 
 def succeeded(result: Any) -> llm.ToolResult:
@@ -39,6 +55,11 @@ def failed(error: str, result: Any = None) -> llm.ToolResult:
     return _wrapped({"success": False, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]})
 
 
+def partly(error: str, result: Any) -> llm.ToolResult:
+    """Return the envelope of a call of which a part worked; the error names the rest."""
+    return _wrapped({"success": True, "result": to_json(result), "error": error[:MAX_ERROR_CHARS]})
+
+
 def _wrapped(content: ToolEnvelope) -> llm.ToolResult:
     """Return an envelope as Home Assistant passes results on."""
     return llm.ToolResult(data=cast("JsonObjectType", content), error=not content["success"])
@@ -49,11 +70,22 @@ def envelope_of(result: llm.ToolResult) -> ToolEnvelope:
     return cast("ToolEnvelope", result.data)
 
 
+def outcome_of(result: object) -> ControlResult:
+    """Return the result of ha_control that an envelope holds, empty if it holds none."""
+    keys = ControlResult.__optional_keys__
+    if not isinstance(result, Mapping) or not result or not keys.issuperset(result):
+        return {}
+    return cast("ControlResult", result)
+
+
 def together(results: Sequence[llm.ToolResult]) -> llm.ToolResult:
     """Return one envelope for the parts of a call, in their order."""
     done = [envelope_of(result)["result"] for result in results]
-    errors = [str(envelope_of(result)["error"]) for result in results if result.error]
-    return failed("; ".join(errors), done) if errors else succeeded(done)
+    errors = [str(error) for result in results if (error := envelope_of(result)["error"])]
+    if not errors:
+        return succeeded(done)
+    wrap = failed if all(result.error for result in results) else partly
+    return wrap("; ".join(errors), done)
 
 
 def envelope(result: Any, *, strict: bool = False) -> llm.ToolResult:

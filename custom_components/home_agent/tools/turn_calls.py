@@ -17,6 +17,7 @@ from ..safety.frozen import CallDraft, CallOrigin, Draft
 from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
 from .quality import CallVerdict, Fit
+from .results import ControlResult
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -64,7 +65,11 @@ class CallRecord:
     args: dict[str, Any]
     """Without codes and keys."""
     done: bool = False
-    """Whether it changed something, be it only in part."""
+    """Whether it changed something, be it only in part, or found it as asked."""
+    in_part: bool = False
+    """Whether a part of it failed, although it counts as a success."""
+    targets: ControlResult = field(default_factory=ControlResult)
+    """What became of each target of ha_control; empty for other tools."""
     started: float = 0.0
     """By the clock that never jumps, in seconds."""
     said: str = ""
@@ -243,7 +248,7 @@ class TurnCalls:
     @property
     def acted(self) -> bool:
         """Return whether something was changed, and nothing failed."""
-        return bool(self.touched) and all(record.success for record in self.records)
+        return bool(self.touched) and all(record.success and not record.in_part for record in self.records)
 
     @property
     def done(self) -> bool:
