@@ -27,6 +27,9 @@ GAPS: dict[str, set[str]] = {
     "memory": set(
         "ar bg ca el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),
+    "times": set(
+        "ar bg ca cs el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
+    ),
     "names": set("ar bg ca et he hi hr id lt lv sl sr th vi".split()),  # noqa: SIM905 - as above
 }
 """Sections that a language may lack, by section. What is not listed here has to be there."""

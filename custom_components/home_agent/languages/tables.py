@@ -197,6 +197,21 @@ SECTIONS: Final = (
         needed=("classes", "wishes", "places", "things"),
     ),
     Section(
+        name="times",
+        holds=(
+            "words of commands for later: times to come by their English word, what is before"
+            " (`soon`, `during`, `at`) and behind lengths and times, conditions (`when`, `if`) and those"
+            " that are only polite, and what begins a statement about something else"
+        ),
+        needed=(
+            *("english", "soon", "soon_behind", "during", "lengths", "amounts", "at"),
+            *("clock", "later", "evening", "repeated", "when", "if", "polite", "statements"),
+        ),
+        # `inverted`: verbs that begin a statement behind the time that it is about.
+        optional=("during_behind", "sure_at", "inverted"),
+        strict="nothing but the model knows that a command is for later",
+    ),
+    Section(
         name="replies",
         holds="how a question of the assistant ends that has no question mark",
         needed=(),

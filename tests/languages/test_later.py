@@ -1,0 +1,114 @@
+"""Sentences about later, for a while or on a condition, and those that only sound so."""
+
+import pytest
+
+from custom_components.home_agent.languages.later import LaterKind, read_later
+from custom_components.home_agent.languages.times import in_english
+
+LATER = {
+    LaterKind.TIME: {
+        "en": [
+            "In ten minutes turn off the living room lights",
+            "turn on the light at 6",
+            "Lights off at 10 pm",
+        ],
+        "de": [
+            "Mach in einer halben Stunde das Licht aus",
+            "Schalte das Gartenlicht bei Sonnenuntergang ein",
+        ],
+        "fr": ["Éteins la télé à 22h", "Ferme les volets demain matin"],
+        "es": ["Apaga la luz dentro de media hora", "Apaga la tele a las 10"],
+        "nl": ["Doe de tv uit over 10 minuten", "Zet de lamp om 18:30 aan"],
+        "it": ["Tra 10 minuti spegni la tv", "Spegni la luce stasera"],
+        "pt": ["Daqui a 10 minutos desliga a televisão", "Desliga a televisão às 22"],
+        "pl": ["Za 10 minut wyłącz telewizor", "Wyłącz światło jutro rano"],
+        "sv": ["Släck lamporna i vardagsrummet om tio minuter", "Tänd lampan kl 18:30"],
+        "da": ["Om 10 minutter sluk fjernsynet", "Tænd havelyset ved solnedgang"],
+        "nb": ["Om 10 minutter slå av TV-en", "Slå på lyset kl. 18:30"],
+        "ru": ["Через 10 минут выключи телевизор", "Включи свет в 7 утра"],
+    },
+    LaterKind.LENGTH: {
+        "en": ["Turn on the hallway light for 5 minutes"],
+        "de": ["Mach das Licht 5 Minuten lang an"],
+        "fr": ["Allume la lumière pendant 5 minutes"],
+        "nl": ["Doe het ganglicht voor 5 minuten aan"],
+        "ru": ["Включи свет на 5 минут"],
+    },
+    LaterKind.REPEATED: {
+        "en": ["Every evening at 10 turn off the TV"],
+        "de": ["Schalte jeden Abend um 22 Uhr den Fernseher aus"],
+        "it": ["Ogni sera alle 22 spegni la tv"],
+        "pl": ["Codziennie o 22 wyłącz telewizor"],
+    },
+    LaterKind.CONDITION: {
+        "en": ["Turn on the hallway light when I come home", "If it rains, close the windows"],
+        "de": ["Sobald es dunkel wird, schalte das Licht ein"],
+        "fr": ["Allume la lumière dès que je rentre"],
+        "es": ["Cuando llegue a casa, enciende la luz"],
+        "pt": ["Acende a luz assim que eu chegar"],
+        "da": ["Hvis det regner, luk vinduerne"],
+        "nb": ["Når jeg kommer hjem, slå på lyset"],
+    },
+    None: {
+        "en": [
+            "Turn it off, dinner is in ten minutes",
+            "turn on the light, I'll be back in ten minutes",
+            "set the alarm clock lamp to red",
+            'play "In Ten Minutes" on the TV',
+            "set the heating to 20 for the evening",
+            "Turn on the light and in ten minutes turn it off",
+            "if you can, turn on the light",
+            "turn off the TV if it's still on",
+            "turn on the fan at 10%",
+            "turn on all lights at once",
+        ],
+        "de": ["mach den fernseher aus in zehn minuten gibt es essen", "Guten Morgen, mach das Licht an"],
+        "fr": ["Allume la lumière dans la chambre", "Éteins la télé, on mange dans dix minutes"],
+        "es": ["Apaga la tele, cenamos en diez minutos", "Sí, enciende la luz"],
+        "nl": ["Doe de tv uit, we eten over tien minuten", "Zet de verwarming op 20 graden"],
+        "it": ["Accendi la luce, arrivo tra dieci minuti", "Se puoi accendi la luce"],
+        "pt": ["Boa noite, apaga a luz"],
+        "pl": ["Wyłącz telewizor, jemy za dziesięć minut"],
+        "sv": ["Tänd lampan om du kan", "Stäng av tv:n, vi äter om tio minuter"],
+        "da": ["Tænd lyset, jeg kommer om ti minutter"],
+        "nb": ["God morgen, slå på lyset"],
+        "ru": ["Выключи телевизор, ужин будет через десять минут", "Если можешь, включи свет"],
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "language", "sentence"),
+    [
+        (kind, language, sentence)
+        for kind, by_language in LATER.items()
+        for language, sentences in by_language.items()
+        for sentence in sentences
+    ],
+)
+def test_sentences(kind: LaterKind | None, language: str, sentence: str) -> None:
+    assert read_later(sentence, language) is kind
+
+
+def test_another_language_than_the_assistants() -> None:
+    assert read_later("Schalte in 10 Minuten den Fernseher aus", "en") is LaterKind.TIME
+    assert read_later("Allume la lumière dans la chambre", "en") is None
+
+
+def test_this_evening_is_now_in_the_evening() -> None:
+    assert read_later("Mach heute Abend das Licht an", "de") is LaterKind.TIME
+    assert read_later("Mach heute Abend das Licht an", "de", is_evening=True) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "english"),
+    [
+        ("20 Minuten", "en", "20 minute"),
+        ("morgen 7 Uhr", "de", "tomorrow 7 oclock"),
+        ("dans une demi-heure", "fr", "in 30 minutes"),
+        ("coucher du soleil", "en", "sunset"),
+        ("завтра в 7:00", "ru", "tomorrow at 7:00"),
+    ],
+)
+def test_times_in_english(text: str, language: str, english: str) -> None:
+    assert english in list(in_english(text, language))
