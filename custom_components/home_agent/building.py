@@ -76,6 +76,7 @@ from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
 from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
+from .tools.memory_tool import MemoryTool, memory_tool
 from .tools.memory_tools import memory_tools
 from .tools.outgoing import Outgoing
 from .tools.profile_tools import profile_tools
@@ -233,18 +234,27 @@ class _Parts:
         personal = self.profile if settings[CONF_PROFILE] else None
         collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
         search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, personal)
+        disabled = settings[CONF_TOOLS_DISABLED]
+        remembering = [
+            tool
+            for tool in (
+                *(memory_tools(self.memories) if settings[CONF_MEMORY] else ()),
+                *(profile_tools(personal) if personal else ()),
+            )
+            if MemoryTool.name not in disabled and tool.name not in disabled
+        ]
         tools: tuple[HomeAgentTool, ...] = (
             ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]),
             QueryTool(),
             ActivityTool(),
             RetrieveKnowledgeTool(search, self.texts),
             GetEntitiesTool(),
-            *(memory_tools(self.memories) if settings[CONF_MEMORY] else ()),
-            *(profile_tools(personal) if personal else ()),
+            *memory_tool(remembering),
+            *remembering,
             *self._asking_tools(),
             *everyday_tools(self.timers, self.members, seeing(self.router, self.data_policy, settings)),
         )
-        return [tool for tool in tools if tool.name not in settings[CONF_TOOLS_DISABLED]]
+        return [tool for tool in tools if tool.name not in disabled]
 
     def _asking_tools(self) -> list[HomeAgentTool]:
         """Return the tools that ask outside the home."""

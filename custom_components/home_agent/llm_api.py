@@ -1,7 +1,7 @@
 """Our tools as the LLM API `home_agent`: other agents and MCP clients use them through the same guard."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, override
 
 import probatio
@@ -76,6 +76,21 @@ class SharedTool(llm.Tool):
         return await self._handler.async_execute(call, turn)
 
 
+@dataclass
+class SharedInstance(llm.APIInstance):
+    """The offered tools, and those that are accepted when they are called, such as earlier ones."""
+
+    accepted: Mapping[str, llm.Tool] = field(default_factory=dict)
+
+    @override
+    async def async_call_tool(self, tool_input: llm.ToolInput) -> llm.ToolResult:
+        """Call a tool through the guard. Raises HomeAssistantError if there is no such tool."""
+        accepted = self.accepted.get(tool_input.tool_name)
+        tools = self.tools if accepted is None else [accepted]
+        one = llm.APIInstance(self.api, self.api_prompt, self.llm_context, tools, self.custom_serializer)
+        return await one.async_call_tool(tool_input)
+
+
 @dataclass(slots=True, kw_only=True)
 class HomeAgentLLMAPI(llm.API):
     """The tools of the first agent that is running."""
@@ -88,15 +103,15 @@ class HomeAgentLLMAPI(llm.API):
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
         handler, policy = entries[0].runtime_data.handler, entries[0].runtime_data.data_policy
         house = await entries[0].runtime_data.shared.house.async_snapshot()
-        return llm.APIInstance(
+        offered = useful_tools(self.hass, house, handler.tools.values())
+        shared = {name: SharedTool(tool, handler, policy.away) for name, tool in handler.tools.items()}
+        return SharedInstance(
             api=self,
             api_prompt=PROMPT,
             llm_context=llm_context,
-            tools=[
-                SharedTool(tool, handler, policy.away)
-                for tool in useful_tools(self.hass, house, handler.tools.values())
-            ],
+            tools=[shared[tool.name] for tool in offered],
             custom_serializer=serialize,
+            accepted=shared,
         )
 
 

@@ -132,7 +132,7 @@ SECTIONS: Final = (
         needed=("self", "group", "negations", "remember"),
         optional=(
             *("recall", "states", "now", "at", "units", "habits"),
-            *("speakers", "requests", "meta", "instructions", "may", "powers"),
+            *("speakers", "requests", "meta", "instructions", "may", "powers", "called"),
         ),
         strict="the model alone judges whose matter something is",
     ),

@@ -56,6 +56,8 @@ CALLED: Final = frozenset({"name", "nickname", "language", "pronouns", "units"})
 """Keys that are public unless a person says otherwise: how a person is spoken to."""
 ALWAYS: Final = frozenset({*CALLED, "address", "diet", "allergies", "allergy", "vegetarian", "style", "tone"})
 """Keys and categories that fit every request."""
+SINGLE: Final = frozenset({*CALLED, "address", "diet", "style", "tone"})
+"""Keys of which a person has one value, so that a new one replaces it."""
 LEAST_LETTERS: Final = 4
 """Shorter words say nothing of what a sentence is about."""
 SIMILAR: Final = 0.3

@@ -1,5 +1,6 @@
 """Analysis of sentences: requests to remember, their subject, and the similarity of two sentences."""
 
+from collections.abc import Collection
 from functools import cache
 import re
 from typing import Final, NamedTuple
@@ -9,12 +10,16 @@ from ..regex import composed, lazy_regex
 from ..texts import fold_letters, words
 from .words import STEM
 
+NAME_WITHIN: Final = 3
+"""Words behind "call me" among which the name is looked for."""
 TELLING: Final = 4
 """Letters from which a word is significant on its own."""
 TELLER: Final = frozenset(
     {"user", "speaker", "household", "person", "likes", "wants", "their", "they", "that"}
 )
 """Words by which a model puts "I" and "my" into a sentence about a person."""
+
+_WORD: Final = lazy_regex(r"[^\W\d_][\w'\u2019-]*")
 
 
 class _SpeechPatterns(NamedTuple):
@@ -24,12 +29,13 @@ class _SpeechPatterns(NamedTuple):
     remember: re.Pattern[str]
     group: re.Pattern[str]
     myself: re.Pattern[str]
+    called: re.Pattern[str]
 
 
 @composed
 def _patterns() -> _SpeechPatterns:
     """Return the patterns."""
-    tables = ("recall", "remember", "group", "self")
+    tables = ("recall", "remember", "group", "self", "called")
     return _SpeechPatterns(
         *(lazy_regex(any_of(all_words(f"memory.{table}"), fold_letters)) for table in tables)
     )
@@ -56,6 +62,24 @@ def is_households(content: str, said: str, name: str) -> bool:
     if _patterns().group.search(folded):
         return True
     return not _patterns().myself.search(folded) and set(words(name)).isdisjoint(words(content))
+
+
+def name_told(content: str, said: str, known: str, ordinary: Collection[str]) -> str | None:
+    """Return the name by which a person has just asked to be called; None if the sentence says none.
+
+    The name stands behind "call me" or "my name is" in the sentence, and in what a model wrote of it.
+    It is no `ordinary` word ("call me when ...") and not the `known` name, and nothing is denied.
+    """
+    folded = fold_letters(said)
+    if (
+        not negations().isdisjoint((*words(said), *words(content)))
+        or (asked := _patterns().called.search(folded)) is None
+    ):
+        return None
+    written = {fold_letters(word): word for word in _WORD.findall(content)}
+    behind = words(folded[asked.end() :])[:NAME_WITHIN]
+    strange = [word for word in behind if word not in ordinary and word not in words(known)]
+    return next((written[word] for word in strange if word in written), None)
 
 
 def likeness(one: str, other: str) -> float:

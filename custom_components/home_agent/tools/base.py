@@ -143,8 +143,12 @@ class HomeAgentTool(llm.Tool):
     discloses: DataCategory = DataCategory.STATES
     """What its results tell. A tool that tells of people leaves out on its own what the model that calls it
     may not read."""
+    offered = True
+    """Whether models are told of it; False for an earlier tool that another one replaces and that is still
+    accepted when a model, a custom prompt or `execute_tool` calls it."""
     stores_memory = False
-    """Whether a successful call stores a memory, so that nothing else is learned from the turn."""
+    """Whether a successful call that changes something stores a memory, so that nothing else is learned from
+    the turn."""
     private: bool = False
     """No event contains its arguments or its result: Home Assistant's recorder stores events."""
     for_large_houses = False
@@ -179,6 +183,10 @@ class HomeAgentTool(llm.Tool):
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build caches that the first call would otherwise wait for."""
 
+    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether this home has anything that the tool acts on."""
+        return self.domain is None or (self.domain in house.domains and self.is_useful(hass, house))
+
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:  # noqa: ARG002 - some look further
         """Return whether the tool can act on an entity of its domain, of which the home has some."""
         return True
@@ -206,15 +214,17 @@ class HomeAgentTool(llm.Tool):
         raise ToolExecutionError(f"{self.name} runs only through Home Agent's tool handler")
 
 
+def is_offered(tool: llm.Tool) -> bool:
+    """Return whether models are told of a tool, rather than that it is only accepted."""
+    return not isinstance(tool, HomeAgentTool) or tool.offered
+
+
 def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.Tool]) -> list[llm.Tool]:
-    """Return the tools that have anything to act on in this home."""
-    domains = house.domains
+    """Return the offered tools that have anything to act on in this home; the others can still be called."""
     return [
         tool
         for tool in tools
-        if not isinstance(tool, HomeAgentTool)
-        or tool.domain is None
-        or (tool.domain in domains and tool.is_useful(hass, house))
+        if is_offered(tool) and (not isinstance(tool, HomeAgentTool) or tool.has_use(hass, house))
     ]
 
 

@@ -102,6 +102,7 @@ def record_of(
     if isinstance(tool, HomeAgentTool):
         read_only = tool.only_reads(call.tool_args)
     content = envelope_of(result)
+    done = not read_only and not result.error
     reports = isinstance(tool, HomeAgentTool) and tool.reports_targets
     targets = outcome_of(content["result"]) if reports else ControlResult()
     said = str(content["error"] or content["result"])
@@ -111,8 +112,8 @@ def record_of(
         success=not result.error,
         waits=attempt.draft is not None and attempt.draft.waits,
         read_only=read_only,
-        stored_memory=not result.error and isinstance(tool, HomeAgentTool) and tool.stores_memory,
-        done=not read_only and not result.error,
+        stored_memory=done and isinstance(tool, HomeAgentTool) and tool.stores_memory,
+        done=done,
         in_part=not result.error and bool(content["error"]),
         targets=targets,
         duration_ms=(monotonic() - started) * 1000,

@@ -29,7 +29,7 @@ from ..safety.frozen import CallOrigin, FrozenTool
 from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
-from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun
+from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.dialect_calls import Adapted, adapt
@@ -192,7 +192,7 @@ class ToolHandler:
         call = adapted.call
         tool = turn.tools.get(call.tool_name)
         if tool is None:
-            raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {', '.join(sorted(turn.tools))}")
+            raise ToolNotFound(f"There is no tool {call.tool_name!r}. Tools: {_names(turn.tools)}")
         if UNPARSED in call.tool_args:
             large = call.tool_args[UNPARSED] == TOO_LARGE
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
@@ -337,3 +337,8 @@ class ToolHandler:
             removed=len(found),
             text=found[0].text,
         )
+
+
+def _names(tools: Mapping[str, llm.Tool]) -> str:
+    """Return the names of the tools that models are told of."""
+    return ", ".join(sorted(name for name, tool in tools.items() if is_offered(tool)))

@@ -1,4 +1,7 @@
-"""store_memory, recall_memory and forget_memory: what the household wants remembered."""
+"""store_memory, recall_memory and forget_memory: what the household wants remembered.
+
+Models are offered `memory` instead, which calls these; their names are still accepted.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -49,6 +52,7 @@ class StoreMemoryTool(HomeAgentTool):
     """Remembers what a person says."""
 
     name = "store_memory"
+    offered = False
     discloses = DataCategory.PEOPLE
     stores_memory = True
     max_text = MAX_CONTENT
@@ -125,6 +129,7 @@ class RecallMemoryTool(HomeAgentTool):
     """Finds what is remembered."""
 
     name = "recall_memory"
+    offered = False
     discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     title = "Recall"
@@ -148,27 +153,35 @@ class RecallMemoryTool(HomeAgentTool):
         if not run.disclosure.people:
             raise PermissionDenied(OUTSIDE)
         limit = min(max(args.get("limit", DEFAULT_LIMIT), 1), MAX_LISTED)
-        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
-        if args["query"].strip().casefold() in EVERYTHING:
-            seen = [memory for memory in self._memories.all() if may_see(memory)]
-            listed, more = seen[:limit], max(0, len(seen) - limit)
-        else:
-            found = await self._memories.async_search(args["query"], limit, may_see=may_see)
-            listed, more = [item.memory for item in found], 0
-        self._memories.touch([memory.id for memory in listed], dt_util.utcnow())
+        found = await self.async_find(args["query"], run, limit)
+        listed, more = found[:limit], max(0, len(found) - limit)
+        self.touch(listed)
         names = {person.id: person.name for person in persons(run.hass)}
         told: list[JsonValueType] = [_told(memory, names) for memory in listed]
         if not told:
-            others = sum(map(may_see, self._memories.all()))
+            others = len(await self.async_find("*", run))
             hint = f" '*' lists the {others} that there are." if others else ""
             return f"Nothing is remembered about that.{hint}"
         return {"memories": told, "more": more} if more else {"memories": told}
+
+    async def async_find(self, query: str, run: ToolRun, limit: int = DEFAULT_LIMIT) -> list[Memory]:
+        """Return the memories that fit a query, the best first; all for a query that means everything."""
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        if query.strip().casefold() in EVERYTHING:
+            return [memory for memory in self._memories.all() if may_see(memory)]
+        found = await self._memories.async_search(query, limit, may_see=may_see)
+        return [item.memory for item in found]
+
+    def touch(self, memories: Sequence[Memory]) -> None:
+        """Note that memories were used."""
+        self._memories.touch([memory.id for memory in memories], dt_util.utcnow())
 
 
 class ForgetMemoryTool(HomeAgentTool):
     """Forgets what a person wants to forget."""
 
     name = "forget_memory"
+    offered = False
     discloses = DataCategory.PEOPLE
     max_text = MAX_CONTENT
     title = "Forget"
@@ -184,16 +197,15 @@ class ForgetMemoryTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Forget. Raises ValidationError if it is not clear what is meant."""
-        if run.tainted:
-            raise PermissionDenied(
-                "Nothing is forgotten after text from outside was read. Say it in a new conversation"
-            )
-        if not run.disclosure.people:
-            raise PermissionDenied(OUTSIDE)
-        meant = await self._async_meant(args["memory"], run)
+        check_forgetting(run)
+        return {"forgotten": list[JsonValueType](await self.async_forget(args["memory"], run))}
+
+    async def async_forget(self, said: str, run: ToolRun) -> list[str]:
+        """Forget the one memory that an id or words mean; return its words. Raises ValidationError."""
+        meant = await self._async_meant(said, run)
         gone = await self._memories.async_forget([meant.id])
         run.calls.forgotten.extend(text for memory in gone for text in memory.texts)
-        return {"forgotten": [memory.content for memory in gone]}
+        return [memory.content for memory in gone]
 
     async def _async_meant(self, said: str, run: ToolRun) -> Memory:
         """Return the one memory that an id or words mean."""
@@ -202,12 +214,22 @@ class ForgetMemoryTool(HomeAgentTool):
             return memory
         found = await self._memories.async_search(said, DEFAULT_LIMIT, may_see=may_see)
         if not found:
-            raise ValidationError(f"memory: nothing is remembered about {said[:80]!r}")
+            raise ValidationError(f"nothing is remembered about {said[:80]!r}")
         best = max(found, key=lambda item: item.relevance)
         near = [item for item in found if item is not best and best.relevance - item.relevance < APART]
         if best.relevance < SURE or near:
-            raise ValidationError(f"memory: which is meant? Give the memory_id of one of {_ids(found)}")
+            raise ValidationError(f"which is meant? Give the id of one of {_ids(found)}")
         return best.memory
+
+
+def check_forgetting(run: ToolRun) -> None:
+    """Raise PermissionDenied where nothing may be forgotten."""
+    if run.tainted:
+        raise PermissionDenied(
+            "Nothing is forgotten after text from outside was read. Say it in a new conversation"
+        )
+    if not run.disclosure.people:
+        raise PermissionDenied(OUTSIDE)
 
 
 def withheld(disclosure: Disclosure) -> str:

@@ -23,6 +23,7 @@ from .external_llm import ExternalModelTool
 from .ha_control import ControlTool
 from .ha_query import QueryTool
 from .knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
+from .memory_tool import MemoryTool
 from .memory_tools import ForgetMemoryTool, RecallMemoryTool, StoreMemoryTool
 from .profile_tools import GetProfileTool, UpdateProfileTool
 from .web_search import SearchTool
@@ -31,7 +32,7 @@ NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
     tool.name: tool
     for tool in (
         *(ControlTool, QueryTool, ActivityTool, RetrieveKnowledgeTool, GetEntitiesTool),
-        *(StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool),
+        *(MemoryTool, StoreMemoryTool, RecallMemoryTool, ForgetMemoryTool),
         *(GetProfileTool, UpdateProfileTool, ExternalModelTool, SearchTool),
         *(TodoTool, CalendarTool, WeatherTool, TimerTool, NotifyTool, CameraTool, MediaTool),
     )

@@ -1,5 +1,9 @@
-"""get_user_profile and update_user_profile: what is so of the speaker and of the household."""
+"""get_user_profile and update_user_profile: what is so of the speaker and of the household.
 
+Models are offered `memory` instead, which calls these; their names are still accepted.
+"""
+
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final, NotRequired, TypedDict, override
 
@@ -19,6 +23,8 @@ from .memory_tools import OUTSIDE, withheld
 
 MOST: Final = 50
 """Entries in one answer."""
+LEAST_LETTERS: Final = 3
+"""Letters from which a word is enough to recognize a value."""
 
 
 class ProfileResultRow(TypedDict):
@@ -48,10 +54,17 @@ class ProfileNoted(TypedDict):
     note: NotRequired[str]
 
 
+class ProfileDeleted(TypedDict):
+    """Whether there was an entry to delete."""
+
+    deleted: bool
+
+
 class GetProfileTool(HomeAgentTool):
     """Tells what is known of the speaker and the household."""
 
     name = "get_user_profile"
+    offered = False
     discloses = DataCategory.PEOPLE
     title = "Read the profile"
     description = "Profile of speaker and household."
@@ -75,11 +88,26 @@ class GetProfileTool(HomeAgentTool):
         told = [_told(entry) for entry in found[:MOST]]
         return {"entries": told, "more": len(found) - MOST} if len(found) > MOST else {"entries": told}
 
+    async def async_find(self, query: str, limit: int, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that fit a query, the best first; all for `*`."""
+        may_see = partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        if query == "*":
+            return self._profile.entries(may_see)
+        wanted = fold_letters(query)
+        named = [
+            entry
+            for entry in self._profile.entries(may_see)
+            if wanted in (fold_letters(entry.key), fold_letters(entry.category))
+        ]
+        found = await self._profile.async_search(query, limit, may_see=may_see)
+        return list({entry.id: entry for entry in (*named, *found)}.values())[:limit]
+
 
 class UpdateProfileTool(HomeAgentTool):
     """Notes what is so of the speaker or of the household."""
 
     name = "update_user_profile"
+    offered = False
     discloses = DataCategory.PEOPLE
     title = "Note in the profile"
     description = (
@@ -101,7 +129,7 @@ class UpdateProfileTool(HomeAgentTool):
         self._profile = profile
 
     @override
-    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileNoted | dict[str, bool]:
+    async def async_run(self, args: dict[str, Any], run: ToolRun) -> ProfileNoted | ProfileDeleted:
         """Note one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
         if run.tainted:
             raise PermissionDenied("Nothing is noted in a turn that has read text from outside")
@@ -110,9 +138,7 @@ class UpdateProfileTool(HomeAgentTool):
         if old is not None and not is_entry_visible(old, run.speaker.person_id):
             raise PermissionDenied("This entry is not for somebody whom nobody knows")
         if not new.value.strip():
-            gone = await self._profile.async_forget([new.id])
-            run.calls.forgotten.extend(entry.value for entry in gone)
-            return {"deleted": bool(gone)}
+            return {"deleted": bool(await self.async_forget([new], run))}
         if old is not None and args.get("sensitivity") is None:
             new = _entry({**args, "sensitivity": old.sensitivity.value}, run)
         known = await self._profile.async_note(new)
@@ -123,6 +149,47 @@ class UpdateProfileTool(HomeAgentTool):
         if not run.disclosure.home and not is_entry_visible(known, run.speaker.person_id, run.disclosure):
             noted["note"] = withheld(run.disclosure)
         return noted
+
+    def entry_of(self, key: str, run: ToolRun, *, shared: bool) -> ProfileEntry | None:
+        """Return the speaker's entry, or the household's if `shared`, that has a key."""
+        owner = None if shared else run.speaker.person_id
+        return next(
+            (entry for entry in self._seen(run) if entry.person == owner and _has_key(entry, key)), None
+        )
+
+    def meant(self, text: str, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that an id, a key or a sentence with their value means."""
+        seen, said = self._seen(run), set(words(text))
+        key = text.partition(":")[0].rpartition(",")[2].strip()
+        if named := [entry for entry in seen if entry.id == text or _has_key(entry, key)]:
+            return named
+        return [
+            entry
+            for entry in seen
+            if said.issuperset(value := words(entry.value)) and any(map(_tells, value))
+        ]
+
+    async def async_forget(self, entries: Sequence[ProfileEntry], run: ToolRun) -> list[str]:
+        """Forget entries; return what they were."""
+        gone = await self._profile.async_forget([entry.id for entry in entries])
+        run.calls.forgotten.extend(entry.value for entry in gone)
+        return [f"{entry.key}: {entry.value}" for entry in gone]
+
+    def _seen(self, run: ToolRun) -> list[ProfileEntry]:
+        """Return the entries that the speaker may see with this model."""
+        return self._profile.entries(
+            partial(is_entry_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        )
+
+
+def _has_key(entry: ProfileEntry, key: str) -> bool:
+    """Return whether an entry has a key, however it is written."""
+    return fold_letters(entry.key) == fold_letters(key)
+
+
+def _tells(word: str) -> bool:
+    """Return whether a word of a value is enough to recognize it."""
+    return len(word) >= LEAST_LETTERS or not word.isascii() or word.isdigit()
 
 
 def _entry(args: dict[str, Any], run: ToolRun) -> ProfileEntry:

@@ -1,0 +1,191 @@
+"""memory: one tool for what people want remembered; the five earlier names are accepted."""
+
+from typing import Any
+
+import pytest
+
+from homeassistant.core import Context, HomeAssistant
+from tests.helpers.agent import Agent
+from tests.helpers.remembering import (
+    FACT,
+    agent,  # noqa: F401 - fixtures
+    call,
+    told,
+    user,
+)
+from tests.helpers.turns import tool_results
+from tests.servers.replies import text, tool_calls
+
+OLDER = {"store_memory", "recall_memory", "forget_memory", "get_user_profile", "update_user_profile"}
+
+
+async def memory(
+    agent: Agent, action: str, said: str, words: str, context: Context | None = None, **more: Any
+) -> dict[str, Any]:
+    """Let the model call the tool; return what it got back."""
+    call = ("memory", {"action": action, "text": words, **more})
+    agent.server.script([tool_calls([call]), text("All right.")])
+    await agent.say(said, context=context)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+def offered(agent: Agent) -> dict[str, Any]:
+    """Return the tools that the last request carried, by name."""
+    tools = agent.server.chats[-1].json["tools"]
+    return {tool["function"]["name"]: tool["function"] for tool in tools}
+
+
+async def test_one_tool_is_offered(hass: HomeAssistant, agent: Agent) -> None:
+    """In place of five, which can still be called and are named in no error."""
+    await told(agent, "Hello there, how are you?")
+    names = set(offered(agent))
+    assert "memory" in names
+    assert not names & OLDER
+    unknown = await call(agent, "water_plants", {})
+    assert "memory" in unknown["error"]
+    assert not [name for name in OLDER if name in unknown["error"]]
+    anna = user(hass, "Anna")
+    assert (await call(agent, "store_memory", {"content": FACT}, anna))["success"]
+    assert "honey" in str(await call(agent, "recall_memory", {"query": "tea"}, anna))
+    assert "honey" in str(await call(agent, "memory", {"action": "recall", "text": "tea"}, anna))
+    assert (await call(agent, "forget_memory", {"memory": "tea with honey"}, anna))["success"]
+
+
+async def test_remembered_in_a_new_conversation(hass: HomeAssistant, agent: Agent) -> None:
+    """Beside the sentence and by recall, for its person alone; then it is forgotten."""
+    anna, ben = user(hass, "Anna"), user(hass, "Ben")
+    kept = await memory(agent, "remember", "Remember that I drink tea with honey", FACT, anna)
+    assert kept["result"] == {"remembered": FACT}
+    again = await memory(agent, "remember", "Remember that I drink tea with honey", FACT, anna)
+    assert again["result"]["known_before"] is True
+    assert "honey" in await told(agent, "Make me some tea", anna)
+    (line,) = (await memory(agent, "recall", "What do I drink?", "tea", anna))["result"]["remembered"]
+    assert line.startswith(f"{FACT} (Anna, 20")
+    assert "honey" not in str(await memory(agent, "recall", "What does Anna drink?", "tea", ben))
+    assert not (await memory(agent, "forget", "Forget the tea", "tea with honey", ben))["success"]
+    gone = await memory(agent, "forget", "Forget the tea", "tea with honey", anna)
+    assert gone["result"] == {"forgotten": [FACT]}
+    assert "honey" not in await told(agent, "Make me some tea", anna)
+
+
+@pytest.mark.parametrize(
+    ("said", "words", "name"),
+    [
+        ("Call me Annie from now on", "Anna wants to be called Annie", "Annie"),
+        ("call me annie please", "The user's nickname is annie", "annie"),
+        ("Merk dir: nenn mich bitte Annie", "Anna möchte Annie genannt werden", "Annie"),
+        ("Ich heiße eigentlich Annegret", "Die Nutzerin heißt Annegret", "Annegret"),
+        ("Appelle-moi Nanou", "Anna veut qu'on l'appelle Nanou", "Nanou"),
+        ("Llámame Anita", "Anna quiere que la llamen Anita", "Anita"),
+        ("Noem me maar Annemiek", "Anna wil Annemiek genoemd worden", "Annemiek"),
+        ("Mów mi Aneczka", "Anna chce, by mówić do niej Aneczka", "Aneczka"),
+        ("Называй меня Анюта", "Anna хочет, чтобы её звали Анюта", "Анюта"),
+        ("What is my nickname? It is Annie", "nickname: Annie", "Annie"),
+    ],
+)
+async def test_a_name_goes_into_the_profile(
+    hass: HomeAssistant, agent: Agent, said: str, words: str, name: str
+) -> None:
+    """So it stands beside every sentence, and a later one replaces it."""
+    anna = user(hass, "Anna")
+    kept = (await memory(agent, "remember", said, words, anna))["result"]["remembered"]
+    assert kept.endswith(f"name: {name}")
+    assert f'name": "{name}"' in await told(agent, "Is the door locked?", anna)
+    assert name in str(await memory(agent, "recall", "What do you know about me?", "Anna", anna))
+    later = await memory(agent, "remember", "Call me Mimi", kept.partition(":")[0] + ": Mimi", anna)
+    assert later["result"]["remembered"].endswith("name: Mimi")
+    assert name not in await told(agent, "Is the door locked?", anna)
+    gone = await memory(agent, "forget", "Forget my nickname", "Anna wants to be called Mimi", anna)
+    assert gone["result"]["forgotten"] == later["result"]["remembered"].splitlines()
+    assert "Mimi" not in await told(agent, "Is the door locked?", anna)
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("Call me when the washing machine is done", "Call Anna when the washing machine is done"),
+        ("My mother is called Ruth", "Anna's mother is called Ruth"),
+        ("My name is Anna and my dog is Rex", "Anna has a dog named Rex"),
+        ("Don't call me Annie", "Anna does not want to be called Annie"),
+        ("Remember: the bins are due on Tuesday", "Note: the bins are due on Tuesday"),
+    ],
+)
+async def test_other_sentences_are_memories(hass: HomeAssistant, agent: Agent, said: str, words: str) -> None:
+    """A profile has one value for each key, so what only resembles a name must not replace one."""
+    anna = user(hass, "Anna")
+    await memory(agent, "remember", "Call me Mimi", "Anna wants to be called Mimi", anna)
+    kept = await memory(agent, "remember", said, words, anna)
+    assert kept["result"] == {"remembered": words}
+    assert '"Mimi"' in await told(agent, "Is the door locked?", anna)
+
+
+async def test_the_rules_of_the_earlier_tools_hold(hass: HomeAssistant, agent: Agent) -> None:
+    """Codes only if a known person asks, persons' matters for nobody else, the household's for everybody."""
+    anna, ben = user(hass, "Anna"), user(hass, "Ben")
+    code = "The alarm code is 4711"
+    assert not (await memory(agent, "remember", "Remember the code", code, anna))["success"]
+    assert not (await memory(agent, "remember", f"Remember that {code}", code))["success"]
+    kept = await memory(agent, "remember", f"Remember that {code}", code, anna, household=True)
+    assert kept["success"]
+    assert "4711" not in str(await memory(agent, "recall", "What is known?", "*", ben))
+    assert not (await memory(agent, "remember", "I am vegan", "diet: vegan"))["success"]
+    assert (await memory(agent, "remember", "I am vegan", "diet: vegan", anna))["success"]
+    assert "vegan" not in str(await memory(agent, "recall", "What is known?", "*", ben))
+    bins = "The bins are collected on Tuesday"
+    assert (await memory(agent, "remember", f"Remember that {bins}", bins, anna, household=True))["success"]
+    assert "bins" in str(await memory(agent, "recall", "When are the bins due?", "bins", ben))
+
+
+async def test_recall_without_words(hass: HomeAssistant, agent: Agent) -> None:
+    """Lists everything, as words for the speaker do."""
+    anna = user(hass, "Anna")
+    await memory(agent, "remember", "Remember my tea", FACT, anna)
+    await memory(agent, "remember", "I am vegan", "diet: vegan", anna)
+    for args in ({}, {"text": ""}, {"text": "me"}, {"text": "the user"}, {"text": "Anna"}):
+        found = await call(agent, "memory", {"action": "recall", **args}, anna)
+        assert found["result"]["remembered"][0] == "diet: vegan"
+        assert found["result"]["remembered"][1].startswith(FACT)
+    nothing = await memory(agent, "recall", "Do I like chess?", "chess", anna)
+    assert "Nothing is remembered" in nothing["result"]
+
+
+@pytest.mark.parametrize(
+    ("options", "actions"),
+    [
+        ({}, ["remember", "recall", "forget"]),
+        ({"tools_disabled": ["store_memory", "update_user_profile"]}, ["recall", "forget"]),
+        ({"tools_disabled": ["recall_memory", "get_user_profile"]}, ["remember", "forget"]),
+        ({"tools_disabled": ["forget_memory"]}, ["remember", "recall", "forget"]),
+        ({"tools_disabled": sorted(OLDER)}, None),
+        ({"tools_disabled": ["memory"]}, None),
+        ({"memory_enabled": False}, ["remember", "recall", "forget"]),
+        ({"memory_enabled": False, "profile_enabled": False}, None),
+    ],
+)
+async def test_options_that_name_the_earlier_tools(
+    hass: HomeAssistant, agent: Agent, options: dict[str, Any], actions: list[str] | None
+) -> None:
+    """They switch off what they meant; the new name switches off all of it."""
+    await agent.set_options(**options)
+    await told(agent, "Hello there, how are you?")
+    found = offered(agent).get("memory")
+    assert (found and found["parameters"]["properties"]["action"]["enum"]) == actions
+    refused = await call(agent, "store_memory", {"content": FACT}, user(hass, "Anna"))
+    assert refused["success"] is (
+        actions is not None
+        and "memory_enabled" not in options
+        and "store_memory" not in options.get("tools_disabled", ())
+    )
+
+
+async def test_only_the_profile(hass: HomeAssistant, agent: Agent) -> None:
+    """Without memories the tool keeps values, and says how they are written."""
+    await agent.set_options(memory_enabled=False)
+    anna = user(hass, "Anna")
+    refused = await memory(agent, "remember", "Remember my tea", FACT, anna)
+    assert "key: value" in refused["error"]
+    assert (await memory(agent, "remember", "I like jazz", "music: jazz", anna))["success"]
+    assert "jazz" in str(await memory(agent, "recall", "What do I like?", "music", anna))
+    assert (await memory(agent, "forget", "Forget it", "music", anna))["result"] == {
+        "forgotten": ["music: jazz"]
+    }
