@@ -22,6 +22,8 @@ def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> di
     schema = probatio.to_openapi(tool.parameters, custom_serializer=serializer, openapi_version="3.1.0")
     if isinstance(tool, HomeAgentTool):
         schema = _lean(schema)
+        for name in tool.unoffered:
+            schema["properties"].pop(name, None)
     function: dict[str, Any] = {"name": wire_name(tool.name), "parameters": schema}
     if tool.description:
         function["description"] = tool.description

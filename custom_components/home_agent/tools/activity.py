@@ -67,10 +67,7 @@ class ActivityTool(HomeAgentTool):
 
     name = "activity"
     title = "What was done"
-    description = (
-        "What you did in this house. list: for 'what did you do?'. "
-        "undo: for 'put it back', restores what the last request changed."
-    )
+    description = "Your own last actions: list them, or undo what the last request changed ('put it back')."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
     def __init__(self, actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions) -> None:

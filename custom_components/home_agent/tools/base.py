@@ -1,7 +1,7 @@
 """The base of all tools: the caller, one run, one way to a service."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, override
 
@@ -146,6 +146,9 @@ class HomeAgentTool(llm.Tool):
     offered = True
     """Whether models are told of it; False for an earlier tool that another one replaces and that is still
     accepted when a model, a custom prompt or `execute_tool` calls it."""
+    unoffered: Collection[str] = ()
+    """Parameters that models are not told of: they are rarely needed, or refused with advice, and still
+    accepted."""
     stores_memory = False
     """Whether a successful call that changes something stores a memory, so that nothing else is learned from
     the turn."""

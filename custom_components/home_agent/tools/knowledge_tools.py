@@ -58,7 +58,8 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     discloses = DataCategory.PEOPLE | DataCategory.STATES
     max_text = MAX_QUERY
     title = "Search what is known of the house"
-    description = "Find automations, scenes, scripts, rooms, summaries of the last 24 hours."
+    description = "What automations, scripts and scenes do, and why something may have happened."
+    unoffered = ("source",)
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
         {

@@ -71,10 +71,11 @@ async def test_a_message_reaches_the_person(
 
 
 async def test_nobody_can_be_reached(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Without targets there is no such tool."""
+    """Without targets a model is not told of the tool, and a call says why it cannot work."""
     agent = await async_agent(hass, model_server)
     answer = await call(agent, "notify_person", person="Anna", message="Hi")
-    assert "There is no tool" in answer["error"]
+    assert "nobody can be reached" in answer["error"]
+    assert "notify_person" not in str(agent.server.chats[-1].json["tools"])
 
 
 async def test_messages_can_be_restricted(

@@ -13,14 +13,12 @@ from .weather_tool import WeatherTool
 
 def everyday_tools(timers: Timers, people: Receivers, see: See) -> list[HomeAgentTool]:
     """Return the everyday tools; which of them a model gets depends on the home."""
-    tools: list[HomeAgentTool] = [
-        *(
-            TodoTool(),
-            CalendarTool(),
-            WeatherTool(),
-            TimerTool(timers),
-            CameraTool(see, people),
-            MediaTool(),
-        ),
+    return [
+        TodoTool(),
+        CalendarTool(),
+        WeatherTool(),
+        TimerTool(timers),
+        CameraTool(see, people),
+        MediaTool(),
+        NotifyTool(people),
     ]
-    return [*tools, NotifyTool(people)] if people else tools

@@ -18,7 +18,7 @@ from ...texts import one_line
 from ...timespans import format_local
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from .choosing import choose_one, named, records_of
-from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, start_of
+from .moments import at_clock, end_of, read_clock, read_length, read_moment, read_period, readable, start_of
 
 DOMAIN: Final = "calendar"
 MAX_EVENTS: Final = 30
@@ -41,12 +41,13 @@ class CalendarTool(HomeAgentTool):
     max_text = 4 * MAX_TITLE
     title = "Calendar"
     description = "Read events from start to end; with a title, create one."
+    unoffered = ("repeat",)
     domain = DOMAIN
     untrusted = True
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {
-            probatio.Optional("start", description="date, date and time, this week, next month"): str,
+            probatio.Optional("start", description="today, friday 15:00, 2026-03-29, this week"): str,
             probatio.Optional("end"): str,
             probatio.Optional("title"): str,
             probatio.Optional("repeat"): str,
@@ -62,7 +63,8 @@ class CalendarTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Read or create. Raises ValidationError for a time or a calendar that is not clear."""
-        said = (args.get("start") or "").strip()
+        said = readable(args.get("start") or "", run.speaker.language)
+        args = {**args, "end": readable(args.get("end") or "", run.speaker.language)}
         if self.only_reads(args) and (period := read_period(said)) is not None:
             return await _async_read(
                 run, period[0], {**args, "end": args.get("end") or period[1].isoformat()}

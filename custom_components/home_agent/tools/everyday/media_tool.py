@@ -183,13 +183,14 @@ class MediaTool(HomeAgentTool):
 
     name = "play_media"
     title = "Play music and films"
-    description = "Find music, radio or films and play them."
+    description = "Find a title, artist, album, genre, station or film and play it. player: its name or room."
+    unoffered = ("kind",)
     domain = DOMAIN
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {
-            probatio.Required("query", description="title, artist, album, genre or station"): str,
-            probatio.Optional("player", description="player or room"): str,
+            probatio.Required("query"): str,
+            probatio.Optional("player"): str,
             probatio.Optional("kind"): probatio.In(list(KINDS)),
             probatio.Optional("action"): probatio.In(["play", "queue", "search"]),
         }

@@ -6,6 +6,7 @@ from typing import Final
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
+from ...languages.times import in_english
 from ...regex import lazy_regex
 from ...timespans import TIME_CHARS, read_seconds
 
@@ -18,7 +19,27 @@ _FILLER: Final = lazy_regex(
 )
 
 
-def read_moment(text: str, slot: str) -> date | datetime:
+def readable(text: str, language: str) -> str:
+    """Return a time or a length in the words that the readers below know, from any language.
+
+    "20 Minuten" becomes "20 minute". A text that is nothing of both is returned as it is.
+    """
+    for form in (text.strip(), *in_english(text.strip(), language)):
+        if read_length(form) is not None or _is_moment(form):
+            return form
+    return text.strip()
+
+
+def _is_moment(text: str) -> bool:
+    """Return whether a text is a day or a time."""
+    try:
+        read_moment(text, "")
+    except ValidationError:
+        return False
+    return True
+
+
+def read_moment(text: str, slot: str, forms: str = FORMS) -> date | datetime:
     """Return the day, or the aware local time, that a model means; a time that is over today is tomorrow's.
 
     Raises ValidationError that names what is accepted.
@@ -34,7 +55,7 @@ def read_moment(text: str, slot: str) -> date | datetime:
     if day is None:
         clock = read_clock(words)
         if clock is None:
-            raise ValidationError(f"{slot}: {text[:40]!r} is not understood; give {FORMS}")
+            raise ValidationError(f"{slot}: {text[:40]!r} is not understood; give {forms}")
         today = dt_util.now()
         moment = datetime.combine(today.date(), clock, today.tzinfo)
         return moment if moment > today else at_clock(today.date() + timedelta(days=1), clock)
@@ -42,7 +63,7 @@ def read_moment(text: str, slot: str) -> date | datetime:
         return day
     clock = read_clock(_FILLER.sub("", rest))
     if clock is None:
-        raise ValidationError(f"{slot}: {text[:40]!r} is not understood; give {FORMS}")
+        raise ValidationError(f"{slot}: {text[:40]!r} is not understood; give {forms}")
     return at_clock(day, clock)
 
 
@@ -97,7 +118,8 @@ def read_clock(text: str) -> time | None:
     """Return a time of day: 18:30, 7 am, noon; None for anything else."""
     if text in NAMED_TIMES:
         return NAMED_TIMES[text]
-    match = _CLOCK.fullmatch(_short(text).strip().casefold())
+    said, full, _ = _short(text).strip().casefold().partition(" oclock")
+    match = _CLOCK.fullmatch(f"{said}:00" if full and said.isdecimal() else said)
     if match is None or (match[2] is None and match[3] is None):
         return None
     hour, minute = int(match[1]), int(match[2] or 0)

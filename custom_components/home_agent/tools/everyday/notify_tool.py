@@ -5,10 +5,12 @@ from typing import Any, Final, Protocol, override
 
 import probatio
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
 from ...errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
+from ...knowledge.house import HouseSnapshot
 from ...knowledge.names import squash
 from ...texts import one_line
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun
@@ -78,6 +80,11 @@ class NotifyTool(HomeAgentTool):
         self._people = people
 
     @override
+    def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
+        """Return whether anybody can be reached."""
+        return bool(self._people)
+
+    @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Send it. Raises ValidationError for a person who is not clear or cannot be reached."""
         message = one_line(args["message"].strip(), MAX_MESSAGE)
@@ -120,6 +127,8 @@ class NotifyTool(HomeAgentTool):
     def _chosen(self, said: str, run: ToolRun) -> dict[str, str]:
         """Return the persons who are meant, by name."""
         names = self._people.names()
+        if not names:
+            raise ValidationError("person: nobody can be reached, no phone is set up for anybody")
         wanted = squash(said.removeprefix("person."))
         if wanted in EVERYBODY:
             return dict(names)

@@ -14,14 +14,16 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
 from ...knowledge.names import called
-from ...knowledge.spoken_words import all_words
+from ...knowledge.spoken_words import all_words, domain_words
+from ...languages.times import in_english
 from ...texts import fold, one_line
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolRun
+from ..control.direction import commanded
 from .choosing import user_of
-from .moments import WEEKDAYS, at_clock, read_length, read_moment
+from .moments import FORMS, WEEKDAYS, at_clock, read_length, read_moment, readable
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
 NEVER: Final = frozenset({"", "no", "none", "never", "once", "false"})
@@ -32,6 +34,8 @@ REPEATS: Final = {
 }
 """How often: what models write for it."""
 MAX_NAME: Final = 200
+ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
+"""Told where a timer is named after devices or after what is to be done with one."""
 OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
 MAX_AHEAD: Final = timedelta(days=2 * 366)
@@ -44,13 +48,12 @@ class TimerTool(HomeAgentTool):
 
     name = "timer"
     title = "Timers and reminders"
-    description = "Timers and reminders."
+    description = "Timers and reminders: they only announce, and switch nothing."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {
             probatio.Required("action"): probatio.In(ACTIONS),
-            # Every request contains this schema, so an error lists the accepted forms instead.
-            probatio.Optional("when"): str,
+            probatio.Optional("when", description="10 minutes, 18:30, tomorrow 7:00"): str,
             probatio.Optional("name"): str,
             probatio.Optional("repeat"): str,
         }
@@ -84,18 +87,20 @@ class TimerTool(HomeAgentTool):
             listed: list[JsonValueType] = [_as_result(timer) for timer in own[:MAX_LISTED]]
             return {"timers": listed} if listed else "No timer or reminder is set."
         if action == "cancel":
-            meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, args.get("when"))]
+            when = readable(args.get("when") or "", run.speaker.language)
+            meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, when)]
             await self._timers.async_cancel([timer.id for timer in meant])
             return {"cancelled": [_as_result(timer) for timer in meant]}
-        return await self._async_extend(args, said, own)
+        return await self._async_extend(args, said, own, run.speaker.language)
 
     async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
         """Set a timer."""
         if self._timers.full:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
-        repeat = _repeat(args.get("repeat"))
-        due = _due(args.get("when"), repeat)
         speaker = run.speaker
+        repeat = _repeat(args.get("repeat"), speaker.language)
+        when = readable(args.get("when") or "", speaker.language)
+        due = _due(when, repeat)
         timer = Timer(
             due=due,
             name=name,
@@ -106,12 +111,17 @@ class TimerTool(HomeAgentTool):
             chat=speaker.chat,
             outside=run.tainted,
         )
-        await self._timers.async_set(timer, counts=read_length(args.get("when") or "") is not None)
-        return {"set": _as_result(timer)}
+        await self._timers.async_set(timer, counts=read_length(when) is not None)
+        result: dict[str, JsonValueType] = {"set": _as_result(timer)}
+        if commanded(name, speaker.language) or not domain_words().keys().isdisjoint(fold(name).split()):
+            result["note"] = ONLY_REMINDS
+        return result
 
-    async def _async_extend(self, args: Mapping[str, Any], said: str, own: list[Timer]) -> JsonValueType:
+    async def _async_extend(
+        self, args: Mapping[str, Any], said: str, own: list[Timer], language: str
+    ) -> JsonValueType:
         """Move a timer by a length of time, or to another time."""
-        when = (args.get("when") or "").strip()
+        when = readable(args.get("when") or "", language)
         if not when:
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
         timer = _meant(own, said)
@@ -124,14 +134,18 @@ class TimerTool(HomeAgentTool):
         return {"now": _as_result(timer)}
 
 
-def _repeat(text: str | None) -> Repeat | None:
+def _repeat(text: str | None, language: str) -> Repeat | None:
     """Return how often a reminder is repeated. Raises ValidationError for anything else."""
-    said = (text or "").strip().casefold().removeprefix("every ").removeprefix("each ")
-    if said in NEVER:
-        return None
-    for repeat, words in REPEATS.items():
-        if said in words:
-            return repeat
+    written = (text or "").strip()
+    said = ""
+    for form in (written, *in_english(written, language)):
+        said = form.casefold().removeprefix("every ").removeprefix("each ")
+        if said in NEVER:
+            return None
+        for repeat, words in REPEATS.items():
+            if said in words:
+                return repeat
+    said = written.casefold()
     raise ValidationError(f"repeat: {said[:40]!r} is not one of {', '.join(Repeat)}; set one for each time")
 
 
@@ -145,7 +159,7 @@ def _due(when: str | None, repeat: Repeat | None) -> datetime:
     if length is not None:
         due = now + length
     else:
-        moment = read_moment(text, "when")
+        moment = read_moment(text, "when", f"10 minutes, 2 hours, {FORMS}")
         due = dt_util.as_utc(moment if isinstance(moment, datetime) else at_clock(moment, MORNING))
     if due <= now and repeat is not None:
         due = Timer(due=due, repeat=repeat).next_after(now) or due

@@ -15,11 +15,11 @@ from ...domains.base import supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
-from ...texts import one_line
+from ...texts import one_line, words
 from ...timespans import format_local
 from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun, as_list
 from .choosing import choose_one, records_of
-from .moments import read_moment, start_of
+from .moments import read_moment, readable, start_of
 
 DOMAIN: Final = "todo"
 OPEN: Final = "needs_action"
@@ -77,7 +77,7 @@ def due_of(run: ToolRun, chosen: EntityRecord, text: str | None) -> dict[str, st
     """
     if not (text or "").strip():
         return {}
-    moment = read_moment(str(text), "due")
+    moment = read_moment(readable(str(text), run.speaker.language), "due")
     state = run.hass.states.get(chosen.entity_id)
     if isinstance(moment, datetime) and supports(state, TIME_KEPT):
         return {"due_datetime": moment.isoformat()}
@@ -172,7 +172,7 @@ class TodoTool(HomeAgentTool):
         if action == "read":
             return await _async_read(run, records, said)
         if action == "add":
-            return await _async_add(run, choose_one(run, records, said, "list"), items, args.get("due"))
+            return await _async_add(run, await _async_list_for(run, records, said), items, args.get("due"))
         target = _target(run, args.get("to")) if action == "move" else None
         records = [record for record in records if record != target]
         return await _async_settle(run, await _async_list_of(run, records, said, items), items, args, target)
@@ -223,6 +223,31 @@ async def _async_list_of(
         if len(found) != 1:
             raise
         return found[0]
+
+
+async def _async_list_for(run: ToolRun, records: list[EntityRecord], said: str | None) -> EntityRecord:
+    """Return the named list, else the one that this turn has changed or whose items the sentence names.
+
+    "Tick off bread and add cheese" means the list with the bread.
+    """
+    try:
+        return choose_one(run, records, said, "list")
+    except ValidationError:
+        if said:
+            raise
+        changed = [record for record in records if record.entity_id in run.calls.touched]
+        if len(changed) != 1:
+            changed = [record for record in records[:MAX_LISTS] if await _async_is_mentioned(run, record)]
+        if len(changed) != 1:
+            raise
+        return changed[0]
+
+
+async def _async_is_mentioned(run: ToolRun, record: EntityRecord) -> bool:
+    """Return whether the sentence names an open item of a list."""
+    said = set(words(run.sentence))
+    still = [item for item in await async_items(run, record) if item.get("status") != DONE]
+    return any(said.issuperset(named) for item in still if (named := words(text_of(item))))
 
 
 async def _async_add(

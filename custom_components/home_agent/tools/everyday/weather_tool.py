@@ -16,7 +16,7 @@ from ...errors import ValidationError
 from ...texts import one_line
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from .choosing import choose_one, records_of
-from .moments import read_moment
+from .moments import read_moment, readable
 
 DOMAIN: Final = "weather"
 KINDS: Final = {
@@ -55,6 +55,7 @@ class WeatherTool(HomeAgentTool):
     name = "weather"
     title = "Weather forecast"
     description = "Weather forecast."
+    unoffered = ("name",)
     domain = DOMAIN
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
     parameters = probatio.Schema(
@@ -71,7 +72,8 @@ class WeatherTool(HomeAgentTool):
         chosen = choose_one(run, records_of(run, DOMAIN, _forecasts), args.get("name"), "name")
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
-        day = _day(args["day"]) if (args.get("day") or "").strip() else None
+        said = readable(args.get("day") or "", run.speaker.language)
+        day = _day(said) if said else None
         kind = _kind(state, args.get("type"))
         answer = await run.read(
             ServiceCall(
