@@ -76,7 +76,7 @@ class LLMMixin(StreamingMixin):
         claim = gate.text if gate is not None and gate.unbacked else ""
         if claim:
             LOGGER.info("The model claimed something that no call had done; asking again")
-        elif heard or turn.has_own_words:
+        elif heard or not allow_tools or turn.has_own_words:
             return
         else:
             LOGGER.info("The model said and called nothing; asking again, without thinking")

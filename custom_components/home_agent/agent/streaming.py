@@ -13,7 +13,7 @@ from ..const import HEARTBEAT_SECONDS
 from ..embeds import EmbedFilter
 from ..entity import HomeAgentBaseEntity
 from ..inference.models import Delta, ToolCall
-from ..literals import parsed
+from ..literals import read_arguments
 from ..safety.redaction import UNPARSED
 from ..tools.calls.bounds import bounded
 from .claims.gate import ClaimGate
@@ -241,8 +241,8 @@ class _Claims:
 
 def as_tool_input(call: ToolCall) -> llm.ToolInput:
     """Return a call for the chat log; arguments that are no JSON object go to the guard as they are."""
-    args = parsed(call.arguments or "{}")
-    if not isinstance(args, dict):
+    args = read_arguments(call.arguments or "{}")
+    if args is None:
         args = {UNPARSED: call.arguments}
     return bounded(llm.ToolInput(id=call.id, tool_name=call.name, tool_args=args))
 

@@ -7,6 +7,7 @@ from homeassistant.helpers import llm
 
 from ..inference.calls import new_call_id
 from ..safety.redaction import UNPARSED
+from ..tools.calls.bare_arguments import are_arguments, tool_of
 from ..tools.calls.bounds import bounded
 from ..tools.calls.dialect_calls import TEXT_NAMES, is_known
 from .speech import MAX_CALLS, SpeechFilter
@@ -14,7 +15,12 @@ from .speech import MAX_CALLS, SpeechFilter
 
 def filter_for(tools: Mapping[str, llm.Tool], *, voice: bool, starts_thinking: bool = False) -> SpeechFilter:
     """Return a filter that knows the calls of these tools, also by other agents' names for them."""
-    return SpeechFilter(voice=voice, tool_names=(*tools, *TEXT_NAMES), starts_thinking=starts_thinking)
+    return SpeechFilter(
+        voice=voice,
+        tool_names=(*tools, *TEXT_NAMES),
+        are_arguments=partial(are_arguments, tools=tools),
+        starts_thinking=starts_thinking,
+    )
 
 
 def written_calls(speech: SpeechFilter, tools: Mapping[str, llm.Tool]) -> list[llm.ToolInput]:
@@ -25,7 +31,7 @@ def written_calls(speech: SpeechFilter, tools: Mapping[str, llm.Tool]) -> list[l
         bounded(
             llm.ToolInput(
                 id=new_call_id(),
-                tool_name=call.name,
+                tool_name=call.name or tool_of(call.args or {}, tools) or "",
                 tool_args={UNPARSED: ""} if call.args is None else call.args,
             )
         )

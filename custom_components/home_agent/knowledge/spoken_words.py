@@ -2,10 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from typing import Final
 
 from ..languages import DEFAULT, find, languages, languages_with, table, words
 from ..languages.phrases import all_words as all_entries
 from ..texts import fold, is_unspaced
+
+MIN_INFLECTED: Final = 5
+MIN_STEM: Final = 4
+MAX_ENDING: Final = 2
 
 
 def words_of(text: str) -> frozenset[str]:
@@ -86,6 +91,8 @@ def asks_for_all(folded: str, language: str) -> bool:
     text = f" {folded} "
     for idiom in _idioms():
         text = text.replace(f" {idiom} ", " ")
+    if any(f" {phrase} " in text for phrase in _whole_home()):
+        return True
     if not all_words(language).isdisjoint(text.split()):
         return True
     return any(word in text for word in _unspaced_all_words(language))
@@ -95,3 +102,82 @@ def asks_for_all(folded: str, language: str) -> bool:
 def _unspaced_all_words(language: str) -> tuple[str, ...]:
     """Return those words for "all" that need no space around them."""
     return tuple(filter(is_unspaced, all_words(language)))
+
+
+def said_words(sentence: str) -> str:
+    """Return the folded words of a sentence, with one space before and after each."""
+    return f" {' '.join(fold(sentence).split())} "
+
+
+@cache
+def _whole_home() -> frozenset[str]:
+    """Return the phrases for the whole home, in all languages."""
+    return _in_all_languages("quantities.whole_home")
+
+
+def means_home(text: str) -> bool:
+    """Return whether the name of a place means the home itself, and so no place in it."""
+    folded = " ".join(fold(text).split())
+    known = _whole_home() | _in_all_languages("quantities.home") | _in_all_languages("quantities.all")
+    return without_articles(folded) in known or any(
+        f" {phrase} " in f" {folded} " for phrase in _whole_home()
+    )
+
+
+def without_articles(folded: str) -> str:
+    """Return folded text without the articles at its head."""
+    rest = folded.split()
+    while len(rest) > 1 and rest[0] in stop_words():
+        rest = rest[1:]
+    return " ".join(rest)
+
+
+@cache
+def _kinds_of_rooms() -> Mapping[str, frozenset[str]]:
+    """Return the words for rooms and floors in all languages, each with the kinds that it may mean."""
+    found: dict[str, set[str]] = {}
+    for language in languages():
+        for kind, names in (table(language, "concepts.places") or {}).items():
+            for name in names:
+                found.setdefault(_key(name), set()).add(kind)
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+def kinds_of_room(name: str) -> frozenset[str]:
+    """Return the kinds of rooms or floors that a name means in any language; none for other names."""
+    return _kinds_of_rooms().get(_key(name), frozenset())
+
+
+@cache
+def inflected_kinds_of_room(name: str) -> frozenset[str]:
+    """Return the kinds of rooms whose names a word may be a form of: "kuchni" is one of "kuchnia"."""
+    word = _key(name)
+    if len(word) < MIN_INFLECTED:
+        return frozenset()
+    near = {known: kinds for known, kinds in _kinds_of_rooms().items() if _same_stem(word, known)}
+    return frozenset().union(*near.values())
+
+
+def _same_stem(first: str, second: str) -> bool:
+    """Return whether two words differ in an ending of at most two letters."""
+    stem = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        stem += 1
+    return stem >= MIN_STEM and max(len(first), len(second)) - stem <= MAX_ENDING
+
+
+@cache
+def room_words(language: str) -> Mapping[str, frozenset[str]]:
+    """Return the words for rooms and floors of one language, folded, each with its kinds."""
+    found: dict[str, set[str]] = {}
+    for kind, names in (table(find(language) or "", "concepts.places") or {}).items():
+        for name in names:
+            found.setdefault(" ".join(fold(name).split()), set()).add(kind)
+    return {name: frozenset(kinds) for name, kinds in found.items()}
+
+
+def _key(name: str) -> str:
+    """Return a name of a room without articles and spaces."""
+    return without_articles(" ".join(fold(name).split())).replace(" ", "")

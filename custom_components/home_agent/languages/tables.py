@@ -180,10 +180,19 @@ SECTIONS: Final = (
     ),
     Section(
         name="quantities",
-        holds="words that ask for everything of a kind, and phrases in which they do not",
+        holds="words that ask for everything of a kind, phrases in which they do not, and words for the home",
         needed=("all",),
-        optional=("everything", "idioms"),
+        optional=("everything", "idioms", "whole_home", "home"),
         strict="the words of all languages count",
+    ),
+    Section(
+        name="actions",
+        holds="verbs for what devices do, by action; `on` and `off` are their particles at a sentence's end",
+        needed=(),
+        optional=(
+            *("turn_on", "turn_off", "toggle", "open", "close", "lock", "unlock"),
+            *("start", "stop", "play", "pause", "on", "off"),
+        ),
     ),
     Section(
         name="names",

@@ -32,10 +32,12 @@ from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
 from .call_events import CallEvents, record_of
 from .calls.bounds import TOO_LARGE, bounded
+from .calls.clear_orders import ClearOrder, read_order
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
 from .control.direction import check_calls
 from .guard import Guard
+from .ha_control import ControlTool
 from .native import disclosed_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
@@ -196,8 +198,11 @@ class ToolHandler:
         if UNPARSED in call.tool_args:
             large = call.tool_args[UNPARSED] == TOO_LARGE
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
-        fitted = fit(tool, call.tool_args)
-        attempt.rules += fitted.rules
+        order = ClearOrder(call.tool_args)
+        if call.tool_name == ControlTool.name:
+            order = read_order(call.tool_args, turn.sentence, turn.speaker.language)
+        fitted = fit(tool, order.args)
+        attempt.rules += (*order.rules, *fitted.rules)
         draft = attempt.draft = turn.draft.of_call(turn.origin())
         run = ToolRun(
             hass=self.hass,
@@ -206,7 +211,7 @@ class ToolHandler:
             speaker=turn.speaker,
             calls=turn,
             draft=draft,
-            meanings=adapted.meanings,
+            meanings={**order.meanings, **adapted.meanings},
         )
         if isinstance(tool, HomeAgentTool):
             await tool.async_check(fitted.checked, run)

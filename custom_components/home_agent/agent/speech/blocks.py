@@ -64,7 +64,8 @@ RESULT_NAMES: Final = _words(
 CALL_NAMES: Final = _words(
     "tool_call tool_calls toolcall tool_code tool_use function_call function_calls functioncall "
     "function invoke action_call minimax:tool_call seed:tool_call antml:function_calls antml:invoke "
-    "tool_calls_begin tool_calls_section_begin tool_call_begin start_action action_start python_tag plugin"
+    "tool_calls_begin tool_calls_section_begin tool_call_begin start_action action_start python_tag plugin "
+    "start_function_call"
 )
 NOISE_NAMES: Final = _words(
     "s bos eos pad unk end_of_turn end_of_text endoftext answer final_answer final_response response "
@@ -102,7 +103,7 @@ SQUARE_TAGS: Final[dict[str, Mark]] = {
     "TOOL_CALLS": Mark.CALL,
     "TOOL_CALL": Mark.CALL,
     "TOOL_RESULTS": Mark.RESULT,
-    **dict.fromkeys(_words("INST SYSTEM_PROMPT AVAILABLE_TOOLS ARGS TOOL_CONTENT"), Mark.NOISE),
+    **dict.fromkeys(_words("INST CALL_ID SYSTEM_PROMPT AVAILABLE_TOOLS ARGS TOOL_CONTENT"), Mark.NOISE),
 }
 """Tags in square brackets, `[NAME]`."""
 
@@ -157,7 +158,7 @@ def closing(name: str) -> re.Pattern[str]:
     ends = {name.replace("begin", "end").replace("start", "end")} - {name}
     return re.compile(
         rf"<[|\uff5c]?/(?:{_names([name])})\s{{0,8}}[|\uff5c]?>|<(?:{_names([name])})\|>"
-        + (rf"|<[|\uff5c](?:{_names(ends)})[|\uff5c]>" if ends else "")
+        + (rf"|<[|\uff5c]?(?:{_names(ends)})[|\uff5c]?>" if ends else "")
         + f"|{END_OF_TURN}|{HEADER_AHEAD}",
         re.IGNORECASE,
     )
@@ -302,6 +303,9 @@ class TaggedCall:
         at = start
         while at < limit and not self._tag_only:
             if self._json is None:
+                if tag := SQUARE_TAG.match(text, at, limit):
+                    at = tag.end()
+                    continue
                 if self._at_prose(text[at]):
                     return ScanResult(at, at, done=True)
                 at += self._json is None

@@ -7,7 +7,7 @@ the model is told; nothing is guessed.
 import ast
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import islice
 import re
 from typing import Any, Final
@@ -26,7 +26,7 @@ MAX_DEPTH: Final = 4
 _NAMESPACES: Final = ("functions.", "default_api.")
 _LIST_KEYS: Final = ("tool_calls", "tool_uses", "function_calls", "calls")
 _NAME: Final = r"[A-Za-z_][\w.:-]{0,80}"
-_QUOTE_MARK: Final = '<|"|>'
+_QUOTE_MARKS: Final = ('<|"|>', "<escape>")
 EDGES: Final = " \t`*->.;"
 """Characters that may surround a call on its line."""
 
@@ -44,8 +44,17 @@ _XML_ARGUMENT: Final = lazy_regex(
     re.DOTALL,
 )
 _NAMED_JSON: Final = lazy_regex(
-    rf"(?<![\w.:-])({_NAME}?)(?::\d{{1,4}})?\s{{0,5}}(?:\[ARGS\]|<[|][\w\u2581]+[|]>)?\s{{0,5}}(?=\{{)"
+    rf"(?<![\w.:-])({_NAME}?)(?::\d{{0,4}})?\s{{0,5}}"
+    rf"(?:\[ARGS\]|<[|][\w\u2581]+[|]>)?(?:\s{{1,5}}(?:commentary|json|code)){{0,3}}\s{{0,5}}(?:`{{3}}\w{{0,10}}\s{{0,5}})?(?=\{{)"
 )
+_KEY_TAGS: Final = lazy_regex(
+    rf"<arg_key>\s{{0,5}}([\w.-]{{1,60}})\s{{0,5}}</arg_key>\s{{0,20}}<arg_value>(.{{0,{MAX_VALUE}}}?)</arg_value>",
+    re.DOTALL,
+)
+_NAMED_TAG: Final = lazy_regex(rf"<({_NAME})>\s{{0,20}}(?=\{{)")
+_CALL_ID: Final = lazy_regex(r"\[CALL_ID\]\w{1,40}")
+_METHODS: Final = (".call", ".run", ".invoke")
+"""What some models append to the name of a tool in Python."""
 _BARE_KEY: Final = lazy_regex(r"([{,]\s{0,20})([A-Za-z_]\w{0,40})(\s{0,4}:)")
 _NAME_PAIR: Final = lazy_regex(rf"[\"'](?:{'|'.join(NAME_KEYS)})[\"']\s*:\s*[\"']({_NAME})[\"']")
 _ARGUMENTS_START: Final = lazy_regex(rf"[\"'](?:{'|'.join(ARGUMENT_KEYS)})[\"']\s*:\s*(?=\{{)")
@@ -107,7 +116,7 @@ def call_names(names: frozenset[str]) -> CallNames:
 
 @dataclass(frozen=True, slots=True)
 class WrittenCall:
-    """One call; `args` is None if its arguments cannot be read."""
+    """One call; `args` is None if its arguments cannot be read, and `name` is empty if there was none."""
 
     name: str
     args: dict[str, Any] | None
@@ -120,13 +129,23 @@ class CallText:
     raw: str
     alone: bool
     """Whether the piece has its lines for itself; amid a sentence, it may be about a call."""
+    arguments: bool = False
+    """Whether the piece may be the arguments of a call without the name of its tool."""
 
     def read(self, is_tool: Callable[[str], bool]) -> list[WrittenCall]:
         """Return the calls; `is_tool` tells whether a name is a tool."""
-        text = self.raw[:MAX_CHARS].replace(_QUOTE_MARK, '"')
-        for read in (_from_xml, _from_json, _from_broken_json):
-            if found := list(read(text))[:MAX_CALLS]:
+        text = self.raw[:MAX_CHARS]
+        for mark in _QUOTE_MARKS:
+            text = text.replace(mark, '"')
+        text = _CALL_ID.sub("", text)
+        bare = self._bare(text)
+        as_key = partial(_from_tool_as_key, is_tool=is_tool)
+        for read in (as_key, _from_xml, _from_key_tags, _from_json, _from_broken_json):
+            found = list(read(text))[:MAX_CALLS]
+            if found and (not bare or all(is_tool(call.name) for call in found)):
                 return found
+        if bare:
+            return bare
         if (pair := _NAME_PAIR.search(text)) and is_tool(pair[1]):
             return [WrittenCall(pair[1], None)]
         if not self.alone:
@@ -137,6 +156,13 @@ class CallText:
                 return found
         name = _name_in(plain)
         return [WrittenCall(name, None)] if is_tool(name) else []
+
+    def _bare(self, text: str) -> list[WrittenCall]:
+        """Return the arguments that the piece consists of, without the names of tools."""
+        if not (self.alone and self.arguments):
+            return []
+        found = [item for value in _values(text) for item in (value if isinstance(value, list) else [value])]
+        return [WrittenCall("", args) for args in found if isinstance(args, dict)][:MAX_CALLS]
 
 
 def _from_xml(text: str) -> Iterator[WrittenCall]:
@@ -150,6 +176,24 @@ def _from_xml(text: str) -> Iterator[WrittenCall]:
             yield WrittenCall(start[1], args)
         else:
             yield WrittenCall(start[1], _object_at(body, opening.start()))
+
+
+def _from_key_tags(text: str) -> Iterator[WrittenCall]:
+    """Yield a call as its name and pairs of `<arg_key>` and `<arg_value>`."""
+    if args := {found[1]: parsed(found[2].strip()) for found in _KEY_TAGS.finditer(text)}:
+        yield WrittenCall(_name_in(_TAG.sub(" ", text.partition("<arg_key>")[0]).strip()), args)
+
+
+def _from_tool_as_key(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
+    """Yield calls in which the name of a tool is the only key, or a tag around the arguments."""
+    for found in islice(_NAMED_TAG.finditer(text), MAX_CALLS):
+        if is_tool(found[1]) and (args := _object_at(text, found.end())) is not None:
+            yield WrittenCall(found[1], args)
+    for value in _values(text):
+        if isinstance(value, dict) and len(value) == 1:
+            name, args = next(iter(value.items()))
+            if isinstance(args, dict) and isinstance(name, str) and is_tool(name):
+                yield WrittenCall(name, args)
 
 
 def _from_json(text: str) -> Iterator[WrittenCall]:
@@ -210,12 +254,23 @@ def _name_in(text: str) -> str:
 
 def _from_python(text: str, is_tool: Callable[[str], bool]) -> Iterator[WrittenCall]:
     """Yield calls as Python writes them."""
-    starts = (start for start in _CALL_START.finditer(text) if is_tool(start[1]))
-    for start in islice(starts, MAX_CALLS):
+    named = ((start, _without_method(start[1])) for start in _CALL_START.finditer(text))
+    for start, name in islice((pair for pair in named if is_tool(pair[1])), MAX_CALLS):
         end = _closing(text, start.end() - 1)
         if end is None:
             return
-        yield WrittenCall(start[1], _arguments(f"f{text[start.end() - 1 : end]}"))
+        yield WrittenCall(name, _arguments(f"f{text[start.end() - 1 : end]}"))
+
+
+def _without_method(name: str) -> str:
+    """Return the name of a tool without what Python calls on it."""
+    return next((name.removesuffix(method) for method in _METHODS if name.endswith(method)), name)
+
+
+def unfenced(text: str) -> str:
+    """Return the text inside a code fence, or the text itself."""
+    body = text.strip().strip("`").strip()
+    return body if body[:1] in ("{", "[") else body.partition("\n")[2].strip() or body
 
 
 def _arguments(source: str) -> dict[str, Any] | None:

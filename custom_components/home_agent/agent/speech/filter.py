@@ -1,13 +1,13 @@
 """Filters a model's reply for speech, and for display."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final
 
 from ...embeds import EmbedFilter
 from ...regex import lazy_regex
 from .blocks import THINK_CLOSE
-from .calls import EDGES, MAX_CALLS, CallText, call_names
+from .calls import EDGES, MAX_CALLS, CallText, call_names, unfenced
 from .flow import Flow
 from .markdown import MarkdownReader
 from .openers import MAX_BLOCK, Block, Openers, Surroundings, thought
@@ -33,11 +33,20 @@ class SpeechFilter:
     """
 
     def __init__(
-        self, *, voice: bool, tool_names: Collection[str] = (), starts_thinking: bool = False
+        self,
+        *,
+        voice: bool,
+        tool_names: Collection[str] = (),
+        are_arguments: Callable[[str], bool] = lambda _: False,
+        starts_thinking: bool = False,
     ) -> None:
-        """Start a reply; `starts_thinking` for models whose prompt has opened a thought already."""
+        """Start a reply; `starts_thinking` for models whose prompt has opened a thought already.
+
+        `are_arguments` tells whether an object, or a list of them, holds arguments without a tool's name.
+        """
         self._names = call_names(frozenset(tool_names))
-        self._openers = Openers(self._names, voice=voice)
+        self._are_arguments = are_arguments
+        self._openers = Openers(self._names, voice=voice, are_arguments=are_arguments)
         self._around = Surroundings()
         self._block: Block | None = thought(THINK_CLOSE) if starts_thinking else None
         self._held = ""
@@ -145,7 +154,8 @@ class SpeechFilter:
         self._eat_tick = block.ticked
         self._remove(" ")
         if is_call and len(self.calls) < MAX_CALLS:
-            self.calls.append(CallText(raw[block.ticked :].strip(), self._around.alone))
+            text = raw[block.ticked :].strip()
+            self.calls.append(CallText(text, self._around.alone, self._are_arguments(unfenced(text))))
             self._on_line.append(self.calls[-1])
 
     def _release(self, block: Block) -> None:

@@ -9,7 +9,7 @@ from ...literals import parsed
 from ...regex import lazy_regex
 from . import blocks
 from .blocks import Balanced, KeyLines, Mark, Scanner, TaggedCall, UntilClose, end_of
-from .calls import EDGES, CallNames
+from .calls import EDGES, CallNames, unfenced
 
 MAX_BLOCK: Final = 20_000
 """Characters of a suspected block that are held back, and of a call that are kept."""
@@ -22,7 +22,7 @@ _LIST_OF_STRINGS: Final = lazy_regex(r"\[\s{0,20}\"")
 _LIST_START: Final = lazy_regex(r"\[\s{0,20}")
 _FENCE: Final = lazy_regex(r"`{3,9}[ \t]{0,8}([\w+-]{0,20})[ \t]{0,8}\n?\s{0,40}")
 _TICKS: Final = lazy_regex(r"`{1,9}")
-_AFTER_NAME: Final = lazy_regex(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>)?\s{0,3}(\{)")
+_AFTER_NAME: Final = lazy_regex(r"(\()|[ \t](\()|\s{0,3}(?:<\|[\w\u2581]{1,40}\|>|:)?\s{0,3}(\{)")
 _AFTER_PART: Final = lazy_regex(r"(?::\d{0,4})?\s{0,3}(?:<[|\w\u2581]{0,42}>?)?\s{0,3}\Z")
 _KEY: Final = lazy_regex(
     r"(?:[ \t]{0,4}\n[ \t]{0,4}(?:[-*][ \t]{0,2})?|[ \t]{1,4}(?:-[ \t]{1,4})?)\w{1,20}[ \t]?[:=]"
@@ -111,10 +111,18 @@ def thought(close: re.Pattern[str]) -> Block:
 class Openers:
     """Knows what may begin, for one surface and one set of tools."""
 
-    def __init__(self, names: CallNames, *, voice: bool) -> None:
-        """Remember the names and the surface."""
+    def __init__(
+        self, names: CallNames, *, voice: bool, are_arguments: Callable[[str], bool] = lambda _: False
+    ) -> None:
+        """Remember the names and the surface, and how arguments without a name are known."""
         self._names = names
         self._voice = voice
+        self._are_arguments = are_arguments
+
+    def _in_json(self, around: Surroundings) -> Callable[[str], bool]:
+        """Return a function that tells whether JSON calls a tool; alone on its lines, it may be arguments."""
+        alone = around.alone
+        return lambda raw: self._names.in_json(raw) or (alone and self._are_arguments(unfenced(raw)))
 
     def open(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Return the block that begins at `at`, or None while that is not yet clear."""
@@ -124,13 +132,15 @@ class Openers:
         """Take `<tag>` and `<|tag|>`."""
         if not (tag := blocks.TAG.match(text, at)):
             part = blocks.TAG_PART.match(text, at)
-            if part and not around.final and _may_be_tag(part):
+            if part and not around.final and (_may_be_tag(part) or self._names.cut(part["name"], 0)):
                 return None
             return Opening(at + 1, text=True)
         name = tag["name"].lower().replace("\u2581", "_")
         half = tag["bar2"] and not tag["bar"]
         known = blocks.HALF_BARRED_TAGS if half else blocks.PLAIN_TAGS
         mark = blocks.BARRED_TAGS.get(name, Mark.NOISE) if tag["bar"] else known.get(name)
+        if mark is None and not tag["rest"] and self._names.pattern.fullmatch(tag["name"]):
+            mark = Mark.CALL
         if mark is None:
             return Opening(at + 1, text=True)
         return self._marked(text, tag, name, _ended(mark) if tag["slash"] or half else mark, around)
@@ -164,16 +174,16 @@ class Openers:
         """Take `[TAG]`, a list of JSON objects, a list of calls."""
         if (tag := blocks.SQUARE_TAG.match(text, at)) and (mark := blocks.SQUARE_TAGS.get(tag["name"])):
             return self._marked(text, tag, tag["name"], _ended(mark) if tag["slash"] else mark, around)
-        if block := self._list(text, at):
+        if block := self._list(text, at, around):
             return Opening(at, block)
         return None if not around.final and self._may_be_list(text, at) else Opening(at + 1, text=True)
 
-    def _list(self, text: str, at: int) -> Block | None:
+    def _list(self, text: str, at: int, around: Surroundings) -> Block | None:
         """Return the list of JSON or of calls that begins here."""
         if _LIST_OF_OBJECTS.match(text, at):
-            return Block(scanner=Balanced("["), is_call=self._names.in_json, certain=self._voice)
+            return Block(scanner=Balanced("["), is_call=self._in_json(around), certain=self._voice)
         if self._voice and _LIST_OF_STRINGS.match(text, at):
-            return Block(scanner=Balanced("["), is_call=self._names.in_json, is_noise=_is_data)
+            return Block(scanner=Balanced("["), is_call=self._in_json(around), is_noise=_is_data)
         name = self._names.pattern.match(text, end_of(_LIST_START, text, at))
         if name and text.startswith("(", name.end()):
             return Block(scanner=Balanced("["))
@@ -192,7 +202,7 @@ class Openers:
     def _brace(self, text: str, at: int, around: Surroundings) -> Opening | None:
         """Take a JSON object."""
         if _OBJECT.match(text, at):
-            block = Block(scanner=Balanced("{"), is_call=self._names.in_json, certain=self._voice)
+            block = Block(scanner=Balanced("{"), is_call=self._in_json(around), certain=self._voice)
             return Opening(at, block)
         if _OBJECT_PART.match(text, at) and not around.final:
             return None
@@ -230,7 +240,7 @@ class Openers:
             return Opening(body, Block(scanner=until, certain=True))
         if text.startswith(("{", "["), body):
             certain = self._voice and text[body] == "{"
-            return Opening(body, Block(scanner=until, is_call=self._names.in_json, certain=certain))
+            return Opening(body, Block(scanner=until, is_call=self._in_json(around), certain=certain))
         return Opening(ticks, text=True)
 
     def _called(self, text: str, at: int, name: re.Match[str], *, ticked: bool = False) -> Opening | None:

@@ -32,6 +32,7 @@ SAME_NAME: Final = 0.92
 
 _NESTED: Final = ("target", "data", "service_data", "parameters")
 _DROPPED: Final = frozenset(("preferred_area_id", "preferred_floor_id", "return_response", "blocking"))
+_SERVICE_KEYS: Final = frozenset(("service", "service_name"))
 _CALL_LISTS: Final = ("list", "services", "calls", "actions", "service_calls")
 _PARAMETERS: Final = frozenset(
     (
@@ -132,9 +133,10 @@ class Adapted:
 def adapt(call: llm.ToolInput, tools: Mapping[str, llm.Tool]) -> list[Adapted]:
     """Return a call as one or several calls of the tools that there are; unknown ones as they are."""
     if call.tool_name in tools:
-        return [Adapted(call)]
+        return list(_from_service_form(call)) or [Adapted(call)]
     if (name := _offered(call.tool_name, tools)) is not None:
-        return [Adapted(replace(call, tool_name=name), "tool_name_mapped")]
+        renamed = replace(call, tool_name=name)
+        return list(_from_service_form(renamed)) or [Adapted(renamed, "tool_name_mapped")]
     word = squashed(_last_part(call.tool_name)).removeprefix("hass")
     found: list[Adapted] = []
     if word == SEARCH_AND_PLAY and PLAY in tools:
@@ -171,7 +173,9 @@ def squashed(name: str) -> str:
 def _last_part(name: str) -> str:
     """Return a name without the prefixes that say whose tool it is."""
     part = re.split(r"__|::|/", name.strip())[-1]
-    return re.sub(r"^(?:functions|default_api|tools?|assist|intent|api|home_?assistant_?mcp)[.:]", "", part)
+    return re.sub(
+        r"^(?:functions|default_api|call|tools?|assist|intent|api|home_?assistant_?mcp)[.:]", "", part
+    )
 
 
 def _offered(name: str, tools: Mapping[str, llm.Tool]) -> str | None:
@@ -258,6 +262,35 @@ def _from_services(call: llm.ToolInput, word: str) -> Iterator[Adapted]:
             continue
         part_id = call.id if number == 0 else f"{call.id}-{number}"
         yield Adapted(replace(call, id=part_id, tool_name=CONTROL, tool_args=args), "service_mapped")
+
+
+def _from_service_form(call: llm.ToolInput) -> Iterator[Adapted]:
+    """Yield the controls that a call of ha_control in the form of services means; none for other calls."""
+    args = call.tool_args
+    lists = [value for key in _CALL_LISTS if isinstance(value := args.get(key), list)]
+    is_list = len(args) == 1 and bool(lists) and all(isinstance(entry, Mapping) for entry in lists[0])
+    if call.tool_name != CONTROL or not (is_list or _SERVICE_KEYS & args.keys()):
+        return
+    for number, entry in enumerate(lists[0][:MAX_PARTS] if is_list else [args]):
+        part_id = call.id if number == 0 else f"{call.id}-{number}"
+        found = _service_args(_with_domain(entry)) if _SERVICE_KEYS & entry.keys() else dict(entry)
+        if found is not None:
+            yield Adapted(replace(call, id=part_id, tool_args=found), "service_mapped")
+
+
+def is_service_form(args: Mapping[str, Any]) -> bool:
+    """Return whether arguments are those of a service with a target, and not of a tool."""
+    return bool(_SERVICE_KEYS & args.keys()) and _service_args(_with_domain(args)) is not None
+
+
+def _with_domain(entry: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a call of a service with the domain of its only kind of targets, if it names none."""
+    said = next((str(entry[key]) for key in ("service", "service_name") if entry.get(key)), "")
+    if "." in said or entry.get("domain") or entry.get("service_domain"):
+        return {key: value for key, value in entry.items() if key != "action" or "service" not in entry}
+    slots, _ = _split({key: value for key, value in entry.items() if key not in ("service", "service_name")})
+    domains = {text.partition(".")[0] for text in texts(slots.get("entity_id")) if "." in text}
+    return {**entry, "domain": domains.pop()} if len(domains) == 1 else entry
 
 
 def _service_args(entry: Any) -> dict[str, Any] | None:

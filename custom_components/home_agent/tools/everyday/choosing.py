@@ -49,7 +49,7 @@ def choose_one(
         return records[0]
     sentence = squash(run.sentence)
     in_sentence = [item for item in records if any(squash(name) in sentence for name in item.names)]
-    places = places_in_sentence(run.house, run.sentence)
+    places = places_in_sentence(run.house, run.sentence, run.speaker.language)
     there = [item for item in records if any(place.holds(item) for place in places)]
     here = [item for item in records if item.area_id and item.area_id == run.speaker.area_id]
     for found in (in_sentence, there, [] if there else here):

@@ -120,7 +120,7 @@ def _near(search: KindSearch, name: str) -> list[EntityRecord]:
 
 def _nearest_first(records: list[EntityRecord], search: KindSearch) -> list[EntityRecord]:
     """Return the entities in the order in which they are likely meant."""
-    said = places_in_sentence(search.house, search.sentence)
+    said = places_in_sentence(search.house, search.sentence, search.speaker.language)
     area_id = search.speaker.area_id
     return sorted(
         records,

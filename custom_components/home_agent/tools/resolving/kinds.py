@@ -9,7 +9,7 @@ from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex, name_index
 from ...knowledge.names import squash, without_article
-from ...knowledge.spoken_words import asks_for_all, domain_words, words_of
+from ...knowledge.spoken_words import asks_for_all, domain_words, means_home, words_of
 from ...texts import fold
 from ..base import Speaker
 from .candidates import MAX_ERROR, choose, listed
@@ -175,6 +175,8 @@ class KindSearch:
             if place is not None:
                 self.repaired |= place.repaired
                 places.append(place)
+            elif means_home(text):
+                continue
             elif not self._may_drop(text, slot, target):
                 raise unknown_place(self.house, text, slot)
         return places
@@ -248,7 +250,7 @@ class KindSearch:
 
     def _near_speaker(self, found: list[EntityRecord]) -> list[EntityRecord]:
         """Return the entities of a kind without a place."""
-        if said := places_in_sentence(self.house, self.sentence):
+        if said := places_in_sentence(self.house, self.sentence, self.speaker.language):
             there = [record for record in found if any(place.holds(record) for place in said)]
             if not there:
                 names = ", ".join(place.name[:40] for place in said)

@@ -16,6 +16,8 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
+from ...knowledge.spoken_words import inflected_kinds_of_room, kinds_of_room, room_words, said_words
+from ...texts import fold
 from .candidates import MAX_ERROR, listed
 
 MIN_LIKENESS = 0.75
@@ -52,10 +54,41 @@ def find_place(house: HouseSnapshot, text: str, slot: str) -> NamedPlace | None:
     for group in groups:
         if found := [place for place in group if key and key in _keys(place)]:
             return _place(text, found, repaired=False)
+    if (place := _of_kind(text, groups)) is not None:
+        return place
     for group in groups:
         if near := _near(text, group):
             return _place(text, [near], repaired=True)
     return None
+
+
+def _of_kind(text: str, groups: Sequence[Iterable[Area | Floor]]) -> NamedPlace | None:
+    """Return the only place that is the kind of room or floor that a text names in any language.
+
+    "Küche" is the room called Kitchen. A room called Guest Bathroom is a guess for "Bad".
+    """
+    exact = kinds_of_room(text)
+    if not (kinds := exact or inflected_kinds_of_room(text)):
+        return None
+    for group in groups:
+        same = [place for place in group if any(kinds & kinds_of_room(name) for name in place.names)]
+        if len(same) == 1:
+            return _place(same[0].name, same, repaired=not exact)
+        if same:
+            return None
+    for group in groups:
+        near = [place for place in group if any(kinds & _kinds_inside(name) for name in place.names)]
+        if len(near) == 1:
+            return _place(near[0].name, near, repaired=True)
+        if near:
+            return None
+    return None
+
+
+def _kinds_inside(name: str) -> frozenset[str]:
+    """Return the kinds of rooms that the last words of a name mean."""
+    found = fold(name).split()
+    return frozenset().union(*(kinds_of_room(" ".join(found[at:])) for at in range(1, len(found))))
 
 
 def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError:
@@ -67,8 +100,8 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
     return ValidationError(problem + listed([place.name for place in ranked], MAX_ERROR - len(problem)))
 
 
-def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[NamedPlace]:
-    """Return the rooms, else the floors, that a sentence names."""
+def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
+    """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
     names = place_names(house)
     meanings = [
         [known for known in names.words if word_similarity(word, known) >= INFLECTED]
@@ -77,7 +110,17 @@ def places_in_sentence(house: HouseSnapshot, sentence: str) -> list[NamedPlace]:
     found = names.find(meanings, in_a_row=True)
     areas = [one for one in found if isinstance(one.value, Area)]
     unique = {id(one.value): one.value for one in longest(areas or found)}
-    return [_place(place.name, [place], repaired=False) for place in unique.values()]
+    named = [_place(place.name, [place], repaired=False) for place in unique.values()]
+    return named or list(_in_words_of(house, sentence, language))
+
+
+def _in_words_of(house: HouseSnapshot, sentence: str, language: str) -> Iterable[NamedPlace]:
+    """Yield the places that a sentence names by words for rooms of a language."""
+    said = said_words(sentence)
+    found = {word for word in room_words(language) if f" {word} " in said}
+    longest_words = (word for word in found if not any(word != other and word in other for other in found))
+    places = (find_place(house, word, "area") for word in longest_words)
+    return {place.name: place for place in places if place is not None}.values()
 
 
 def _place(text: str, found: Sequence[Area | Floor], *, repaired: bool) -> NamedPlace:

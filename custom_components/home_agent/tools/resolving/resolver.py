@@ -23,7 +23,7 @@ from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
 from .kinds import EntityKinds, KindSearch, says_all
-from .places import NamedPlace, find_place
+from .places import NamedPlace, find_place, places_in_sentence
 from .targets import Target
 
 __all__ = ["Target", "resolve", "says_all"]
@@ -154,13 +154,27 @@ class _Search(KindSearch):
     def _placed(self, record: EntityRecord, said: str) -> EntityRecord:
         """Return the entity, unless it is elsewhere than the place that was given."""
         if not self.is_here(record):
-            if record.area_id is not None:
+            if record.area_id is not None and not self._place_is_doubtful(record):
                 place = self.places[0].name
                 raise choose(self.house, [record], f"{said[:60]!r} is not in {place[:40]!r}. It")
             self.repaired = True
         if not self.kinds.fits(record):
             self.repaired = True
         return record
+
+    def _place_is_doubtful(self, record: EntityRecord) -> bool:
+        """Return whether an entity by its exact name or id is surer than the place, which nobody said."""
+        if not self.sentence or protected(record) or not self.is_allowed(record):
+            return False
+        named = (self.house.entities.get(text.strip().casefold()) for text in self.entity_ids)
+        if any(one is not None and self.is_here(one) for one in named):
+            return False
+        said = places_in_sentence(self.house, self.sentence, self.speaker.language)
+        return not any(
+            place.area_ids & given.area_ids or place.floor_ids & given.floor_ids
+            for place in said
+            for given in self.places
+        )
 
     def _by_name(self, name: str) -> list[EntityRecord]:
         """Return the entities of a name: as written, as a list, as an area and a kind, or approximately."""
@@ -176,10 +190,15 @@ class _Search(KindSearch):
         if found := self._by_spelling(name, strict=False):
             self.repaired = True
             return found
-        if found := self._by_nearness(name):
-            return found
+        return self._by_nearness(name) or self._elsewhere(name)
+
+    def _elsewhere(self, name: str) -> list[EntityRecord]:
+        """Return the only entity of a name, where only the model gave another room for it."""
         problem = f"name: nothing is called {name[:60]!r}"
         if elsewhere := self.records(self.names.exact.get(squash(name), ())):
+            if len(elsewhere) == 1 and self._place_is_doubtful(elsewhere[0]):
+                self.repaired = True
+                return elsewhere
             raise choose(self.house, elsewhere, f"{problem} in {self.places[0].name[:40]!r}. Elsewhere")
         raise missing(self.house, self.names, name, problem, wanted=self.is_here if self.places else None)
 

@@ -1,0 +1,267 @@
+"""Calls as models write them wrongly: what is clear runs at once, and nothing of it is spoken."""
+
+from collections.abc import Mapping
+import json
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser
+
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_add_agent, speech
+from tests.helpers.demo_house import async_demo_house
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text, tool_calls
+
+NAME = "ha_control"
+ARGS = {"action": "turn_on", "entity_id": ["light.hallway"]}
+JSON = json.dumps(ARGS)
+CALL = json.dumps({"name": NAME, "arguments": ARGS})
+PYTHON = f"{NAME}(action='turn_on', entity_id=['light.hallway'])"
+HALLWAY = {"light.hallway": "on"}
+KITCHEN = {"light.kitchen_ceiling": "on", "light.worktop": "on"}
+ALL_HEATING = dict.fromkeys(("climate.bathroom", "climate.bedroom", "climate.living_room"), "off")
+
+NATIVE: Mapping[str, Any] = {
+    "trailing comma": f"{JSON[:-1]},}}",
+    "Python": str({**ARGS, "name": None}),
+    "JSON in Python": f"{str(ARGS)[:-1]}, 'name': null}}",
+    "bare keys": "{action: 'turn_on', entity_id: ['light.hallway']}",
+    "fence": f"```json\n{JSON}\n```",
+    "text of a text": json.dumps(JSON),
+    "a bracket too many": f"{JSON}}}",
+    "special token": f"{JSON}<|im_end|>",
+    "list": f"[{JSON}]",
+    "Python arguments": "action='turn_on', entity_id=['light.hallway']",
+    "service": {"domain": "light", "service": "turn_on", "target": {"entity_id": "light.hallway"}},
+    "dotted service": {"service": "light.turn_on", "entity_id": "light.hallway"},
+    "service data": {"service": "light.turn_on", "service_data": {"entity_id": "light.hallway"}},
+    "service without domain": {"service": "turn_on", "entity_id": "light.hallway"},
+    "list of services": {
+        "list": [{"domain": "light", "service": "turn_on", "target": {"entity_id": "light.hallway"}}]
+    },
+    "list of actions": {"actions": [ARGS]},
+    "target": {"action": "turn_on", "target": {"entity_id": "light.hallway"}},
+    "order in an object": {"order": ARGS},
+    "whole call": {"name": NAME, "arguments": ARGS},
+    "reason": {**ARGS, "reason": "The person wants light", "confidence": 0.9},
+    "verb": {"verb": "turn_on", "entity_id": "light.hallway"},
+    "no action": {"entity_id": "light.hallway"},
+    "verb in words": {**ARGS, "action": "switch on"},
+    "verb in German": {**ARGS, "action": "einschalten"},
+    "verb in Russian": {**ARGS, "action": "включить"},
+    "start": {**ARGS, "action": "start"},
+    "a room that nobody said": {**ARGS, "area": "Garage"},
+}
+WRITTEN: Mapping[str, str] = {
+    "arguments": JSON,
+    "arguments in a fence": f"```json\n{JSON}\n```",
+    "arguments in Python": str(ARGS),
+    "arguments after words": f"Sure, I will do that.\n{JSON}",
+    "arguments after a thought": f"<think>Hm.</think>\n{JSON}",
+    "service": json.dumps({"service": "light.turn_on", "target": {"entity_id": "light.hallway"}}),
+    "Hermes, Qwen3": f"<tool_call>\n{CALL}\n</tool_call>",
+    "Qwen3 Coder": f"<tool_call>\n<function={NAME}>\n<parameter=action>turn_on</parameter>\n"
+    "<parameter=entity_id>light.hallway</parameter>\n</function>\n</tool_call>",
+    "Llama 3.1": f'<|python_tag|>{{"name": "{NAME}", "parameters": {JSON}}}<|eom_id|>',
+    "Llama 3.1, built-in": f"<|python_tag|>{NAME}.call(action='turn_on', entity_id='light.hallway')",
+    "Llama 3.2": f"[{PYTHON}]",
+    "Llama 3, function tag": f"<function={NAME}>{JSON}</function>",
+    "Mistral": f"[TOOL_CALLS] [{CALL}]",
+    "Ministral": f"[TOOL_CALLS]{NAME}[ARGS]{JSON}",
+    "Mistral Small": f"[TOOL_CALLS]{NAME}[CALL_ID]abc123def[ARGS]{JSON}",
+    "Gemma 3": f"```tool_code\nprint({PYTHON})\n```",
+    "FunctionGemma": f"<start_function_call>call:{NAME}{{action:<escape>turn_on<escape>,"
+    "entity_id:[<escape>light.hallway<escape>]}<end_function_call>",
+    "Phi-4": f"<|tool_call|>[{CALL}]<|/tool_call|>",
+    "Phi-4, functools": f"functools[{CALL}]",
+    "Granite": f"<|tool_call|>[{CALL}]",
+    "GPT-OSS": f"<|channel|>analysis<|message|>A call.<|end|><|start|>assistant<|channel|>commentary "
+    f"to=functions.{NAME} <|constrain|>json<|message|>{JSON}<|call|>",
+    "GPT-OSS, role": f"<|start|>assistant to=functions.{NAME}<|channel|>commentary json<|message|>{JSON}",
+    "DeepSeek": f"<\uff5ctool\u2581calls\u2581begin\uff5c><\uff5ctool\u2581call\u2581begin\uff5c>function"
+    f"<\uff5ctool\u2581sep\uff5c>{NAME}\n```json\n{JSON}\n```<\uff5ctool\u2581call\u2581end\uff5c>",
+    "GLM": f"<tool_call>{NAME}\n<arg_key>action</arg_key>\n<arg_value>turn_on</arg_value>\n"
+    "<arg_key>entity_id</arg_key>\n<arg_value>light.hallway</arg_value>\n</tool_call>",
+    "Kimi": f"<|tool_calls_section_begin|><|tool_call_begin|>functions.{NAME}:0"
+    f"<|tool_call_argument_begin|>{JSON}<|tool_call_end|><|tool_calls_section_end|>",
+    "LFM2": f"<|tool_call_start|>[{PYTHON}]<|tool_call_end|>",
+    "tool as a tag": f"<{NAME}>{JSON}</{NAME}>",
+    "tool as a key": json.dumps({NAME: ARGS}),
+    "tool and a colon": f"{NAME}: {JSON}",
+}
+MEANT: Mapping[str, tuple[str, str, dict[str, Any], dict[str, str]]] = {
+    "room in German": ("Licht in der Küche an", "de", {"action": "turn_on", "area": "Küche"}, KITCHEN),
+    "room in French": ("Allume la cuisine", "fr", {"action": "allume", "area": "la cuisine"}, KITCHEN),
+    "form of a room": ("Włącz światło w kuchni", "pl", {"action": "włącz", "area": "kuchni"}, KITCHEN),
+    "form in Cyrillic": ("Включи свет на кухне", "ru", {"action": "turn_on", "area": "кухне"}, KITCHEN),
+    "floor in Dutch": (
+        "Doe boven het licht uit",
+        "nl",
+        {"action": "turn_off", "floor": "boven"},
+        {"light.night_light": "off"},
+    ),
+    "whole house": (
+        "Turn the heating off in the whole house",
+        "en",
+        {"action": "turn_off", "area": "whole house", "domain": "climate"},
+        ALL_HEATING,
+    ),
+    "house in German": (
+        "Mach die Heizung im ganzen Haus aus",
+        "de",
+        {"action": "turn_off", "area": "Haus", "domain": "climate"},
+        ALL_HEATING,
+    ),
+    "house in French": (
+        "Éteins le chauffage dans toute la maison",
+        "fr",
+        {"action": "turn_off", "domain": "climate"},
+        ALL_HEATING,
+    ),
+    "blinds in German": (
+        "Mach die Jalousien im Wohnzimmer zu",
+        "de",
+        {"action": "close", "area": "Wohnzimmer", "domain": "cover"},
+        {"cover.living_room_blinds": "closed"},
+    ),
+    "curtains on": (
+        "Open the curtains in the bedroom",
+        "en",
+        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
+        {"cover.bedroom_curtains": "open"},
+    ),
+    "value without action": (
+        "Dim the bathroom light to a third",
+        "en",
+        {"entity_id": "light.bathroom", "brightness_pct": 33},
+        {"light.bathroom": "on"},
+    ),
+}
+NOT_MOVED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+    "curtains on, not said": (
+        "The curtains, please",
+        "en",
+        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
+    ),
+    "curtains on, but closed": (
+        "Close the curtains",
+        "en",
+        {"action": "turn_on", "entity_id": "cover.bedroom_curtains"},
+    ),
+    "cover without action": ("Open the curtains", "en", {"entity_id": "cover.bedroom_curtains"}),
+    "position without action": (
+        "Open the curtains",
+        "en",
+        {"entity_id": "cover.bedroom_curtains", "position": 50},
+    ),
+    "lock without action": ("Unlock the front door", "en", {"entity_id": "lock.front_door"}),
+    "unlock in the words of another": (
+        "What a day",
+        "en",
+        {"service": "turn_off", "entity_id": "lock.front_door"},
+    ),
+    "room that was said": (
+        "Turn on the lamp in the kitchen",
+        "en",
+        {**ARGS, "area": "Kitchen"},
+    ),
+    "garage in another room": (
+        "Open the blinds",
+        "en",
+        {"action": "open", "entity_id": "cover.garage_door", "area": "Kitchen"},
+    ),
+    "not all": ("Turn off the heating", "en", {"action": "turn_off", "area": "house", "domain": "climate"}),
+    "unknown time": (
+        "Turn on the hallway light",
+        "en",
+        {**ARGS, "delay": 600},
+    ),
+    "no sure action": ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
+}
+
+
+@pytest.fixture
+def expected_lingering_timers() -> bool:
+    """Let timers of automations stay."""
+    return True
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """Return an agent in the demo house."""
+    await async_demo_house(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    return await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
+
+
+async def changes(
+    hass: HomeAssistant, server: ModelServer, agent: Agent, said: tuple[str, str], reply: Reply
+) -> tuple[dict[str, str], str]:
+    """Return the states that an answer of the model changes, and what is spoken in the end."""
+    user = MockUser(name="Anna", is_owner=True).add_to_hass(hass)
+    before = {state.entity_id: state.state for state in hass.states.async_all()}
+    server.clear()
+    server.script([reply, text("Fine.")])
+    sentence, language = said
+    result = await agent.say(sentence, language=language, context=Context(user_id=user.id))
+    kinds = ("climate", "cover", "light", "lock", "switch")
+    return {
+        state.entity_id: state.state
+        for state in hass.states.async_all(kinds)
+        if before[state.entity_id] != state.state
+    }, speech(result)
+
+
+@pytest.mark.parametrize("args", NATIVE.values(), ids=NATIVE)
+async def test_a_made_call(hass: HomeAssistant, model_server: ModelServer, agent: Agent, args: Any) -> None:
+    """Arguments that are almost right are carried out, and stand in the history as they were meant."""
+    said = ("Turn on the hallway light", "en")
+    assert await changes(hass, model_server, agent, said, tool_calls([(NAME, args)])) == (HALLWAY, "Fine.")
+    (message,) = (item for item in model_server.chats[1].messages if item.get("tool_calls"))
+    assert "_unparsed" not in message["tool_calls"][0]["function"]["arguments"]
+
+
+@pytest.mark.parametrize("written", WRITTEN.values(), ids=WRITTEN)
+async def test_a_written_call(
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, written: str
+) -> None:
+    """A call in the answer's text is carried out, in the form of any family of models."""
+    said = ("Turn on the hallway light", "en")
+    assert await changes(hass, model_server, agent, said, text(written)) == (HALLWAY, "Fine.")
+
+
+@pytest.mark.parametrize("case", MEANT.values(), ids=MEANT)
+async def test_what_is_clear(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    agent: Agent,
+    case: tuple[str, str, dict[str, Any], dict[str, str]],
+) -> None:
+    """Rooms, verbs and the whole house are found in the speaker's language."""
+    sentence, language, args, after = case
+    args = {"domain": "light", **args} if "entity_id" not in args else args
+    reply = tool_calls([(NAME, args)])
+    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == after
+
+
+@pytest.mark.parametrize("case", NOT_MOVED.values(), ids=NOT_MOVED)
+async def test_what_is_not_guessed(
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, case: tuple[str, str, dict[str, Any]]
+) -> None:
+    """What is not clear, and what would move a door on a guess, is told to the model."""
+    sentence, language, args = case
+    reply = tool_calls([(NAME, args)])
+    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == {}
+    assert json.loads(model_server.chats[1].messages[-1]["content"])["success"] is False
+
+
+async def test_json_in_a_sentence_is_not_run(
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
+) -> None:
+    """Arguments amid a sentence are about a call, and none."""
+    reply = text(f"Send {JSON} to the API.")
+    said = ("How do I switch the lamp by the API?", "en")
+    assert (await changes(hass, model_server, agent, said, reply))[0] == {}
+    assert len(model_server.chats) == 1
