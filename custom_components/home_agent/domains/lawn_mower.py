@@ -20,6 +20,7 @@ LAWN_MOWER = DomainFacts(
         "return_to_base": _DOCK,
         "turn_off": _DOCK,
     },
+    told={"turn_on": "started", "turn_off": "returning"},
     restore=restore_rest(("docked", "returning"), "dock"),
     contained=ANY,
     active="mowing",

@@ -39,6 +39,7 @@ VACUUM = DomainFacts(
     },
     parameters={"fan_speed": choice("fan_speed", "fan_speed_list", "speed fan_mode mode power suction")},
     device_actions={"clean": "start", "dock": "return_to_base"},
+    told={"turn_on": "started", "clean_spot": "started", "turn_off": "returning"},
     restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
     details=_details,
     reported=("battery_level", "fan_speed"),
