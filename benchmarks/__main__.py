@@ -9,6 +9,7 @@ from pathlib import Path
 
 from . import (
     cache,
+    first,
     injection,
     memory,
     replay,
@@ -26,6 +27,7 @@ from .report import Table, write_json
 SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "turns": turns.run,
     "requests": requests.run,
+    "first": first.run,
     "start": start.run,
     "cache": cache.run,
     "replay": replay.run,

@@ -12,6 +12,7 @@ from custom_components.home_agent.const import (
     CONF_SEARCH_PROVIDER,
     DOMAIN,
 )
+from custom_components.home_agent.tools.base import is_offered
 from homeassistant.components import conversation
 from homeassistant.core import Context
 from tests.servers.loopback import Captured
@@ -125,7 +126,7 @@ async def _tools() -> Table:
             options = {**entry.options, **EVERYTHING, CONF_EXTERNAL_BASE_URL: server.url}
             house.hass.config_entries.async_update_entry(entry, options=options)
             await house.hass.async_block_till_done(wait_background_tasks=True)
-            schemas = function_tools(entry.runtime_data.handler.tools.values())
+            schemas = function_tools(filter(is_offered, entry.runtime_data.handler.tools.values()))
     costs = {
         schema["function"]["name"]: count_tokens(json.dumps(schema["function"], ensure_ascii=False))
         for schema in schemas

@@ -32,6 +32,7 @@ from .const import (
     CONF_MEMORY_EXTRACTION_LLM,
     CONF_MEMORY_MIN_IMPORTANCE,
     CONF_NOTIFY_TARGETS,
+    CONF_POLICY_BLOCKED,
     CONF_PROFILE,
     CONF_TOOLS_DISABLED,
     CONF_TOOLS_NATIVE,
@@ -65,6 +66,7 @@ from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
 from .safety.policy import Policy, Throttle
+from .safety.rules import Effect, RuleSet
 from .tools.activity import ActivityTool
 from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool
@@ -254,6 +256,10 @@ class _Parts:
             *self._asking_tools(),
             *everyday_tools(self.timers, self.members, seeing(self.router, self.data_policy, settings)),
         )
+        blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
+        for tool in tools:
+            if tool.domain and blocked.fits(Effect(domain=tool.domain, service="")):
+                tool.offered = False  # every call would be refused
         return [tool for tool in tools if tool.name not in disabled]
 
     def _asking_tools(self) -> list[HomeAgentTool]:

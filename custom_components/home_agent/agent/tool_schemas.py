@@ -31,9 +31,10 @@ def function_tool(tool: llm.Tool, serializer: Callable[[Any], Any] | None) -> di
 
 
 def _lean(schema: Any) -> Any:
-    """Return a schema without the ban on other keys.
+    """Return a schema without what it says about other keys.
 
-    Models keep to the keys that they are shown, the guard refuses others anyway, and every word costs.
+    Models keep to the keys that they are shown, the guard refuses others anyway, and every word costs. A
+    schema that says nothing allows any key.
     """
     if isinstance(schema, list):
         return [_lean(item) for item in schema]
@@ -42,7 +43,7 @@ def _lean(schema: Any) -> Any:
     return {
         key: _lean(value)
         for key, value in schema.items()
-        if key != "additionalProperties" or value is not False
+        if key != "additionalProperties" or not isinstance(value, bool)
     }
 
 

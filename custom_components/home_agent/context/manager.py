@@ -18,13 +18,14 @@ from ..const import (
 )
 from ..errors import ContextInjectionError
 from ..inference.router import PRIMARY
-from ..knowledge.house import House, HouseSnapshot
+from ..knowledge.house import EntityRecord, House, HouseSnapshot
 from ..knowledge.speaker import Speaker
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
 from .providers.entities import entities_provider
 from .providers.personal import memory_provider, profile_provider
+from .usable import Usable
 from .window import Budget, ContextWindow
 
 PROVIDER_SECONDS = 2.0
@@ -74,6 +75,7 @@ class ContextManager:
         self._house = house
         settings = setup.settings
         self._patterns = tuple(settings[CONF_DIRECT_ENTITIES])
+        self._usable = Usable(settings)
         self._include_labels = bool(settings[CONF_PROMPT_LABELS])
         self.mode: str = settings[CONF_CONTEXT_MODE]
         self.window = ContextWindow(settings)
@@ -91,6 +93,8 @@ class ContextManager:
             house = whole
             if self._patterns:
                 house = whole.derived(("chosen", self._patterns), lambda all_: chosen(all_, self._patterns))
+            if not self._usable.everything:
+                house = only(house, ("usable", self._usable), self._usable.lists)
             catalogue = await self._async_catalogue(house, budget.home)
             stable = AssembledContext(house=house, catalogue=catalogue, budget=budget)
             known = self._stable[model] = (whole, stable)
@@ -172,14 +176,19 @@ class ContextManager:
 
 def chosen(house: HouseSnapshot, patterns: Sequence[str]) -> HouseSnapshot:
     """Return the home with only the entities that a pattern names."""
+    return only(
+        house,
+        ("chosen", tuple(patterns)),
+        lambda record: any(fnmatchcase(record.entity_id, pattern) for pattern in patterns),
+    )
+
+
+def only(house: HouseSnapshot, key: Hashable, keeps: Callable[[EntityRecord], bool]) -> HouseSnapshot:
+    """Return the home with only some of its entities; what is derived of them is kept under the key."""
     return HouseSnapshot(
         version=house.version,
-        entities={
-            entity_id: record
-            for entity_id, record in house.entities.items()
-            if any(fnmatchcase(entity_id, pattern) for pattern in patterns)
-        },
+        entities={entity_id: record for entity_id, record in house.entities.items() if keeps(record)},
         areas=house.areas,
         floors=house.floors,
-        carried=cast(dict[Hashable, object], house.carried.setdefault(("chosen", tuple(patterns)), {})),
+        carried=cast(dict[Hashable, object], house.carried.setdefault(key, {})),
     )

@@ -120,7 +120,7 @@ class MemoryTool(HomeAgentTool):
             {
                 probatio.Required("action"): probatio.In(self.actions),
                 probatio.Required("text", description="one sentence, or nickname: Ann; * recalls all"): str,
-                probatio.Optional("household", description="for everybody"): bool,
+                probatio.Optional("household"): bool,
             }
         )
 

@@ -41,7 +41,7 @@ class CalendarTool(HomeAgentTool):
     max_text = 4 * MAX_TITLE
     title = "Calendar"
     description = "Read events from start to end; with a title, create one."
-    unoffered = ("repeat",)
+    unoffered = ("repeat", "calendar")
     domain = DOMAIN
     untrusted = True
     annotations = llm.ToolAnnotations(read_only=False, destructive=False, idempotent=False, open_world=False)

@@ -143,7 +143,7 @@ class TodoTool(HomeAgentTool):
             probatio.Optional("items"): [str],
             probatio.Optional("list"): str,
             probatio.Optional("to", description="change: new text; move: other list"): str,
-            probatio.Optional("due", description="date, or date and time"): str,
+            probatio.Optional("due"): str,
         }
     )
 

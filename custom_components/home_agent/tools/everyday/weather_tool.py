@@ -61,7 +61,7 @@ class WeatherTool(HomeAgentTool):
     parameters = probatio.Schema(
         {
             probatio.Optional("type"): probatio.In(list(KINDS)),
-            probatio.Optional("day", description="one day only"): str,
+            probatio.Optional("day"): str,
             probatio.Optional("name"): str,
         }
     )
