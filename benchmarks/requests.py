@@ -121,7 +121,7 @@ async def _tools() -> Table:
     with ModelServer() as server:
         async with bench(SIZES[0], server.url) as house:
             await conversation.async_converse(house.hass, SENTENCES[0], None, Context(), "en", house.ours)
-            offered = {tool["function"]["name"] for tool in server.chats[0].json["tools"]}
+            offered = {tool["function"]["name"]: tool for tool in server.chats[0].json["tools"]}
             (entry,) = house.hass.config_entries.async_entries(DOMAIN)
             options = {**entry.options, **EVERYTHING, CONF_EXTERNAL_BASE_URL: server.url}
             house.hass.config_entries.async_update_entry(entry, options=options)
@@ -129,7 +129,7 @@ async def _tools() -> Table:
             schemas = function_tools(filter(is_offered, entry.runtime_data.handler.tools.values()))
     costs = {
         schema["function"]["name"]: count_tokens(json.dumps(schema["function"], ensure_ascii=False))
-        for schema in schemas
+        for schema in ({tool["function"]["name"]: tool for tool in schemas} | offered).values()
     }
     for name, tokens in costs.items():
         table.add(name, tokens, "yes" if name in offered else "no")

@@ -71,10 +71,18 @@ class OwnTools:
     def beside(self, house: HouseSnapshot, catalogue: Catalogue) -> list[dict[str, Any]]:
         """Return the tools for this home and a prompt with this catalogue."""
         return [
-            self._schemas[tool]
+            self._schema_of(tool, house)
             for tool in useful_tools(self._hass, house, self._tools)
             if not (catalogue.complete and isinstance(tool, HomeAgentTool) and tool.for_large_houses)
         ]
+
+    def _schema_of(self, tool: llm.Tool, house: HouseSnapshot) -> dict[str, Any]:
+        """Return the schema of a tool for this home."""
+        general = self._schemas[tool]
+        here = tool.parameters_in(self._hass, house) if isinstance(tool, HomeAgentTool) else None
+        if here is None:
+            return general
+        return {**general, "function": {**general["function"], "parameters": here}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,8 @@ class ControlParameter:
     """States while it is being set."""
     ends: Mapping[int, str] = MappingProxyType({})
     """Actions that values mean to an entity that cannot be set to any other value."""
+    has_few_choices: bool = False
+    """Whether its choices are few words that stay, so that models are offered them."""
     is_verified: bool = True
     """Whether the attribute shows the value as it was given, so that it tells whether the call worked."""
     is_restored: bool = True
@@ -139,6 +141,11 @@ class DomainFacts:
     """What models may do, by name. What is not here cannot be called."""
     parameters: Mapping[str, ControlParameter] = MappingProxyType({})
     """The parameters of these actions, in the order of their calls."""
+    fields: Mapping[str, str] = MappingProxyType({})
+    """The fields of the control tool that models are offered for parameters: names or aliases of these, and
+    the ability that an entity needs for each; empty if none. Others are given as `parameters`."""
+    synonyms: frozenset[str] = frozenset()
+    """Actions that are accepted but not offered to models, as other actions cover them."""
     step: ValueStep | None = None
     turn_on: str = "turn_on"
     """The action that Home Assistant means by a generic "turn on"."""
@@ -181,8 +188,6 @@ class DomainFacts:
     lost: Mapping[str, str] = MappingProxyType({})
     """Services that overwrite data without a record, and the message about it."""
 
-    told: Mapping[str, str] = MappingProxyType({})
-    """The sentences that tell of its actions, where they are not those of `telling.py`."""
     say: Callable[[State], str] | None = None
     """Returns the state itself in words; None if the state and its unit are enough."""
     details: Callable[[State], Iterator[str]] | None = None
@@ -259,6 +264,15 @@ class DomainFacts:
         action = self.actions.get(device_action)
         own = action.service if action is not None else None
         return self.device_actions.get(device_action) or own or device_action
+
+    def parameter_of(self, word: str) -> str | None:
+        """Return the parameter that a word names; "value" is that of the action `set_value`."""
+        if word in self.parameters:
+            return word
+        if word == "value" and "set_value" in self.actions:
+            return self.actions["set_value"].value
+        named = (name for name, parameter in self.parameters.items() if word in parameter.aliases.split())
+        return next(named, None)
 
     @cached_property
     def kept_attributes(self) -> tuple[str, ...]:

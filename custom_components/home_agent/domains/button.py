@@ -10,6 +10,7 @@ BUTTON, INPUT_BUTTON = (
     DomainFacts(
         name=name,
         actions={"press": _PRESS, "activate": _PRESS},
+        synonyms=frozenset(("activate",)),
         turn_on="press",
         is_moment=True,
         contained=ANY,

@@ -105,7 +105,12 @@ CLIMATE = DomainFacts(
     },
     parameters={
         "hvac_mode": ControlParameter(
-            "hvac_mode", "set_hvac_mode", STATE, choices="hvac_modes", aliases="mode operation_mode hvac"
+            "hvac_mode",
+            "set_hvac_mode",
+            STATE,
+            choices="hvac_modes",
+            aliases="mode operation_mode hvac",
+            has_few_choices=True,
         ),
         "preset_mode": choice("preset_mode", "preset_modes", PRESET_ALIASES),
         "temperature": TARGET_TEMPERATURE,
@@ -127,6 +132,14 @@ CLIMATE = DomainFacts(
         "swing_mode": choice("swing_mode", "swing_modes", "swing"),
         "swing_horizontal_mode": choice("swing_horizontal_mode", "swing_horizontal_modes"),
     },
+    fields={
+        "temperature": "temperature",
+        "hvac_mode": "hvac_mode",
+        "preset_mode": "preset_mode",
+        "fan_mode": "fan_mode",
+        "humidity": "humidity",
+    },
+    synonyms=words("toggle set_temperature set_hvac_mode set_fan_mode set_preset set_humidity"),
     step=ValueStep("temperature", 1, "target_temp_step"),
     restore=_restore,
     say=say_heating,

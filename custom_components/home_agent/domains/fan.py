@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from homeassistant.core import State
 
-from .base import ANY, ControlParameter, ValueStep
+from .base import ANY, ControlParameter, ValueStep, words
 from .common import PRESET_ALIASES, STEPS, SWITCHED, choice, on_off_actions, setting
 from .showing import number_of, text_of
 
@@ -50,6 +50,8 @@ FAN = replace(
         ),
         "direction": ControlParameter("direction", "set_direction", "direction", "DIRECTION"),
     },
+    fields={"percentage": "speed", "preset_mode": "preset_mode", "oscillating": "oscillation"},
+    synonyms=words("set_speed set_preset"),
     step=ValueStep(
         "percentage",
         20,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from homeassistant.core import State
 
-from .base import ANY, ControlParameter, ValueStep
+from .base import ANY, ControlParameter, ValueStep, words
 from .common import HUMIDITY_ALIASES, HUMIDITY_BOUNDS, STEPS, SWITCHED, on_off_actions, setting
 from .showing import number_of
 
@@ -42,6 +42,8 @@ HUMIDIFIER = replace(
             bounds=HUMIDITY_BOUNDS,
         ),
     },
+    fields={"humidity": "humidity", "mode": "mode"},
+    synonyms=words("set_humidity set_preset"),
     step=ValueStep("humidity", 5, "target_humidity_step"),
     details=_details,
     reported=("current_humidity", "humidity", "mode", "action"),

@@ -25,6 +25,7 @@ INPUT_DATETIME = DomainFacts(
         "date": ControlParameter("date", "set_datetime"),
         "time": ControlParameter("time", "set_datetime"),
     },
+    fields={"value": ""},
     restore=_restore,
     contained=ANY,
     reproduced=Reproduced(other=("set_datetime",)),
@@ -34,6 +35,7 @@ DATE, TIME = (
         name=name,
         actions={"set_value": setting(name)},
         parameters={name: ControlParameter(name, "set_value", STATE, ability="value")},
+        fields={"value": ""},
         restore=restore_value("set_value", name),
         contained=ANY,
     )
@@ -46,6 +48,7 @@ DATETIME = DomainFacts(
     parameters={
         "datetime": ControlParameter("datetime", "set_value", ability="value", aliases=DATETIME_ALIASES)
     },
+    fields={"value": ""},
     restore=restore_value("set_value", "datetime"),
     contained=ANY,
 )

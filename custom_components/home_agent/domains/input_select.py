@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from .base import ANY, STATE, Action, ControlParameter, DomainFacts, Reproduced
+from .base import ANY, STATE, Action, ControlParameter, DomainFacts, Reproduced, words
 from .common import restore_value, setting
 
 _ACTIONS: Final = {
@@ -18,6 +18,7 @@ _PARAMETERS: Final = {
         STATE,
         ability="option",
         choices="options",
+        has_few_choices=True,
         aliases="mode choice selection select_option state",
     )
 }
@@ -26,6 +27,9 @@ INPUT_SELECT = DomainFacts(
     name="input_select",
     actions=_ACTIONS,
     parameters=_PARAMETERS,
+    fields={"option": ""},
+    synonyms=words("select_option"),
+    describing=("options",),
     restore=restore_value("select_option", "option"),
     contained=ANY,
     reproduced=Reproduced(other=("select_option",), attributes={"options": "set_options"}),
@@ -34,6 +38,9 @@ SELECT = DomainFacts(
     name="select",
     actions=_ACTIONS,
     parameters=_PARAMETERS,
+    fields={"option": ""},
+    synonyms=words("select_option"),
+    describing=("options",),
     restore=restore_value("select_option", "option"),
     contained=ANY,
     reproduced=Reproduced(other=("select_option",)),

@@ -19,6 +19,7 @@ INPUT_TEXT, TEXT = (
         parameters={
             "value": ControlParameter("text", "set_value", STATE, ability="value", aliases=VALUE_ALIASES)
         },
+        fields={"value": ""},
         restore=restore_value("set_value", "value"),
         say=_say,
         contained=ANY,

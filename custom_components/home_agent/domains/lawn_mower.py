@@ -20,7 +20,7 @@ LAWN_MOWER = DomainFacts(
         "return_to_base": _DOCK,
         "turn_off": _DOCK,
     },
-    told={"turn_on": "started", "turn_off": "returning"},
+    synonyms=words("turn_on turn_off"),
     restore=restore_rest(("docked", "returning"), "dock"),
     contained=ANY,
     active="mowing",

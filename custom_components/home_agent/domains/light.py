@@ -135,6 +135,8 @@ LIGHT = replace(
         "transition": TRANSITION,
         "flash": ControlParameter("flash", "turn_on"),
     },
+    fields={"brightness": "brightness", "color": "color", "color_temp": "color_temp", "effect": "effect"},
+    synonyms=words("set_value"),
     step=ValueStep("brightness_pct", 20, services=("turn_on", "turn_on"), key="brightness_step_pct"),
     exclusive=("color", *COLORS, "color_temp_kelvin"),
     off_at_zero=("brightness_pct", "brightness"),

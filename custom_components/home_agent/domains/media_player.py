@@ -132,6 +132,8 @@ MEDIA_PLAYER = DomainFacts(
             "seconds", "media_seek", features="SEEK", ability="seek", aliases="position seek"
         ),
     },
+    fields={"volume": "volume", "source": "source"},
+    synonyms=words("toggle volume_up volume_down set_volume select_source"),
     step=ValueStep("volume_level", 0.1),
     writes=frozenset(("play_media",)),
     reads=frozenset(("search_media", "browse_media")),

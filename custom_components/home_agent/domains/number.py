@@ -19,6 +19,7 @@ INPUT_NUMBER = DomainFacts(
     name="input_number",
     actions=_ACTIONS,
     parameters=_NUMBER,
+    fields={"value": ""},
     step=ValueStep("value", 1, "step", services=INCREMENT),
     restore=restore_value("set_value", "value", float),
     contained=ANY,
@@ -28,6 +29,7 @@ NUMBER = DomainFacts(
     name="number",
     actions=_ACTIONS,
     parameters=_NUMBER,
+    fields={"value": ""},
     step=ValueStep("value", 1, "step"),
     restore=restore_value("set_value", "value", float),
     contained=ANY,
@@ -41,6 +43,7 @@ COUNTER = DomainFacts(
             "integer", "set_value", STATE, bounds=("minimum", "maximum"), aliases=VALUE_ALIASES
         )
     },
+    fields={"value": ""},
     step=ValueStep("value", 1, "step", services=INCREMENT),
     restore=restore_value("set_value", "value", lambda state: int(float(state))),
     contained=ANY,

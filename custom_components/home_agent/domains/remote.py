@@ -16,6 +16,7 @@ REMOTE = DomainFacts(
             aliases="current_activity",
         )
     },
+    fields={"activity": "activity"},
     restore=restore_on_off,
     contained=("turn_*", "toggle"),
     reproduced=REPRODUCED_ON_OFF,

@@ -1,6 +1,6 @@
 """Sirens."""
 
-from .base import ANY, ControlParameter, DomainFacts, Reproduced
+from .base import ANY, ControlParameter, DomainFacts, Reproduced, words
 from .common import DURATION_ALIASES, VOLUME_ALIASES, on_off_actions, restore_rest
 
 SIREN = DomainFacts(
@@ -13,6 +13,8 @@ SIREN = DomainFacts(
             "volume", "turn_on", features="VOLUME_SET", ability="volume", aliases=VOLUME_ALIASES
         ),
     },
+    fields={"volume": "volume", "duration": "duration", "tone": "tone"},
+    synonyms=words("toggle"),
     restore=restore_rest(("off",), "turn_off"),
     reported=(),
     restricted=("siren",),

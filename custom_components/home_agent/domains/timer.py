@@ -34,6 +34,8 @@ TIMER = DomainFacts(
         "stop": _CANCEL,
         "cancel": _CANCEL,
     },
+    fields={"duration": ""},
+    synonyms=words("set_value stop"),
     parameters={"duration": ControlParameter("seconds", "start", aliases=DURATION_ALIASES)},
     details=_details,
     reported=("duration", "remaining", "finishes_at"),

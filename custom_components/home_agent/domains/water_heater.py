@@ -51,6 +51,8 @@ WATER_HEATER = DomainFacts(
         ),
         "temperature": TARGET_TEMPERATURE,
     },
+    fields={"temperature": "temperature", "operation_mode": "operation_mode"},
+    synonyms=words("set_temperature set_preset"),
     step=ValueStep("temperature", 1, "target_temp_step"),
     restore=_restore,
     say=say_heating,

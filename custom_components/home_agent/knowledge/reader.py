@@ -16,10 +16,14 @@ from homeassistant.util import slugify
 
 from ..domains import DOMAINS
 from ..domains.base import feature_bits
+from ..regex import lazy_regex
 from .records import Area, EntityRecord, Floor
 
 NAMED_OUTSIDE: Final = frozenset({"router", "bluetooth", "bluetooth_le"})
 """Sources of presence that take names from the devices that they see."""
+
+MAX_CHOICES: Final = 8
+_CHOICE: Final = lazy_regex(r"[\w .+-]{1,20}")
 
 
 @callback
@@ -80,6 +84,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
     )
     if previous is not None and DOMAINS[state.domain].features_vary:
         abilities = tuple(sorted({*abilities, *previous.abilities}))
+    choices = choices_of(state.domain, attributes, entry.capabilities if entry else None)
     device_class = attributes.get("device_class")
     if entry is None:
         return EntityRecord(
@@ -88,6 +93,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
             name=name,
             device_class=str(device_class) if device_class else None,
             abilities=abilities,
+            choices=choices,
         )
     device_class = entry.device_class or device_class or entry.original_device_class
     device = dr.async_get(hass).async_get(entry.device_id) if entry.device_id else None
@@ -108,6 +114,7 @@ def read_record(hass: HomeAssistant, state: State, previous: EntityRecord | None
         labels=_label_names(hass, entry.labels | (device.labels if device else set())),
         category=entry.entity_category.value if entry.entity_category else None,
         abilities=abilities,
+        choices=choices,
     )
 
 
@@ -131,6 +138,22 @@ def abilities_of(
     if facts.find_abilities is not None:
         found.update(facts.find_abilities({**(capabilities or {}), **attributes}))
     return tuple(sorted(found))
+
+
+def choices_of(
+    domain: str, attributes: Mapping[str, Any], capabilities: Mapping[str, Any] | None = None
+) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Return the parameters whose choices are few and plain words, with these."""
+    known = {**(capabilities or {}), **attributes}
+    found = []
+    for name, parameter in DOMAINS[domain].parameters.items():
+        given = known.get(parameter.choices or "")
+        if not parameter.has_few_choices or not isinstance(given, list | tuple) or len(given) > MAX_CHOICES:
+            continue
+        words = tuple(str(choice) for choice in given)
+        if words and all(_CHOICE.fullmatch(word) for word in words):
+            found.append((name, words))
+    return tuple(found)
 
 
 def _other_names(name: str, candidates: Iterable[str]) -> tuple[str, ...]:

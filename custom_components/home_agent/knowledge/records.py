@@ -23,6 +23,8 @@ class EntityRecord:
     labels: tuple[str, ...] = ()
     category: str | None = None
     abilities: tuple[str, ...] = ()
+    choices: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Parameters with few choices, and these."""
 
     @property
     def names(self) -> tuple[str, ...]:

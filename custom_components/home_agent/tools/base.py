@@ -16,7 +16,6 @@ from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenLook
 from ..safety.journal import Journal
 from ..safety.sanitizer.origins import PUBLIC
-from .telling import Told
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -179,6 +178,8 @@ class HomeAgentTool(llm.Tool):
 
     reports_targets = False
     """Whether its result says for each target what became of it, as that of ha_control does."""
+    value_words: frozenset[str] = frozenset()
+    """Arguments beside its slots that it reads in any form."""
     vetted_action: tuple[str, str] | None = None
     """Domain and service of an action that a person has written for this tool, and that it alone may call."""
     domain: str | None = None
@@ -190,6 +191,13 @@ class HomeAgentTool(llm.Tool):
     def has_use(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:
         """Return whether this home has anything that the tool acts on."""
         return self.domain is None or (self.domain in house.domains and self.is_useful(hass, house))
+
+    def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any] | None:  # noqa: ARG002 - most are the same everywhere
+        """Return the parameters as JSON Schema for this home, where they depend on it.
+
+        They stay the same as long as the snapshot does.
+        """
+        return None
 
     def is_useful(self, hass: HomeAssistant, house: HouseSnapshot) -> bool:  # noqa: ARG002 - some look further
         """Return whether the tool can act on an entity of its domain, of which the home has some."""
@@ -205,10 +213,6 @@ class HomeAgentTool(llm.Tool):
 
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse calls that no confirmation could allow, before a person is asked. Raises HomeAgentError."""
-
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> Sequence[Told]:  # noqa: ARG002 - most need the model's words
-        """Return what a call did, if that is the whole answer to a plain command."""
-        return ()
 
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:

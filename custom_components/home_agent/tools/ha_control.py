@@ -8,6 +8,8 @@ import json
 from typing import Any, override
 from weakref import WeakValueDictionary
 
+import probatio
+
 from homeassistant.const import ATTR_ENTITY_ID, STATE_UNAVAILABLE
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
@@ -19,18 +21,17 @@ from ..domains import domains_of
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
-from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
-from .control.arguments import ControlSchema, read_args
+from .base import HomeAgentTool, ServiceCall, ToolRun
+from .control.arguments import ControlSchema, read_args, value_words
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
+from .control.offered import schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
-from .control.scripts import SCRIPT, plan_script, resolve_gated
-from .control.telling import tell
+from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
 from .control.values import Units
 from .resolving.candidates import protected
 from .resolving.resolver import resolve
-from .telling import Told
 
 MAX_TARGETS = 200
 INLINE_ENTITIES = 150
@@ -45,8 +46,9 @@ class ControlTool(HomeAgentTool):
     name = "ha_control"
     title = "Control the home"
     description = (
-        "Change devices; returns their new state. Never for questions. Target: entity_id, or name, area, "
-        "floor, domain. Example: action turn_on, area Kitchen, domain light, parameters {brightness_pct: 40}."
+        "Change devices; returns what became of each. Never for questions. Target: entity_id, or name, area, "
+        "floor, domain. Levels in percent. Example: action turn_on, area Kitchen, domain light, "
+        "brightness 40."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     reports_targets = True
@@ -55,6 +57,18 @@ class ControlTool(HomeAgentTool):
         """Offer scripts and scenes too if `gated`."""
         self._gated = gated
         self.parameters = ControlSchema()
+        self.value_words = value_words()
+        self._general = probatio.to_openapi(self.parameters, openapi_version="3.1.0")
+
+    @override
+    def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
+        """Return the actions and values that some entity of this home supports."""
+        return schema_in(
+            self._general,
+            house,
+            gated=self._gated,
+            has_fields=lambda entity_id: bool(fields_of(hass, entity_id)),
+        )
 
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
@@ -88,11 +102,6 @@ class ControlTool(HomeAgentTool):
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             return await self._async_act(verb, given, records, run)
-
-    @override
-    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
-        """Return what was done, by names and values."""
-        return tell(args, result, run)
 
     async def _async_act(
         self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord], run: ToolRun

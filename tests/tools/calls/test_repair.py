@@ -142,7 +142,7 @@ def test_the_error_stays_short(count: int) -> None:
 
 def test_the_tools_own_reading_is_counted() -> None:
     """What the table does not know and the tool does counts as a repair too."""
-    fitted = fit(ControlTool(), {"action": "turn on", "entity": "light.a", "brightness_pct": 30})
+    fitted = fit(ControlTool(), {"action": "power on", "entity": "light.a", "brightness_pct": 30})
     assert READING in fitted.rules
     assert fitted.checked == {
         "action": "turn_on",

@@ -1,7 +1,7 @@
 """Tools' parameters as JSON Schema, and arguments against them: every problem is named."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from typing import Any, Final, override
 from weakref import WeakKeyDictionary
@@ -83,7 +83,10 @@ def schema_of(tool: llm.Tool) -> SlotSchema:
                 written = probatio.to_openapi(written, custom_serializer=serialize, openapi_version="3.1.0")
             except probatio.Error, TypeError, ValueError:
                 written = {}
-        schema = _SCHEMAS[tool] = _read(written)
+        schema = _read(written)
+        if beside := getattr(tool, "value_words", ()):
+            schema = replace(schema, slots={**dict.fromkeys(beside, ANYTHING), **schema.slots})
+        _SCHEMAS[tool] = schema
     return schema
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final, override
 
 import probatio
@@ -17,6 +18,8 @@ from ..vetted import target_keys
 from .values import READERS, Units, read_number, read_percent, read_volume
 
 STEP = "step"
+VARIABLES: Final = "variables"
+"""Where the values for the fields of a script are."""
 STEP_ALIASES = frozenset(
     (
         *("by", "amount", "delta", "change", "percent", "percentage"),
@@ -85,10 +88,10 @@ SLOT_WORDS: Final[Mapping[str, str]] = {
 
 
 class ControlSchema(probatio.Schema):
-    """What the model is told; what it writes is put in order before it is checked."""
+    """What any home may be offered; what the model writes is put in order before it is checked."""
 
     def __init__(self) -> None:
-        """Declare the slots."""
+        """Declare the slots. Fields are in the facts of the domains, see `offered.py`."""
         super().__init__(
             {
                 probatio.Required("action"): probatio.In(sorted(verbs())),
@@ -96,13 +99,9 @@ class ControlSchema(probatio.Schema):
                 probatio.Optional("name"): str,
                 probatio.Optional("area"): str,
                 probatio.Optional("floor"): str,
-                probatio.Optional("domain"): [str],
-                probatio.Optional("device_class"): [str],
-                probatio.Optional(
-                    "parameters",
-                    description="brightness_pct, color, color_temp, temperature, hvac_mode, position, "
-                    "volume, percentage, source, option, value, duration, ...",
-                ): dict,
+                probatio.Optional("domain"): probatio.Any(str, [str]),
+                probatio.Optional("device_class"): probatio.Any(str, [str]),
+                probatio.Optional("parameters", description="values for the action"): dict,
             }
         )
 
@@ -112,6 +111,18 @@ class ControlSchema(probatio.Schema):
         if not isinstance(data, Mapping):
             raise probatio.Invalid("an object is needed")
         return super().__call__(_in_order(data), **options)
+
+
+@cache
+def value_words() -> frozenset[str]:
+    """Return all words that name a value: the parameters of all domains and their other names."""
+    named = (
+        word
+        for facts in DOMAINS.values()
+        for name, parameter in facts.parameters.items()
+        for word in (name, *parameter.aliases.split())
+    )
+    return frozenset((*named, *STEP_ALIASES, STEP, VARIABLES)) - SLOT_WORDS.keys()
 
 
 def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,11 +12,11 @@ from ...domains import DOMAINS, gated_domains
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ..resolving.targets import Target
+from .arguments import VARIABLES
 from .planning import Plan, PlannedCall, action_of
 from .readback import Expectation
 
 SCRIPT: Final = "script"
-VARIABLES: Final = "variables"
 MAX_ERROR: Final = 400
 MAX_FIELD: Final = 60
 MAX_VALUES: Final = 50
@@ -30,7 +30,7 @@ def plan_script(
 ) -> Plan:
     """Return the call that runs a script with values. Raises ValidationError for what does not fit."""
     action = action_of(SCRIPT, verb, gated=gated)
-    fields = _fields_of(hass, state.entity_id)
+    fields = fields_of(hass, state.entity_id)
     if action.service != "turn_on":
         if given:
             raise ValidationError(f"{verb} on a script takes no values")
@@ -41,7 +41,7 @@ def plan_script(
     return Plan(SCRIPT, [PlannedCall(str(action.service), data)], Expectation())
 
 
-def _fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, Any]]:
+def fields_of(hass: HomeAssistant, entity_id: str) -> Mapping[str, Mapping[str, Any]]:
     """Return the fields that a script declares."""
     component = hass.data.get(SCRIPT)
     entity = component.get_entity(entity_id) if component is not None else None

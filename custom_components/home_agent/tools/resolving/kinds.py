@@ -87,13 +87,15 @@ def _read_domains(
     name = None
     repaired = False
     for text in target.domain:
-        if (domain := _as_domain(text)) is not None:
+        word = fold(text).replace(" ", "_")
+        if word in known_classes and word not in DOMAINS:
+            classes.add(word)
+            # An entrance is not reached through the wrong slot.
+            repaired = repaired or any(word in facts.guarded_classes for facts in DOMAINS.values())
+        elif (domain := _as_domain(text)) is not None:
             domains.add(domain)
         elif fold(text) in ANY_DOMAIN:
             continue
-        elif fold(text).replace(" ", "_") in known_classes:
-            classes.add(fold(text).replace(" ", "_"))
-            repaired = True
         elif any(squash(text) in table for table in (names.exact, names.qualified, names.object_ids)):
             name, repaired = text, True
         elif target.name or target.entity_id:
