@@ -34,6 +34,7 @@ class QueryHouse:
     house: House
     context: Context = field(default_factory=Context)
     area_id: str | None = None
+    language: str = "en"
 
     def add(
         self,
@@ -60,7 +61,7 @@ class QueryHouse:
     async def ask(self, sentence: str = "", **args: Any) -> Any:
         """Return the answer of one query, as JSON brought it over."""
         tool = QueryTool()
-        speaker = Speaker(context=self.context, language="en", area_id=self.area_id)
+        speaker = Speaker(context=self.context, language=self.language, area_id=self.area_id)
         run = ToolRun(
             hass=self.hass,
             guard=Guard(self.hass),  # type: ignore[arg-type]
@@ -71,7 +72,12 @@ class QueryHouse:
         return json_loads(json_dumps(await tool.async_run(tool.parameters(args), run)))
 
     async def ask_one(self, sentence: str = "", **args: Any) -> Any:
-        """Return the only entity of an answer."""
+        """Return what an answer says of its only entity: `shown`, its attributes, and its `history`."""
         answer = await self.ask(sentence, **args)
-        assert len(answer["entities"]) == 1
-        return answer["entities"][0]
+        ((entity_id, told),) = answer["history" if "history" in args else "states"].items()
+        found = {"entity_id": entity_id, **answer.get("attributes", {}).get(entity_id, {})}
+        if isinstance(told, str):
+            return {**found, "shown": told}
+        own = {"now", "unit"}
+        history = {key: value for key, value in told.items() if key not in own}
+        return {**found, "shown": told["now"], "unit": told.get("unit"), "history": history}

@@ -130,13 +130,13 @@ def _named(record: EntityRecord, area: Area | None) -> str:
 
 def _identified(record: EntityRecord, area: Area | None, about: str) -> str:
     """Return id, purpose and abilities, and the name if it does not follow from the id."""
-    name = "" if _tells(record, area) else " " + quoted(_short_name(record, area), NAME_CHARS)
+    name = "" if tells_name(record, area) else " " + quoted(_short_name(record, area), NAME_CHARS)
     return f"{record.entity_id}{about}{_marks(record)}{name}"
 
 
 def _terse(record: EntityRecord, area: Area | None) -> str:
     """Return the id where it tells the name, else domain and name."""
-    if _tells(record, area):
+    if tells_name(record, area):
         return record.entity_id + _marks(record)
     return _name_only(record, area)
 
@@ -146,7 +146,7 @@ def _name_only(record: EntityRecord, area: Area | None) -> str:
     return f"{record.domain} {quoted(_short_name(record, area), NAME_CHARS)}{_marks(record)}"
 
 
-def _tells(record: EntityRecord, area: Area | None) -> bool:
+def tells_name(record: EntityRecord, area: Area | None) -> bool:
     """Return whether the entity id, its area and domain contain the words of the name."""
     if not _is_latin(record.name):
         return False

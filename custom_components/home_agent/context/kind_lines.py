@@ -84,6 +84,30 @@ def kind_lines(
     return [_line(kind, found, house, options) for kind, found in kinds.items()]
 
 
+def kind_counts(members: Iterable[Member]) -> list[str]:
+    """Return how many entities of each kind are on: "lights: 5 of 17 on".
+
+    Nothing is counted of what only measures, or of which there is only one.
+    """
+    kinds: dict[str, list[Member]] = {}
+    for member in without_groups(members):
+        record = member[0]
+        if record.domain != "sensor" or record.device_class == BATTERY:
+            kinds.setdefault(kind_of(record), []).append(member)
+    return [f"{kind}: {_count(found)}" for kind, found in kinds.items() if len(found) > 1]
+
+
+def _count(members: Sequence[Member]) -> str:
+    """Return how many entities of one kind are on, or low: "5 of 17 on"."""
+    record = members[0][0]
+    if record.device_class == BATTERY:
+        levels = [battery_level(state) for _record, state in members]
+        low = sum(level is not None and level <= LOW_BATTERY for level in levels)
+        return f"{low or 'none'} of {len(members)} low"
+    active = sum(is_active(state) for _record, state in members)
+    return f"{active or 'none'} of {len(members)} {state_words(record)[0]}"
+
+
 def without_groups(members: Iterable[Member]) -> list[Member]:
     """Return entities without the groups of which a member is among them."""
     listed = list(members)
@@ -147,7 +171,7 @@ def _line(kind: str, members: Sequence[Member], house: HouseSnapshot, options: L
 
 def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
     """Return the line about batteries, the lowest first."""
-    levels = {record.entity_id: _level(state) for record, state in members}
+    levels = {record.entity_id: battery_level(state) for record, state in members}
     known = [member for member in members if levels[member[0].entity_id] is not None]
     known.sort(key=lambda member: (levels[member[0].entity_id] or 0.0, member[0].entity_id))
     low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
@@ -159,7 +183,7 @@ def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, optio
     return names.line(head, low, ("; others: ", others), ("; unavailable: ", gone))
 
 
-def _level(state: State) -> float | None:
+def battery_level(state: State) -> float | None:
     """Return the charge of a battery; one that only tells whether it is low counts as empty or full."""
     if state.domain == "binary_sensor":
         return {"on": 0.0, "off": 100.0}.get(state.state)

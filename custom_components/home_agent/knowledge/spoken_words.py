@@ -75,6 +75,12 @@ def colors() -> Mapping[str, str]:
 
 
 @cache
+def state_meanings() -> Mapping[str, str]:
+    """Return the words for states in all languages, each with the English one."""
+    return _meanings("names.states")
+
+
+@cache
 def whites() -> Mapping[str, int]:
     """Return the words for a white, each with its temperature in kelvin."""
     return {word: int(kelvin) for word, kelvin in _meanings("names.whites").items()}

@@ -196,9 +196,9 @@ SECTIONS: Final = (
     ),
     Section(
         name="names",
-        holds="kinds of things by domain, colours by their English name, whites by kelvin, articles",
+        holds="kinds of things by domain, colours and states by the English word, whites by kelvin, articles",
         needed=("domains",),
-        optional=("articles", "colors", "whites"),
+        optional=("articles", "colors", "states", "whites"),
     ),
     Section(
         name="concepts",

@@ -1,65 +1,37 @@
 """ha_query: what the home is like now, and what it was like before."""
 
 import asyncio
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final, override
 
-import probatio
-
 from homeassistant.auth.permissions.const import POLICY_READ
-from homeassistant.components.sensor import ATTR_STATE_CLASS
-from homeassistant.const import ATTR_DEVICE_CLASS
-from homeassistant.core import HomeAssistant, State
-from homeassistant.helpers import entity_registry as er, llm
-from homeassistant.helpers.json import json_dumps
-from homeassistant.util import dt as dt_util
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
-from ..domains import DOMAINS
+from ..context.kind_lines import is_active
 from ..errors import ValidationError
-from ..knowledge.house import EntityRecord
-from ..safety.firewall.own_values import is_name, is_plain, texts_in
-from ..texts import one_line
-from ..timespans import format_local
+from ..safety.firewall.own_values import is_name, texts_in
 from .base import HomeAgentTool, ToolRun, as_list
-from .query.entity_report import (
-    as_percent,
-    attribute_names,
-    describe,
-    state_words,
-    unit_of,
-    unknown_attributes,
-)
-from .query.history_summary import HistoryKind, as_number, summarize
-from .query.periods import parse_period
-from .query.recorder_history import Wanted, async_read
+from .query.arguments import AGGREGATES, QuerySchema
+from .query.doers import doer
+from .query.filters import StateFilter, async_read_filter
+from .query.past import MAX_HISTORY_ENTITIES, async_history
+from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, Question, present
 from .query.targets import find_all, with_door_sensors
 from .resolving.targets import Target
 
-MAX_ENTITIES: Final = 50
-MAX_HISTORY_ENTITIES: Final = 20
-MAX_CHARS: Final = 4000
-MAX_CHANGES: Final = 20
-"""Changes listed of one entity."""
-MAX_CHANGES_EACH: Final = 5
-"""Changes listed of each where there are several."""
+__all__ = ["AGGREGATES", "MAX_CHARS", "MAX_ENTITIES", "MAX_HISTORY_ENTITIES", "QueryTool"]
+
+_OUR_KEYS: Final = frozenset({"attribute", "counted", "error", "note", "now", "of", "unit"})
+"""What a history says in our own words."""
 SLICE: Final = 200
 """Entities looked at before the event loop gets its turn."""
-COUNT_FROM: Final = 6
-"""From this many entities on the answer counts them by state: models do not count well."""
-
-AGGREGATES: Final = ("avg", "min", "max", "sum", "count")
-_AT_REST = frozenset(
-    {"off", "closed", "locked", "idle", "standby", "docked", "not_home", "unavailable", "unknown"}
-)
-_DROPPED_FIRST = ("area",)
-_ALWAYS = frozenset({"entity_id", "name", "state", "means", "unit", "changed", "history", "cut"})
-_KIND_OF_ANGLE = "wind_direction"
-
-type Report = dict[str, JsonValueType]
+KNOWLEDGE: Final = "retrieve_knowledge"
+TOLD_ELSEWHERE: Final = frozenset({"automation", "script", "scene"})
+ELSEWHERE: Final = f"only exposed ones; {KNOWLEDGE} knows all of them"
+"""Domains whose entities are mostly not exposed, while texts about all of them can be found."""
 
 
 class QueryTool(HomeAgentTool):
@@ -69,44 +41,50 @@ class QueryTool(HomeAgentTool):
     title = "Query the house"
     description = "Read the current state or the history of devices and sensors, by id, name, area or kind."
     annotations = llm.ToolAnnotations(read_only=True, destructive=False, idempotent=True, open_world=False)
-    parameters = probatio.Schema(
-        {
-            probatio.Optional(
-                "entity_id", description="one or several; light.* for all of a kind"
-            ): probatio.Any(str, [str]),
-            probatio.Optional("name"): str,
-            probatio.Optional("area"): str,
-            probatio.Optional("floor"): str,
-            probatio.Optional("domain"): probatio.Any(str, [str]),
-            probatio.Optional("device_class"): probatio.Any(str, [str]),
-            probatio.Optional("attributes", description="only these"): [str],
-            probatio.Optional("history"): {
-                probatio.Required("duration", description="1h, 24h, 7d, today, yesterday"): str,
-                probatio.Optional("aggregate"): probatio.In(AGGREGATES),
-            },
-        }
-    )
+    parameters = QuerySchema()
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Answer one query; entities that the speaker may not see do not exist."""
-        found = await _async_targets(args, run)
+        target = Target.from_args(
+            {**args, "domain": [*as_list(args.get("kind")), *as_list(args.get("domain"))]}
+        )
+        history, said = args.get("history"), args.get("state")
+        doors = bool(history or target.name)
+        found = await _async_found(target, run, with_doors=doors, everything=bool(said))
+        state: StateFilter | None = None
+        if said:
+            broad = not (target.entity_id or target.name or target.domain or target.device_class)
+            state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
         asked = as_list(args.get("attributes"))
-        if history := args.get("history"):
-            return await _async_history(run, found, asked, history)
-        return _current(run, found, asked)
+        if history:
+            return await async_history(run.hass, found, asked, history, state)
+        question = Question(
+            hass=run.hass,
+            areas=run.house.areas,
+            attributes=asked,
+            state=state,
+            named=frozenset(text.strip().casefold() for text in target.entity_id),
+        )
+        answer = present(question, found)
+        if len(found) == 1 and state is None:
+            answer["changed_by"] = doer(run.hass, found[0][1], run.is_exposed)
+        if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
+            answer["note"] = ELSEWHERE
+        return answer
 
     @override
     def outside_texts(self, hass: HomeAssistant, result: JsonValueType) -> Iterable[str]:
         """Return titles, messages and other free text of the entities."""
         if not isinstance(result, dict):
             return
-        counted = result.get("by_state")
-        yield from (state for state in counted if not is_plain(state)) if isinstance(counted, dict) else ()
-        reports = result.get("entities")
-        for report in reports if isinstance(reports, list) else ():
-            if isinstance(report, dict):
-                yield from texts_in(hass, str(report.get("entity_id")), report)
+        for part in (ATTRIBUTES, "history"):
+            told = result.get(part)
+            for entity_id, report in told.items() if isinstance(told, dict) else ():
+                if not isinstance(report, dict):
+                    continue
+                told_of = {key: value for key, value in report.items() if key not in _OUR_KEYS}
+                yield from texts_in(hass, entity_id, {part: told_of} if part == "history" else report)
         for key in ("unknown_attributes", "known_attributes"):
             names = result.get(key)
             yield from (
@@ -114,14 +92,21 @@ class QueryTool(HomeAgentTool):
             )
 
 
-async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[EntityRecord, State]]:
+async def _async_found(target: Target, run: ToolRun, *, with_doors: bool, everything: bool) -> list[Member]:
     """Return the entities that are meant, exposed and there, most telling first."""
-    search = partial(find_all, run.house, Target.from_args(args), speaker=run.speaker, sentence=run.sentence)
-    records = await run.hass.async_add_executor_job(search)
-    if args.get("history"):
+    search = partial(
+        find_all, run.house, target, speaker=run.speaker, sentence=run.sentence, everything=everything
+    )
+    try:
+        records = await run.hass.async_add_executor_job(search)
+    except ValidationError as err:
+        if KNOWLEDGE in run.calls.tools and TOLD_ELSEWHERE.intersection(target.domain):
+            raise ValidationError(f"{str(err)[:200]}. {KNOWLEDGE} knows those that are not exposed") from err
+        raise
+    if with_doors:
         records = with_door_sensors(run.house, records)
     may_read = await async_read_permission(run)
-    found = []
+    found: list[Member] = []
     for index, record in enumerate(records, 1):
         state = run.hass.states.get(record.entity_id)
         if state is not None and run.is_exposed(record.entity_id) and may_read(record.entity_id):
@@ -131,7 +116,7 @@ async def _async_targets(args: dict[str, Any], run: ToolRun) -> list[tuple[Entit
     if not found:
         raise ValidationError("No entity that the assistant may see fits this query")
     if len(found) > COUNT_FROM:
-        found.sort(key=lambda pair: pair[1].state in _AT_REST)
+        found.sort(key=lambda pair: not is_active(pair[1]))
     return found
 
 
@@ -143,155 +128,3 @@ async def async_read_permission(run: ToolRun) -> Callable[[str], bool]:
     if user is None or not user.is_active:
         return lambda _entity_id: False
     return lambda entity_id: user.permissions.check_entity(entity_id, POLICY_READ)
-
-
-def _current(run: ToolRun, found: Sequence[tuple[EntityRecord, State]], asked: Sequence[str]) -> Report:
-    """Return the states of now."""
-    now = dt_util.utcnow()
-    reports = [
-        _report(run, record, state, now, asked, alone=len(found) == 1)
-        for record, state in found[:MAX_ENTITIES]
-    ]
-    answer: Report = {}
-    if len(found) >= COUNT_FROM:
-        answer["total"] = len(found)
-        answer["by_state"] = _by_state([state for _record, state in found])
-    states = [state for _record, state in found[:MAX_ENTITIES]]
-    if unknown := unknown_attributes(states, asked):
-        answer["unknown_attributes"] = list(unknown[:10])
-        answer["known_attributes"] = list(attribute_names(states[0])[:30])
-    return _bounded(answer, reports, len(found))
-
-
-def _report(
-    run: ToolRun, record: EntityRecord, state: State, now: datetime, asked: Sequence[str], *, alone: bool
-) -> Report:
-    """Return one entity of the answer."""
-    return describe(run.hass, record, state, now, areas=run.house.areas, asked=asked, alone=alone)
-
-
-def _by_state(states: Sequence[State]) -> Report:
-    """Return how many entities are in which state, measurements left aside."""
-    counts = Counter(state.state for state in states if as_number(state.state) is None)
-    return {one_line(state, 40): count for state, count in counts.most_common(8)}
-
-
-async def _async_history(
-    run: ToolRun, found: Sequence[tuple[EntityRecord, State]], asked: Sequence[str], history: dict[str, str]
-) -> Report:
-    """Return the recorder's data for a period."""
-    now = dt_util.utcnow()
-    period = parse_period(history["duration"], now)
-    aggregate = history.get("aggregate")
-    chosen = found[:MAX_HISTORY_ENTITIES]
-    kinds = [_kind(run, record, state) for record, state in chosen]
-    wanted = [
-        _wanted(state, asked, aggregate, kind) for (_record, state), kind in zip(chosen, kinds, strict=True)
-    ]
-    series = await async_read(run.hass, wanted, period)
-    max_changes = MAX_CHANGES if len(chosen) == 1 else MAX_CHANGES_EACH
-    reports = []
-    for (record, state), item, kind in zip(chosen, wanted, kinds, strict=True):
-        report = _report(run, record, state, now, (), alone=False)
-        answer = summarize(series[item.entity_id], period, aggregate, kind, max_changes=max_changes)
-        if item.attribute is not None:
-            answer["attribute"] = item.attribute
-        reports.append(_history_report(run, report, state, item, answer))
-    head: Report = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
-    return _bounded(head, reports, len(found))
-
-
-def _history_report(run: ToolRun, report: Report, state: State, item: Wanted, history: Report) -> Report:
-    """Return the entity with its history and no more of now than its state."""
-    kept: Report = {key: report[key] for key in ("entity_id", "name", "state", "means") if key in report}
-    unit = unit_of(run.hass, state) if item.attribute is None else _attribute_unit(run, item.attribute)
-    if unit:
-        kept["unit"] = unit
-    return kept | {"history": history}
-
-
-def _attribute_unit(run: ToolRun, name: str) -> str | None:
-    """Return the unit of an attribute where its name tells it."""
-    if as_percent(name, 1) is not None or name.endswith("humidity"):
-        return "%"
-    return run.hass.config.units.temperature_unit if "temp" in name and "kelvin" not in name else None
-
-
-def _wanted(state: State, asked: Sequence[str], aggregate: str | None, kind: HistoryKind) -> Wanted:
-    """Return what to read: an asked attribute that is a number, where the state itself is none.
-
-    Statistics hold no single readings, so these are counted and added up from states.
-    """
-    attribute = None
-    if as_number(state.state) is None:
-        attribute = next((name for name in asked if _is_number(state.attributes.get(name))), None)
-    needs_readings = {"count"} if kind.is_meter else {"count", "sum"}
-    return Wanted(
-        entity_id=state.entity_id,
-        attribute=attribute,
-        read_attribute=partial(_attribute_text, attribute or ""),
-        use_statistics=state.domain == "sensor" and aggregate not in needs_readings,
-    )
-
-
-def _is_number(value: Any) -> bool:
-    """Return whether an attribute can be averaged."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _attribute_text(name: str, value: Any) -> str:
-    """Return an attribute of the past as the state of a series, empty where it was missing."""
-    if not _is_number(value):
-        return ""
-    percent = as_percent(name, value)
-    return str(value if percent is None else percent)
-
-
-def _kind(run: ToolRun, record: EntityRecord, state: State) -> HistoryKind:
-    """Return the kind of number of an entity; the registry knows it while the entity is unavailable."""
-    state_class = state.attributes.get(ATTR_STATE_CLASS)
-    if state_class is None and (entry := er.async_get(run.hass).async_get(state.entity_id)):
-        state_class = (entry.capabilities or {}).get(ATTR_STATE_CLASS)
-    facts = DOMAINS[state.domain]
-    return HistoryKind(
-        state_class=None if state_class is None else str(state_class),
-        is_angle=state.attributes.get(ATTR_DEVICE_CLASS) == _KIND_OF_ANGLE,
-        active=facts.active,
-        passing=facts.passing,
-        words=state_words(record, state),
-    )
-
-
-def _bounded(answer: Report, reports: list[Report], total: int) -> Report:
-    """Return the answer with as many entities as fit, saying how many do not."""
-    room = MAX_CHARS - len(json_dumps(answer))
-    if sum(map(_size, reports)) > room:
-        reports = [
-            {key: value for key, value in report.items() if key not in _DROPPED_FIRST} for report in reports
-        ]
-    kept: list[JsonValueType] = []
-    for report in reports:
-        if not kept:
-            _shorten(report, room)
-        room -= _size(report)
-        if room < 0 and kept:
-            break
-        kept.append(report)
-    answer["entities"] = kept
-    if total > len(kept):
-        answer["left_out"] = total - len(kept)
-        answer["hint"] = "narrow the query by area, domain or name"
-    return answer
-
-
-def _shorten(report: Report, room: int) -> None:
-    """Drop attributes from the end until the entity fits, and say so."""
-    extra = [key for key in report if key not in _ALWAYS]
-    while extra and _size(report) > room:
-        del report[extra.pop()]
-        report["cut"] = True
-
-
-def _size(report: Report) -> int:
-    """Return how many characters an entity takes in the answer."""
-    return len(json_dumps(report)) + 1

@@ -92,7 +92,7 @@ def test_rules(rule: str, tool: llm.Tool, written: dict[str, Any], meant: dict[s
         (ASSIST, {"name": "Hall", "domain": ["light"]}),
         (PLAYER, {**P, "volume": 0, "mode": "none", "loud": False}),
         (ControlTool(), {"action": "turn_on", "entity_id": ["light.a"], "parameters": {"brightness_pct": 4}}),
-        (QueryTool(), {"entity_id": "light.a", "history": {"duration": "1h"}}),
+        (QueryTool(), {"entity_id": ["light.a"], "history": {"duration": "1h"}}),
     ],
 )
 def test_what_fits_is_left_alone(tool: llm.Tool, args: dict[str, Any]) -> None:

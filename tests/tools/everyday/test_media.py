@@ -79,8 +79,9 @@ async def test_what_is_playing(hass: HomeAssistant, model_server: ModelServer) -
     model_server.script([tool_calls([("ha_query", {"entity_id": "media_player.radio"})]), text("Jazz.")])
     await agent.say("What is playing in the kitchen?")
     assert "Jazz" in str(model_server.chats[-1].messages[-3:-2]), "beside the sentence"
-    (entity,) = tool_results(model_server.chats[-1])[-1]["result"]["entities"]
-    assert (entity["state"], entity["media_title"]) == ("playing", "Jazz")
+    answer = tool_results(model_server.chats[-1])[-1]["result"]
+    assert answer["states"]["media_player.radio"].startswith("playing")
+    assert answer["attributes"]["media_player.radio"]["media_title"] == "Jazz"
 
 
 async def test_which_player(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -77,7 +77,7 @@ async def test_average_is_weighted_by_time(rooms: QueryHouse, freezer: FrozenDat
     ):
         entity = await past(rooms, "sensor.air", "4h", aggregate)
         assert entity["history"] == expected
-        assert (entity["state"], entity["unit"]) == ("40", "°C")
+        assert (entity["shown"], entity["unit"]) == ("40 °C", "°C")
 
 
 async def test_few_numbers_are_listed_many_are_summed_up(
@@ -88,7 +88,9 @@ async def test_few_numbers_are_listed_many_are_summed_up(
     )
     answer = await rooms.ask(entity_id="sensor.air", history={"duration": "24h"})
     assert answer["period"] == "2026-01-13 13:00 to 2026-01-14 13:00"
-    assert answer["entities"][0]["history"] == {
+    assert answer["history"]["sensor.air"] == {
+        "now": "12.5 °C",
+        "unit": "°C",
         "changes": [["2026-01-14 11:00", 10], ["2026-01-14 12:00", 12.5]],
         "known_since": "2026-01-14 11:00",
     }
@@ -300,7 +302,7 @@ async def test_yesterday_ends_at_midnight_also_when_clocks_change(
     freezer.move_to(spring)
     answer = await rooms.ask(entity_id="switch.heater", history={"duration": "yesterday"})
     assert answer["period"] == "2026-03-29 00:00 to 2026-03-30 00:00"
-    history = answer["entities"][0]["history"]
+    history = answer["history"]["switch.heater"]
     assert history["changes"] == [["2026-03-29 01:30", "on"], ["2026-03-29 03:30", "off"]]
     assert history["time"] == {"off": "22 h, 1 time", "on": "1 h, 1 time"}
 
@@ -330,10 +332,10 @@ async def test_openings_are_counted_and_the_lock_leads_to_the_sensor_of_its_door
         entity_id="lock.front_door",
         history={"duration": "today", "aggregate": "count"},
     )
-    sensor, lock = answer["entities"]
-    assert sensor["entity_id"] == "binary_sensor.front_door_contact"
-    assert (sensor["history"]["count"], sensor["history"]["counted"]) == (5, "became open")
-    assert (lock["history"]["count"], lock["history"]["counted"]) == (1, "became unlocked")
+    (entity_id, sensor), (_lock_id, lock) = answer["history"].items()
+    assert entity_id == "binary_sensor.front_door_contact"
+    assert (sensor["count"], sensor["counted"]) == (5, "became open")
+    assert (lock["count"], lock["counted"]) == (1, "became unlocked")
 
 
 @pytest.mark.parametrize("device_class", ["garage", "shutter"])
@@ -347,15 +349,64 @@ async def test_a_cover_on_its_way_is_opened_once(
     assert (history["count"], history["counted"]) == (2, "became open")
 
 
+@pytest.mark.parametrize(
+    ("history", "at", "value"),
+    [
+        ({"at": "03:00"}, "2026-01-14 03:00", 20),
+        ({"at": "3"}, "2026-01-14 03:00", 20),
+        ({"at": "3 am"}, "2026-01-14 03:00", 20),
+        ({"at": "last night at 3:00"}, "2026-01-14 03:00", 20),
+        ({"at": "yesterday 15:00"}, "2026-01-13 15:00", 10),
+        ({"at": "3 pm yesterday"}, "2026-01-13 15:00", 10),
+        ({"at": "15:00"}, "2026-01-13 15:00", 10),
+        ({"at": "15:00", "duration": "yesterday"}, "2026-01-13 15:00", 10),
+        ({"at": "2026-01-13 15:00"}, "2026-01-13 15:00", 10),
+        ({"at": "2026-01-13T14:00:00+00:00"}, "2026-01-13 15:00", 10),
+        ({"at": "2 hours ago"}, "2026-01-14 11:00", 30),
+    ],
+)
+async def test_the_value_at_a_moment(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory, history: dict[str, str], at: str, value: float
+) -> None:
+    """It is 13:00; a time without a day is the newest one."""
+    steps = [(before(hours=40), "10"), (before(hours=12), "20"), (before(hours=4), "30")]
+    await record(rooms, freezer, "sensor.air", steps, TEMPERATURE)
+    answer = await rooms.ask(entity_id="sensor.air", history=history)
+    assert answer == {"at": at, "history": {"sensor.air": {"now": "30 °C", "unit": "°C", "value": value}}}
+
+
+@pytest.mark.parametrize("at", ["never", "25:00", "today 23:00", "2024-01-01 03:00", "x" * 300])
+async def test_a_moment_that_is_none(rooms: QueryHouse, at: str) -> None:
+    rooms.add("sensor.air", "20")
+    with pytest.raises(ValidationError, match=r"history\.at"):
+        await rooms.ask(entity_id="sensor.air", history={"at": at})
+
+
+async def test_the_state_at_a_moment_is_told_in_words(
+    rooms: QueryHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    window = {"device_class": "window"}
+    await record(
+        rooms, freezer, "binary_sensor.window", [(before(hours=9), "on"), (before(hours=1), "off")], window
+    )
+    assert (await rooms.ask_one(entity_id="binary_sensor.window", history={"at": "8:00"}))["history"] == {
+        "value": "open"
+    }
+    counted = await rooms.ask_one(
+        entity_id="binary_sensor.window", state="closed", history={"duration": "today", "aggregate": "count"}
+    )
+    assert (counted["history"]["count"], counted["history"]["counted"]) == (1, "became closed")
+
+
 async def test_several_entities_in_one_answer(rooms: QueryHouse, freezer: FrozenDateTimeFactory) -> None:
     for index in range(25):
         rooms.add(f"light.lamp_{index:02}", "on", area="Hall")
     await async_wait_recording_done(rooms.hass)
     freezer.tick(3600)
     answer = await rooms.ask(domain="light", history={"duration": "2h", "aggregate": "count"})
-    assert len(answer["entities"]) == 20
-    assert answer["left_out"] == 5
-    assert answer["entities"][0]["history"]["time"] == {"on": "1 h, 0 times"}
+    assert len(answer["history"]) == 20
+    assert answer["more"].startswith("+5 more")
+    assert answer["history"]["light.lamp_00"]["time"] == {"on": "1 h, 0 times"}
 
 
 async def test_hidden_and_gone_entities_have_no_history(rooms: QueryHouse) -> None:
@@ -378,7 +429,7 @@ async def test_an_unrecorded_entity_has_no_history(
     await async_wait_recording_done(house)
     entity = await past(rooms, "light.open", "1h")
     assert entity["history"] == {"error": "no history recorded for this period"}
-    assert entity["state"] == "on"
+    assert entity["shown"] == "on"
 
 
 async def test_without_a_recorder_the_error_says_so(house: HomeAssistant) -> None:

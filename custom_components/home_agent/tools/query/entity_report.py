@@ -1,22 +1,17 @@
-"""One entity as a query answers it: state with unit, the attributes that matter, how old it is."""
+"""Attributes and units of an entity as a query answers them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from fnmatch import fnmatchcase
 from math import isfinite
 from typing import Any
 
-from homeassistant.components.sensor import async_rounded_state
-from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_FRIENDLY_NAME, ATTR_UNIT_OF_MEASUREMENT
+from homeassistant.const import ATTR_DEVICE_CLASS, ATTR_UNIT_OF_MEASUREMENT
 from homeassistant.core import HomeAssistant, State
-from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...domains import DOMAINS
 from ...domains.binary_sensor import BINARY_WORDS
-from ...knowledge.house import Area, EntityRecord
+from ...knowledge.house import EntityRecord
 from ...texts import one_line
-from ...timespans import format_age, format_local
 from .plain_values import plain
 
 MAX_OTHER_ATTRIBUTES = 10
@@ -61,56 +56,12 @@ _STATE_NAMES = frozenset({"state", "value", "unit", "unit_of_measurement", "frie
 _TIMES = frozenset({"last_changed", "last_updated", "last_reported"})
 
 
-def describe(
-    hass: HomeAssistant,
-    record: EntityRecord,
-    state: State,
-    now: datetime,
-    *,
-    areas: Mapping[str, Area],
-    asked: Sequence[str] = (),
-    alone: bool = False,
-) -> dict[str, JsonValueType]:
-    """Return the report on one entity; `asked` are attribute names or patterns."""
-    report: dict[str, JsonValueType] = {"entity_id": record.entity_id, "name": one_line(record.name, 80)}
-    if record.area_id and (area := areas.get(record.area_id)):
-        report["area"] = one_line(area.name, 80)
-    report["state"] = shown_state(hass, state)
-    if means := _meaning(record, state):
-        report["means"] = means
-    if unit := unit_of(hass, state):
-        report["unit"] = unit
-    chosen = _asked_attributes(state, asked) if asked else _usual_attributes(state, alone=alone)
-    if ATTR_FRIENDLY_NAME in chosen:
-        chosen[ATTR_FRIENDLY_NAME] = report["name"]
-    for name, value in chosen.items():
-        if name not in report and (shown := shown_attribute(name, value)) is not None:
-            report[name] = shown
-    report["changed"] = format_age(state.last_changed, now)
-    return report
-
-
-def _meaning(record: EntityRecord, state: State) -> str | None:
-    """Return the meaning of on or off for a binary sensor: an "on" door is open."""
-    return None if record.domain != "binary_sensor" else state_words(record, state).get(state.state)
-
-
 def state_words(record: EntityRecord, state: State) -> Mapping[str, str]:
     """Return the words for the states of an entity where the states do not say it: an "on" door is open."""
     if record.domain != "binary_sensor":
         return {}
     device_class = str(state.attributes.get(ATTR_DEVICE_CLASS) or record.device_class or "")
     return dict(zip(("on", "off"), BINARY_WORDS.get(device_class, ()), strict=False))
-
-
-def shown_state(hass: HomeAssistant, state: State) -> str:
-    """Return a state as the household sees it: rounded, times local."""
-    is_moment = DOMAINS[state.domain].is_moment or state.attributes.get(ATTR_DEVICE_CLASS) == TIMESTAMP
-    if is_moment and (moment := dt_util.parse_datetime(state.state)):
-        return format_local(moment)
-    if state.domain == "sensor":
-        return one_line(async_rounded_state(hass, state.entity_id, state))
-    return one_line(state.state)
 
 
 def unit_of(hass: HomeAssistant, state: State) -> str | None:
@@ -156,11 +107,11 @@ def unknown_attributes(states: Iterable[State], asked: Iterable[str]) -> list[st
     return [
         name
         for name in asked
-        if name not in _STATE_NAMES and not any(_asked_attributes(state, (name,)) for state in known)
+        if name not in _STATE_NAMES and not any(chosen_attributes(state, (name,)) for state in known)
     ]
 
 
-def _asked_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
+def chosen_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
     """Return the attributes of an entity that fit names or patterns."""
     found: dict[str, Any] = {}
     for name in asked:
@@ -175,18 +126,6 @@ def _asked_attributes(state: State, asked: Sequence[str]) -> dict[str, Any]:
         elif any(mark in name for mark in "*?["):
             matching = (key for key in attribute_names(state) if fnmatchcase(key, name))
             found |= {key: state.attributes[key] for key in matching}
-    return found
-
-
-def _usual_attributes(state: State, *, alone: bool) -> dict[str, Any]:
-    """Return the attributes that people ask for; of an unusual entity on its own the first few."""
-    attributes = state.attributes
-    names: Sequence[str] | None = DOMAINS[state.domain].reported
-    if names is None:
-        names = attribute_names(state)[:MAX_OTHER_ATTRIBUTES] if alone else ()
-    found = {name: attributes[name] for name in names if attributes.get(name) is not None}
-    if "color_temp_kelvin" in found:
-        found.pop("rgb_color", None)
     return found
 
 

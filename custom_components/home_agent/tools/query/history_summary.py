@@ -96,6 +96,17 @@ def summarize(
     return answer | _coverage(series, period)
 
 
+def value_at(series: Series, kind: HistoryKind) -> dict[str, JsonValueType]:
+    """Return the state at the beginning of a series, or the average of its hour from statistics."""
+    if series.samples and (not series.hours or series.samples[0].at <= series.hours[0].start):
+        value = series.samples[0].value
+        shown = _value(value) if as_number(value) is not None else kind.say(value)
+        return {"value": shown}
+    if series.hours:
+        return {"value": tidy(series.hours[-1].mean), "of": "average of that hour"}
+    return {"error": "no history recorded for this moment"}
+
+
 def _coverage(series: Series, period: Period) -> dict[str, JsonValueType]:
     """Return from when on something is known, where that is later than asked."""
     first = series.hours[0].start if series.hours else series.samples[0].at

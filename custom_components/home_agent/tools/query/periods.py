@@ -1,7 +1,7 @@
 """Periods of the past as models write them."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
 
 from homeassistant.util import dt as dt_util
 
@@ -13,6 +13,14 @@ MAX_PERIOD = timedelta(days=366)
 MIN_PERIOD = timedelta(seconds=1)
 
 _FILLER = lazy_regex(r"^(?:in\s+|over\s+|for\s+)?(?:the\s+)?(?:last|past|previous)\s+|^-")
+_AGO = lazy_regex(r"(?:(.{1,40}?) ago|-(.{1,40}))")
+_CLOCK = lazy_regex(
+    r"(?<![\d-])(?P<hour>\d{1,2})(?::(?P<minute>\d{2})(?::\d{2})?)?\s*(?P<half>[ap]\.?m\.?)?(?![\d-])"
+)
+_FILLERS = lazy_regex(r"\b(?:at|on|o'clock|last night|this morning|the)\b|,")
+MINUTE = timedelta(minutes=1)
+YEARS = 2 * MAX_PERIOD.total_seconds()
+_MOMENTS = "03:00, yesterday 3:00, a date with time or 2h ago"
 _FORMS = "90m, 24h, 7d, 1w, today, yesterday, this week, last week, this month or a date"
 
 
@@ -44,6 +52,62 @@ def parse_period(text: str, now: datetime) -> Period:
     if period.length > MAX_PERIOD:
         raise ValidationError(f"history.duration: {text[:40]!r} is too long; at most 1y")
     return period
+
+
+def parse_moment(text: str, day: str, now: datetime) -> Period:
+    """Return the minute that a model means by "03:00", "yesterday 3:00", "3 pm" or "2 hours ago".
+
+    Without a day it is the newest such time, on `day` if that names one.
+    Raises ValidationError that names what is accepted.
+    """
+    words = " ".join(text[:TIME_CHARS].strip().strip("\"'").casefold().split())
+    start = _ago(words, now) or _at_clock(words, day, now)
+    if start is None:
+        raise ValidationError(f"history.at: {text[:40]!r} is not understood; give {_MOMENTS}")
+    if start >= now:
+        raise ValidationError(f"history.at: {text[:40]!r} has not come yet")
+    if now - start > MAX_PERIOD:
+        raise ValidationError(f"history.at: {text[:40]!r} is too long ago; at most 1y")
+    return Period(start, min(now, start + MINUTE))
+
+
+def _ago(words: str, now: datetime) -> datetime | None:
+    """Return the moment of a length before now."""
+    found = _AGO.fullmatch(words)
+    seconds = read_seconds(found[1] or found[2]) if found else None
+    return None if seconds is None else dt_util.as_utc(now) - timedelta(seconds=min(seconds, YEARS))
+
+
+def _at_clock(words: str, day: str, now: datetime) -> datetime | None:
+    """Return the moment of a time of the day, with or without the day."""
+    try:
+        moment = dt_util.parse_datetime(words.upper())
+    except ValueError:
+        return None
+    if moment is not None:
+        return moment if moment.tzinfo else moment.replace(tzinfo=dt_util.get_default_time_zone())
+    found = _CLOCK.search(words)
+    if found is None:
+        return None
+    hour, minute = int(found["hour"]), int(found["minute"] or 0)
+    if half := found["half"]:
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    try:
+        clock = time(hour, minute)
+    except ValueError:
+        return None
+    rest = _FILLERS.sub(" ", f"{words[: found.start()]} {words[found.end() :]}").strip()
+    period = _day_of(rest, now) if rest else _day_of(" ".join(day.casefold().split()), now)
+    if rest and period is None:
+        return None
+    date = dt_util.as_local(period.start if period else now).date()
+    at = datetime.combine(date, clock, dt_util.get_default_time_zone())
+    return at - timedelta(days=1) if period is None and at >= now else at
+
+
+def _day_of(words: str, now: datetime) -> Period | None:
+    """Return the day that words name."""
+    return _named(words, now) if words in {"today", "yesterday"} else _one_day(words, now)
 
 
 def _named(words: str, now: datetime) -> Period | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
@@ -20,13 +21,16 @@ MAX_NEAR = 5
 """Entities offered for a name that fits none."""
 
 
-def find_all(house: HouseSnapshot, target: Target, *, speaker: Speaker, sentence: str) -> list[EntityRecord]:
+def find_all(
+    house: HouseSnapshot, target: Target, *, speaker: Speaker, sentence: str, everything: bool = False
+) -> list[EntityRecord]:
     """Return the entities that a query may mean, those in the room spoken of, then in the speaker's, first.
 
+    Without a target these are all if `everything` may be meant, else what the sentence names.
     Raises ValidationError with the nearest candidates where nothing fits.
     """
     target = replace(target, everything=True)
-    if target.is_empty:
+    if target.is_empty and not everything:
         return resolve(house, target, speaker=speaker, sentence=sentence)
     search = KindSearch(house, target, speaker, sentence, None, None)
     if target.entity_id:
@@ -34,7 +38,8 @@ def find_all(house: HouseSnapshot, target: Target, *, speaker: Speaker, sentence
     elif search.name:
         found = _by_name(search, replace(target, name=search.name))
     else:
-        found = _of_kind(search, house.entities.values()) or _resolved(search, target)
+        found = _of_kind(search, house.entities.values())
+        found = [*found, *_measuring(search, found)] or _resolved(search, target)
     unique = {record.entity_id: record for record in found}
     return _nearest_first(list(unique.values()), search)
 
@@ -100,6 +105,20 @@ def _of_kind(search: KindSearch, records: Iterable[EntityRecord]) -> list[Entity
     if search.kinds.classes:
         return found
     return [record for record in found if record.category is None] or found
+
+
+def _measuring(search: KindSearch, sensors: Sequence[EntityRecord]) -> list[EntityRecord]:
+    """Return the thermostats and the like that measure what is asked for, of rooms without such a sensor."""
+    if search.kinds.domains or not search.kinds.classes:
+        return []
+    known = {record.area_id for record in sensors}
+    return [
+        record
+        for record in search.house.entities.values()
+        if record.area_id not in known
+        and not search.kinds.classes.isdisjoint(DOMAINS[record.domain].measures)
+        and search.is_here(record)
+    ]
 
 
 def _bearing(search: KindSearch, name: str) -> list[EntityRecord]:

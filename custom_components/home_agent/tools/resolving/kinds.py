@@ -1,15 +1,18 @@
 """The kind of thing that a target asks for, and targets by place and kind: what needs no names."""
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import override
 
+from ...context.concepts import vocabulary
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex, name_index
-from ...knowledge.names import squash, without_article
+from ...knowledge.names import squash, without_article, word_similarity
 from ...knowledge.spoken_words import asks_for_all, domain_words, means_home, words_of
+from ...languages import languages
 from ...texts import fold
 from ..base import Speaker
 from .candidates import MAX_ERROR, choose, listed
@@ -96,15 +99,38 @@ def _read_domains(
             domains.add(domain)
         elif fold(text) in ANY_DOMAIN:
             continue
+        elif found := _classes_called(fold(text)) & known_classes:
+            classes |= found
+            repaired = True
         elif any(squash(text) in table for table in (names.exact, names.qualified, names.object_ids)):
             name, repaired = text, True
         elif target.name or target.entity_id:
             repaired = True
         else:
-            raise _unknown_kind("domain", text, names.domains)
+            raise _unknown_kind("domain", text, [*names.domains, *known_classes])
         if "." in text and not (target.name or target.entity_id) and text.casefold() in house.entities:
             name = text
     return domains, classes, name, repaired
+
+
+@cache
+def _class_names() -> Mapping[str, frozenset[str]]:
+    """Return what device classes are called in any language: the first word for each, and its other forms."""
+    found: dict[str, set[str]] = {}
+    for language in languages():
+        for kind, said in vocabulary(language).classes.items():
+            device_class = kind.partition(".")[2]
+            first, *others = map(fold, said.split())
+            for word in (first, *(word for word in others if word_similarity(word, first))):
+                if device_class:
+                    found.setdefault(word, set()).add(device_class)
+    return {word: frozenset(classes) for word, classes in found.items()}
+
+
+def _classes_called(word: str) -> frozenset[str]:
+    """Return the device classes that a word means, in the singular or the plural."""
+    forms = (_class_names().get(form) for form in _forms(word))
+    return next(filter(None, forms), frozenset())
 
 
 def _unknown_kind(slot: str, text: str, known: Iterable[str]) -> ValidationError:

@@ -1,0 +1,84 @@
+"""The arguments of a query: what models are offered, and what is read beside it."""
+
+from collections.abc import Mapping
+from typing import Any, Final, override
+
+import probatio
+
+from ..resolving.targets import NO_VALUE, texts
+
+AGGREGATES: Final = ("avg", "min", "max", "sum", "count")
+
+_OFFERED: Final = {
+    probatio.Optional("entity_id", description="light.* for all of a kind"): [str],
+    probatio.Optional("name"): str,
+    probatio.Optional("area"): str,
+    probatio.Optional("floor"): str,
+    probatio.Optional("kind", description="domain or device class: light, window, temperature"): str,
+    probatio.Optional("state", description="only these: on, open, low, playing, unavailable, >25"): str,
+    probatio.Optional("history"): {
+        probatio.Optional("duration", description="24h, 7d, today, yesterday, 2026-03-29"): str,
+        probatio.Optional("at", description="03:00, yesterday 3:00"): str,
+        probatio.Optional("aggregate"): probatio.In(AGGREGATES),
+    },
+}
+_HISTORY: Final = ("duration", "at", "aggregate")
+_KINDS: Final = ("kind", "domain", "device_class")
+_READ_TOO: Final = {
+    probatio.Optional("kind"): [str],
+    probatio.Optional("domain"): [str],
+    probatio.Optional("device_class"): [str],
+    probatio.Optional("attributes"): [str],
+}
+"""Slots that are not offered, or take less than is read."""
+
+
+class QuerySchema(probatio.Schema):
+    """The schema of a query. It also reads some slots that are not offered."""
+
+    def __init__(self) -> None:
+        """Declare the slots."""
+        super().__init__(_OFFERED)
+        kept = {key: value for key, value in _OFFERED.items() if key != "kind"}
+        self._read = probatio.Schema({**kept, **_READ_TOO})
+
+    @override
+    def __call__(self, data: Any, **options: Any) -> Any:
+        """Return the arguments in order: lists of kinds, and what belongs to the history within it."""
+        if not isinstance(data, Mapping):
+            raise probatio.Invalid("an object is needed")
+        return self._read(_in_order(data), **options)
+
+
+def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments under the slots they belong to."""
+    tidy = {key: value for key, value in args.items() if key not in (*_HISTORY, *_KINDS, "history")}
+    if isinstance(ids := tidy.get("entity_id"), str):
+        tidy["entity_id"] = list(texts(ids))
+    for slot in _KINDS:
+        if found := _listed(args.get(slot)):
+            tidy[slot] = found
+    if isinstance(attributes := tidy.get("attributes"), str):
+        tidy["attributes"] = _listed(attributes)
+    if isinstance(state := tidy.get("state"), (list, tuple)):
+        tidy["state"] = ", ".join(texts(state))
+    elif isinstance(state, bool):
+        tidy["state"] = "on" if state else "off"
+    if isinstance(state, str) and state.strip().casefold() in NO_VALUE - {"unknown"}:
+        del tidy["state"]
+    history = args.get("history")
+    if isinstance(history, str):
+        history = {"duration": history} if texts(history) else {}
+    beside = {key: args[key] for key in _HISTORY if args.get(key)}
+    if beside and not history:
+        history = {}
+    if isinstance(history, Mapping):
+        history = {key: value for key, value in {**beside, **history}.items() if value not in (None, "")}
+    if history:
+        tidy["history"] = history
+    return tidy
+
+
+def _listed(value: Any) -> list[str]:
+    """Return the words of a slot: a list, one word, or several with commas between them."""
+    return [part.strip() for text in texts(value) for part in text.split(",") if part.strip()]
