@@ -207,8 +207,8 @@ class MemoryTool(HomeAgentTool):
         if self._recall:
             self._recall.touch(memories[: max(0, limit - len(entries))])
         told: Recalled = {"remembered": lines[:limit]}
-        if more := len(lines) - limit if query == "*" else 0:
-            told["more"] = max(more, 0)
+        if query == "*" and len(lines) > limit:
+            told["more"] = len(lines) - limit
         return told
 
     async def _async_forget(self, text: str, run: ToolRun) -> Forgotten:
