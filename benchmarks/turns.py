@@ -180,6 +180,6 @@ HELD = ("first at once, %", "median", "p95")
 
 def _held_in(sentence: str, language: str, answer: str) -> int:
     """Return with which word of an answer the first one is let out."""
-    gate = ClaimGate(sentence, language, lambda _kind: False)
+    gate = ClaimGate(sentence, language, lambda _reading, _kind: False)
     words = re.findall(r"\S+\s*", answer)
     return next((count for count, word in enumerate(words, 1) if gate.feed(word)), len(words))

@@ -26,21 +26,23 @@ NOT_DONE = "Sorry, I didn't do that. Nothing was changed."
 FIXTURES = Path(__file__).parents[1] / "fixtures"
 
 
-def corpus(name: str) -> list[tuple[str, str, str]]:
-    """Return language, sentence and answer of each line."""
+def corpus(name: str) -> list[tuple[str, ...]]:
+    """Return the fields of each line: language, sentence and answer, and what precedes them."""
     lines = (FIXTURES / name).read_text(encoding="utf-8").splitlines()
-    return [tuple(line.split("\t")) for line in lines]  # type: ignore[misc]
+    return [tuple(line.split("\t")) for line in lines]
 
 
 FALSE = corpus("claims_false.tsv")
+PROMISES = corpus("claims_promises.tsv")
+"""Verdict, language, sentence and answer: what is promised, kept or offered, and what is honest."""
 HARMLESS = corpus("claims_harmless.tsv")
 
 
 def passed(pieces: Iterable[str], sentence: str, language: str, *, backed: bool = False) -> tuple[str, bool]:
     """Return what is let out of an answer, and whether a claim was kept back."""
-    gate = ClaimGate(sentence, language, lambda _kind: backed)
+    gate = ClaimGate(sentence, language, lambda _reading, _kind: backed)
     out = "".join([*map(gate.feed, pieces), gate.finish()])
-    return out, gate.unbacked
+    return out, gate.unbacked is not None
 
 
 async def heard(agent: Agent, sentence: str, **options: Any) -> tuple[str, list[str]]:
@@ -72,6 +74,19 @@ def test_harmless_answers_pass(language: str) -> None:
     """States, questions, refusals and stories are no claims, and pass letter by letter as they are."""
     for _, sentence, answer in (line for line in HARMLESS if line[0] == language):
         assert passed([answer], sentence, language) == (answer, False), (sentence, answer)
+
+
+@pytest.mark.parametrize("language", sorted({line[1] for line in PROMISES}))
+def test_promises(language: str) -> None:
+    """What is promised, kept or offered without a call is held back; what is honest passes."""
+    found = []
+    for verdict, spoken, sentence, answer in PROMISES:
+        if spoken == language:
+            gate = ClaimGate(sentence, language, lambda _reading, _kind: False, refuses_offers=True)
+            out = gate.feed(answer) + gate.finish()
+            found.append((verdict, answer, gate.unbacked.name if gate.unbacked else "PASSES"))
+            assert out in ("", answer) or gate.unbacked
+    assert [line for line in found if line[0] != line[2]] == []
 
 
 def test_backed_claims_pass() -> None:
@@ -141,53 +156,51 @@ def test_without_spaces(sentence: str, language: str, pieces: list[str], out: st
     assert passed(pieces, sentence, language, backed=True) == ("".join(pieces), False)
 
 
-def test_other_beginnings_stream_at_once() -> None:
-    """The first word of an answer that begins in another way is not held back."""
+def test_answers_to_questions_stream_at_once() -> None:
+    """The first word of an answer to a question that begins in another way is not held back."""
     for sentence, answer in (
         ("How warm is it?", "It is 21 degrees."),
         ("Is the light on?", "The light is on."),
-        ("Turn on the light", "Which light do you mean?"),
-        ("Turn on the light", "Sorry, there is none."),
         ("Tell me a story", "I opened the door."),
     ):
-        gate = ClaimGate(sentence, "en", lambda _kind: False)
+        gate = ClaimGate(sentence, "en", lambda _reading, _kind: False)
         first = answer.split()[0]
         assert gate.feed(f"{first} ").strip() == first.strip(), answer
 
 
 @pytest.mark.parametrize(
-    ("sentence", "language", "answer", "first"),
+    ("sentence", "language", "answer"),
     [
-        ("Turn on the light", "en", "I'll need the name of the room for that.", "I'll need "),
-        ("Mach das Licht an", "de", "Welche Lampe im Wohnzimmer meinst du?", "Welche "),
-        ("Mach das Licht an", "de", "Das hat leider nicht geklappt.", "Das hat "),
-        ("Allume la lumière", "fr", "Quelle lumière voulez-vous allumer ?", "Quelle "),
-        ("Doe het licht aan", "nl", "Welk licht bedoel je?", "Welk "),
+        ("Turn on the light", "en", "I'll need the name of the room for that. "),
+        ("Mach das Licht an", "de", "Welche Lampe im Wohnzimmer meinst du? "),
+        ("Mach das Licht an", "de", "Das hat leider nicht geklappt. "),
+        ("Allume la lumière", "fr", "Quelle lumière voulez-vous allumer ? "),
+        ("Doe het licht aan", "nl", "Welk licht bedoel je? "),
     ],
 )
-def test_words_that_rule_a_claim_out(sentence: str, language: str, answer: str, first: str) -> None:
-    """What cannot become a claim any more, in English either, is let out with that very word."""
-    gate = ClaimGate(sentence, language, lambda _kind: False)
-    assert gate.feed(first) == first
-    assert gate.feed(answer.removeprefix(first)) + gate.finish() == answer.removeprefix(first)
+def test_answers_to_commands_stream_by_sentence(sentence: str, language: str, answer: str) -> None:
+    """An honest sentence is let out when it ends, and not when the answer does."""
+    gate = ClaimGate(sentence, language, lambda _reading, _kind: False)
+    assert gate.feed(answer[:-3]) == ""
+    assert gate.feed(answer[-3:]).strip() == answer.strip()
+    assert gate.feed("It ") == ""
 
 
 def test_a_call_lets_the_held_words_out() -> None:
-    """Words that are held back pass with the next piece once a call is behind them."""
+    """A sentence that is held back passes at its end if a call is behind it by then."""
     done: list[bool] = []
-    gate = ClaimGate("Mach das Licht an", "de", lambda _kind: bool(done))
+    gate = ClaimGate("Mach das Licht an", "de", lambda _reading, _kind: bool(done))
     assert gate.feed("Das Licht") == ""
     done.append(True)
-    assert gate.feed(" im") == "Das Licht im"
-    assert gate.feed(" Bad ist jetzt an.") == " Bad ist jetzt an."
+    assert gate.feed(" im Bad ist jetzt an. Noch") == "Das Licht im Bad ist jetzt an."
     assert not gate.unbacked
 
 
 def test_holding_is_bounded() -> None:
-    """An answer that never becomes a claim is let out long before its end."""
-    gate = ClaimGate("Mach das Licht an", "de", lambda _kind: False)
-    out = gate.feed("Das " + "sehr schöne " * 30)
-    assert len(out) > 200
+    """A sentence that does not end is let out long before the end of the answer."""
+    gate = ClaimGate("Mach das Licht an", "de", lambda _reading, _kind: False)
+    out = gate.feed("Das " + "sehr schöne " * 60)
+    assert len(out) > 400
 
 
 @pytest.mark.parametrize(
@@ -235,7 +248,7 @@ def test_what_a_sentence_wants(sentence: str, language: str, kind: SentenceKind)
 )
 def test_a_greeting_asks_for_nothing(greeting: str, order: str, language: str) -> None:
     """What answers a greeting is no claim; what follows it may be an order."""
-    gate = ClaimGate(greeting, language, lambda _kind: False)
+    gate = ClaimGate(greeting, language, lambda _reading, _kind: False)
     assert gate.feed("Done.") + gate.finish() == "Done."
     assert kind_of(order, language) is SentenceKind.ORDER
 

@@ -15,9 +15,11 @@ from ..const import (
 from ..event_data import StreamingError
 from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Delta
-from .claims.gate import ClaimGate
+from .claims.evidence import Evidence
+from .claims.gate import ClaimGate, Verdict
+from .claims.sentences import Reading
 from .claims.wording import SentenceKind
-from .log import LogDelta, async_add_answer
+from .log import CORRECTION, INCOMPLETE, UNASKED, Correction, LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
 from .request import build, note_refusal
@@ -65,7 +67,8 @@ class LLMMixin(StreamingMixin):
 
     async def _async_useful_deltas(self, turn: Turn, *, allow_tools: bool) -> AsyncGenerator[LogDelta]:
         """Yield one answer; after an unproven claim or none at all, the model is asked once more."""
-        gate, heard = self._gate(turn), False
+        evidence = await self._async_evidence(turn)
+        gate, heard = _gate(turn, evidence, refuses_offers=allow_tools and not turn.calls.records), False
         stream = self._async_asked(turn, allow_tools=allow_tools)
         async with aclosing(
             self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=gate)
@@ -73,16 +76,16 @@ class LLMMixin(StreamingMixin):
             async for delta in deltas:
                 heard = heard or _is_heard(delta)
                 yield delta
-        claim = gate.text if gate is not None and gate.unbacked else ""
-        if claim:
-            LOGGER.info("The model claimed something that no call had done; asking again")
+        claim = _correction(gate, evidence) if gate is not None and gate.unbacked else None
+        if claim is not None:
+            LOGGER.info("The model claimed or offered what no call had done; asking again")
         elif heard or not allow_tools or turn.has_own_words:
             return
         else:
             LOGGER.info("The model said and called nothing; asking again, without thinking")
         heard, lead = False, " " if turn.said else ""
-        again = self._gate(turn)
-        stream = self._async_asked(turn, allow_tools=allow_tools, claim=claim, after_silence=not claim)
+        again = _gate(turn, evidence)
+        stream = self._async_asked(turn, allow_tools=allow_tools, claim=claim, after_silence=claim is None)
         try:
             async with aclosing(
                 self._async_log_deltas(turn, stream, allow_tools=allow_tools, gate=again)
@@ -98,26 +101,24 @@ class LLMMixin(StreamingMixin):
             LOGGER.info("The model could not be asked again (%s)", err.kind)
         if (claim and not heard) or (again is not None and again.unbacked):
             lead = " " if turn.said else ""
-            yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, 'not_done')}"}
+            key = "not_all_done" if turn.calls.done else "not_done"
+            yield {"content": f"{lead}{await async_phrase(self.hass, turn.language, key)}"}
 
-    def _gate(self, turn: Turn) -> ClaimGate | None:
-        """Return the gate that withholds unproven claims; None if a call of the turn backs them."""
-        if turn.user_input is None or turn.calls.done:
-            return None
-        speaker = turn.calls.speaker
+    async def _async_evidence(self, turn: Turn) -> Evidence:
+        """Return what may back the claims of an answer: the calls of the turn, or earlier ones."""
+        calls = turn.calls
+        user_id, device_id = calls.speaker.context.user_id, calls.speaker.device_id
 
-        def is_backed(kind: SentenceKind) -> bool:
-            if turn.calls.done:
-                return True
+        def was_done_before() -> bool:
             earlier = self.data.handler.guard.journal.ledger.of_speaker(
-                turn.calls.conversation_id, speaker.context.user_id, speaker.device_id
+                calls.conversation_id, user_id, device_id
             )
-            return kind is SentenceKind.QUESTION and any(action.success for action in earlier)
+            return any(action.success for action in earlier)
 
-        return ClaimGate(turn.calls.sentence, turn.language, is_backed)
+        return Evidence(calls, await self.data.shared.house.async_snapshot(), turn.language, was_done_before)
 
     async def _async_asked(
-        self, turn: Turn, *, allow_tools: bool, claim: str = "", after_silence: bool = False
+        self, turn: Turn, *, allow_tools: bool, claim: Correction | None = None, after_silence: bool = False
     ) -> AsyncGenerator[Delta]:
         """Yield one answer, streamed if the option says so; what fails is asked again in three ways.
 
@@ -169,6 +170,40 @@ class LLMMixin(StreamingMixin):
             StreamingError(error=err.plain, error_type=str(err.kind), fallback=asking_again),
             turn.calls.speaker.context,
         )
+
+
+def _gate(turn: Turn, evidence: Evidence, *, refuses_offers: bool = False) -> ClaimGate | None:
+    """Return the gate that withholds unproven claims; None for an answer to no person."""
+    if turn.user_input is None:
+        return None
+    is_partial = evidence.is_partial
+
+    def is_backed(reading: Reading, wanted: SentenceKind) -> bool:
+        return evidence.backs(reading, wanted) and (not is_partial or _names_failure(gate, evidence))
+
+    gate = ClaimGate(
+        turn.calls.sentence,
+        turn.language,
+        is_backed,
+        refuses_offers=refuses_offers,
+        is_whole=is_partial,
+    )
+    return gate
+
+
+def _names_failure(gate: ClaimGate, evidence: Evidence) -> bool:
+    """Return whether an answer says that something failed, or names it."""
+    said = gate.text.casefold()
+    return gate.reader.tells_failure(gate.text) or any(
+        name.casefold() in said for name in evidence.failed_names()
+    )
+
+
+def _correction(gate: ClaimGate, evidence: Evidence) -> Correction:
+    """Return what the model is told about words that were held back."""
+    if gate.unbacked is Verdict.OFFER:
+        return Correction(gate.text, UNASKED)
+    return Correction(gate.text, INCOMPLETE if evidence.calls.done else CORRECTION)
 
 
 def _is_heard(delta: LogDelta) -> bool:

@@ -26,7 +26,7 @@ from ..inference.models import ChatRequest, Message, MessageCall, TokenUsage
 from ..safety.disclosure import DataCategory, Disclosure
 from ..tools.native import disclosed_by
 from ..tools.turn_calls import TurnCalls
-from .log import correction, messages_of
+from .log import Correction, messages_of
 from .pictures import beside_pictures
 from .turn import Turn
 
@@ -41,7 +41,7 @@ ROOM_AFTER_SILENCE: Final = 2
 
 
 def build(
-    turn: Turn, model: str, *, allow_tools: bool, claim: str = "", after_silence: bool = False
+    turn: Turn, model: str, *, allow_tools: bool, claim: Correction | None = None, after_silence: bool = False
 ) -> ChatRequest:
     """Return the request of the next round for a model of the router.
 
@@ -69,7 +69,7 @@ def build(
     )
 
 
-def _fit(turn: Turn, model: str, claim: str, *, again: bool) -> FittedRequest:
+def _fit(turn: Turn, model: str, claim: Correction | None, *, again: bool) -> FittedRequest:
     policy, window, messages = turn.data.data_policy, turn.data.context.window, messages_of(turn)
     told = turn.calls.disclosure
     turn.asked, told.model = model, policy.of(model)
@@ -80,7 +80,7 @@ def _fit(turn: Turn, model: str, claim: str, *, again: bool) -> FittedRequest:
         _draft_for(turn.draft, told.model),
         _current_for(messages, told.model, turn.calls, from_home=from_home),
         window.request_tokens(turn.max_tokens, model),
-        after=correction(UNSAID if from_home else claim) if claim else (),
+        after=(replace(claim, claim=UNSAID) if from_home else claim).messages() if claim else (),
     )
     factor = window.calibration(model).factor
     turn.figures.trace.ask(model, turn.fitted, factor, again=again)

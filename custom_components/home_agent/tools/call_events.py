@@ -118,6 +118,7 @@ def record_of(
         targets=targets,
         duration_ms=(monotonic() - started) * 1000,
         args=redacted(call.tool_args, call.tool_name),
+        round=turn.round,
         started=started,
         said=said[:MAX_EVENT_CHARS],
     )

@@ -70,6 +70,8 @@ class CallRecord:
     """Whether a part of it failed, although it counts as a success."""
     targets: ControlResult = field(default_factory=ControlResult)
     """What became of each target of ha_control; empty for other tools."""
+    round: int = 0
+    """The number of the model's answer that contains it."""
     started: float = 0.0
     """By the clock that never jumps, in seconds."""
     said: str = ""

@@ -21,7 +21,19 @@ OWN_TABLES: Final = (
     "now",
     "done",
     "will",
+    "will_be",
     "promises",
+    "remind_verbs",
+    "reminds",
+    "remember_verbs",
+    "remembers",
+    "remembered",
+    "timers",
+    "lists",
+    "on_lists",
+    "offers",
+    "choices",
+    "fails",
     "honest",
     "past",
     "fillers",
@@ -43,7 +55,10 @@ SHARED_TABLES: Final = {
 }
 OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did")
 """Tables of beginnings of clauses in which the assistant describes its own actions."""
-PHRASES: Final = ("i_have", "i_did", "been", "done", "will", "promises", "fillers")
+PHRASES: Final = (
+    *("i_have", "i_did", "been", "done", "will", "will_be", "promises", "fillers"),
+    *("reminds", "remind_verbs", "remembers", "remember_verbs", "remembered", "on_lists"),
+)
 """Tables whose phrases may contain a word that is honest on its own, such as "will" in "I will"."""
 MAX_BEFORE: Final = 6
 """Words that may precede a claim in its clause, as the name of a thing does."""
@@ -59,6 +74,21 @@ MAX_BEFORE_DEVICE: Final = 3
 """Words that may precede the device in a clause without a verb, such as "kitchen" in "Kitchen light on"."""
 BEEN_TO_DID: Final = 6
 WILL_TO_DO: Final = 8
+
+
+class ClaimKind(Enum):
+    """What a claim is about, which decides the calls that back it."""
+
+    DEED = auto()
+    """Something was done, or is so now."""
+    PROMISE = auto()
+    """Something will be done."""
+    TIMER = auto()
+    """A timer or a reminder, set or promised."""
+    MEMORY = auto()
+    """Something was or will be remembered."""
+    LIST = auto()
+    """Something is on a list or in a calendar."""
 
 
 class SentenceKind(Enum):
@@ -141,8 +171,6 @@ class SpacedReader:
             tables[name] = tuple(dict.fromkeys((*tables.get(name, ()), *shared)))
         self._lexicon = Lexicon(tables)
         self.joins = frozenset(words(language, "questions.joins"))
-        phrases = [entry.replace("'", " ").split() for name in PHRASES for entry in tables[name]]
-        self._open_phrases = {tuple(phrase[:end]) for phrase in phrases for end in range(1, len(phrase))}
         self._beginnings = {
             entry.replace("'", " ").split()[0] for name in OWN_ACTIONS for entry in tables[name]
         }
@@ -156,11 +184,8 @@ class SpacedReader:
         start = _skip(self._lexicon.matches("fillers", said), 0)
         return start == len(said) or said[start].plain in self._beginnings
 
-    def count_until_honest(self, said: Sequence[Word], *, is_whole: bool) -> int:
-        """Return how many words precede the first that makes a clause no claim.
-
-        Before the clause `is_whole`, a word does not count that may still become part of a phrase.
-        """
+    def count_until_honest(self, said: Sequence[Word]) -> int:
+        """Return how many words precede the first that makes a clause no claim."""
         honest = self._lexicon.matches("honest", said)
         if not honest:
             return len(said)
@@ -171,16 +196,8 @@ class SpacedReader:
             if match.words > 1
             for place in range(index, index + match.words)
         }
-        latest = len(said) if is_whole else self._find_open_phrase(said)
-        counted = (
-            index for index, match in honest.items() if index < latest and match > covered.get(index, Match())
-        )
+        counted = (index for index, match in honest.items() if match > covered.get(index, Match()))
         return min(counted, default=len(said))
-
-    def _find_open_phrase(self, said: Sequence[Word]) -> int:
-        """Return where a phrase begins that is not complete."""
-        plain = tuple(word.plain for word in said)
-        return next((start for start in range(len(plain)) if plain[start:] in self._open_phrases), len(plain))
 
     def is_filler(self, said: Sequence[Word]) -> bool:
         """Return whether a clause has only words such as "sure"."""
@@ -190,23 +207,82 @@ class SpacedReader:
         """Return whether words refer to an earlier time."""
         return bool(self._lexicon.matches("past", said))
 
-    def is_claim(
-        self, said: Sequence[Word], kind: SentenceKind, *, begins_sentence: bool, is_whole: bool
-    ) -> bool:
-        """Return whether words claim something, without honest words among them.
+    def is_offer(self, said: Sequence[Word]) -> bool:
+        """Return whether a question asks for permission to do what was asked for, and leaves no choice."""
+        offers = self._lexicon.matches("offers", said)
+        start = _skip(self._lexicon.matches("fillers", said), 0)
+        return start in offers and not self._lexicon.matches("choices", said)
 
-        `is_whole` is for a clause that has ended without an honest word.
+    def tells_failure(self, said: Sequence[Word]) -> bool:
+        """Return whether words say that something did not work, or did so only in part."""
+        return bool(self._lexicon.matches("fails", said))
+
+    def claim(
+        self, said: Sequence[Word], kind: SentenceKind, *, begins_sentence: bool, is_whole: bool
+    ) -> ClaimKind | None:
+        """Return what words claim, without honest words among them.
+
+        `is_whole` is for a clause that has no honest word.
         """
         found = _ClauseMatches(self._lexicon.all_matches(said), len(said))
-        if self._is_own_action(found, kind):
-            return True
-        if kind is SentenceKind.QUESTION:
-            return False
-        if is_whole and (found.is_whole("done") or found.is_whole("promises")):
-            return True
-        if self._is_result(found, begins_sentence=begins_sentence, is_whole=is_whole):
-            return True
-        return kind is SentenceKind.ORDER and self._is_answer_to_order(found, is_whole=is_whole)
+        is_asked = kind is SentenceKind.QUESTION
+        if not is_asked and (kept := self._kept(found, kind, is_whole=is_whole)):
+            return kept
+        is_order = kind is SentenceKind.ORDER
+        if self._is_own_action(found, kind) or (
+            not is_asked
+            and (
+                (is_whole and (found.is_whole("done") or found.is_whole("promises")))
+                or self._is_result(found, begins_sentence=begins_sentence, is_whole=is_whole)
+            )
+        ):
+            return self._deed(found)
+        if is_order and self._is_promise(found):
+            return ClaimKind.PROMISE
+        return self._deed(found) if is_order and self._is_answer_to_order(found, is_whole=is_whole) else None
+
+    @staticmethod
+    def _deed(found: _ClauseMatches) -> ClaimKind:
+        """Return what a deed was done to."""
+        return (
+            ClaimKind.TIMER
+            if found.has("timers")
+            else ClaimKind.LIST
+            if found.has("lists")
+            else ClaimKind.DEED
+        )
+
+    @staticmethod
+    def _kept(found: _ClauseMatches, kind: SentenceKind, *, is_whole: bool) -> ClaimKind | None:
+        """Return what is said to be kept or set for the person: a reminder, a memory, an entry of a list."""
+        wills = found.starts("will", MAX_BEFORE)
+        if found.has("reminds") or found.follows(wills, ("remind_verbs",), WILL_TO_DO):
+            return ClaimKind.TIMER
+        if (
+            found.has("remembers")
+            or found.follows(wills, ("remember_verbs",), WILL_TO_DO)
+            or (is_whole and found.is_whole("remembered"))
+        ):
+            return ClaimKind.MEMORY
+        if kind is not SentenceKind.ORDER:
+            return None
+        tells = any(map(found.has, ("is", "did", "doing", "been", "now", "i_did", "switching")))
+        if found.has("timers") and (tells or found.has("states")):
+            return ClaimKind.TIMER
+        if found.has("on_lists") or (found.has("lists") and tells):
+            return ClaimKind.LIST
+        return None
+
+    @staticmethod
+    def _is_promise(found: _ClauseMatches) -> bool:
+        """Return whether something is said to happen."""
+        wills = found.starts("will", MAX_BEFORE)
+        will_be = found.starts("will_be", MAX_BEFORE + 2)
+        return (
+            found.follows(wills, ("commands",), WILL_TO_DO)
+            or found.follows(will_be, ("did", "doing", "commands", "states", "switching"), WILL_TO_DO)
+            or found.has("promises")
+        )
 
     @staticmethod
     def _is_own_action(found: _ClauseMatches, kind: SentenceKind) -> bool:
@@ -241,7 +317,7 @@ class SpacedReader:
 
     @staticmethod
     def _is_answer_to_order(found: _ClauseMatches, *, is_whole: bool) -> bool:
-        """Return whether a clause has a state or a promise, which is a claim only in answer to an order."""
+        """Return whether a clause has a state, which is a claim only in answer to an order."""
         states = found.starts("is", MAX_BEFORE)
         return (
             found.follows(states, ("did", "doing"), IS_TO_STATE)
@@ -249,8 +325,6 @@ class SpacedReader:
             or (is_whole and bool(states) and (found.has("now") or found.ends_with("switching")))
             or (found.starts("did", MAX_BEFORE) and not found.starts("subjects", found.start))
             or (is_whole and found.end > 1 and found.ends_with("states"))
-            or found.follows(found.starts("will", MAX_BEFORE), ("commands",), WILL_TO_DO)
-            or found.has("promises")
         )
 
     def kind_of(self, clause: Clause, language: str) -> SentenceKind:

@@ -1,0 +1,220 @@
+"""Whether the calls of a turn back what an answer claims: by their kind, and by what they were about."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from ...domains import DOMAINS
+from ...knowledge.name_index import place_id, place_names
+from ...knowledge.names import Phrases, longest
+from ...knowledge.records import Area, EntityRecord, Floor, HouseSnapshot
+from ...knowledge.spoken_words import domain_words
+from ...languages import DEFAULT, find, table
+from ...languages.later import read_later
+from ...texts import fold, words
+from ...tools.turn_calls import CallRecord, TurnCalls
+from .sentences import Reading
+from .wording import ClaimKind, SentenceKind
+
+KEEPERS: Final = {
+    "timer": ClaimKind.TIMER,
+    "todo_list": ClaimKind.LIST,
+    "calendar": ClaimKind.LIST,
+    "memory": ClaimKind.MEMORY,
+    "store_memory": ClaimKind.MEMORY,
+    "forget_memory": ClaimKind.MEMORY,
+    "update_user_profile": ClaimKind.MEMORY,
+}
+"""Tools that keep something for the person, and what they back. Others may do anything."""
+CONTROLS: Final = frozenset(("ha_control", "play_media", "activity"))
+"""Tools whose results name the entities they were about."""
+LATER_ARGUMENTS: Final = frozenset(("when", "for", "repeat"))
+"""Arguments with which ha_control plans something."""
+SWITCH: Final = "switch"
+"""The domain of what may be called by the name of the thing behind it: a lamp, a fan, a heater."""
+MIN_NAME: Final = 4
+"""Letters of a name of one word that is looked for in an answer."""
+NAMES: Final = "names that an answer may mention"
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """What words mention: entities, rooms and floors, kinds of things."""
+
+    entities: tuple[EntityRecord, ...] = ()
+    places: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Return whether anything is mentioned."""
+        return bool(self.entities or self.places or self.domains)
+
+
+@dataclass(slots=True)
+class Evidence:
+    """The calls of a turn, as far as they have run."""
+
+    calls: TurnCalls
+    house: HouseSnapshot
+    language: str
+    earlier: Callable[[], bool] = field(default=lambda: False)
+    """Whether something was done before in the conversation, which may be told when somebody asks."""
+
+    @property
+    def _acted(self) -> list[CallRecord]:
+        """Return the calls that changed something or found it as asked."""
+        return [record for record in self.calls.records if record.done]
+
+    @property
+    def is_partial(self) -> bool:
+        """Return whether something was done and something else failed, and no later call made up for it."""
+        acted = self._acted
+        return bool(acted) and any(
+            _has_failed(record)
+            and not any(
+                other.round > record.round and other.tool_name == record.tool_name and not _has_failed(other)
+                for other in acted
+            )
+            for record in self.calls.records
+        )
+
+    def failed_names(self) -> list[str]:
+        """Return the names of the entities that failed in this turn."""
+        keys = (key for record in self.calls.records for key in _failed_in(record))
+        return [self.house.entities[key].name for key in keys if key in self.house.entities]
+
+    def backs(self, reading: Reading, wanted: SentenceKind) -> bool:
+        """Return whether calls back all that a sentence claims."""
+        acted = self._acted
+        tools = {record.tool_name for record in acted}
+        if not acted:
+            return wanted is SentenceKind.QUESTION and self.earlier()
+        if not tools <= CONTROLS | KEEPERS.keys():
+            return True
+        planned, has_control = any(map(_is_planned, acted)), bool(tools & CONTROLS)
+        backed = {KEEPERS[tool] for tool in tools if tool in KEEPERS} | {ClaimKind.DEED}
+        if planned:
+            backed |= {ClaimKind.PROMISE, ClaimKind.TIMER}
+        elif has_control and read_later(self.calls.sentence, self.language) is None:
+            backed.add(ClaimKind.PROMISE)
+        if not reading.claims <= backed:
+            return False
+        if planned or not reading.claims & {ClaimKind.DEED, ClaimKind.PROMISE}:
+            return True
+        return all(self._covers(part, has_control=has_control) for part in reading.parts)
+
+    def _covers(self, text: str, *, has_control: bool) -> bool:
+        """Return whether the things that words mention are those that the calls were about."""
+        mentions = self._mentions(text)
+        if not mentions:
+            return True
+        done = {key for record in self._acted for key in _done_by(record)}
+        done |= set(self.calls.touched).difference(*map(_failed_in, self.calls.records))
+        records = [self.house.entities[key] for key in done if key in self.house.entities]
+        domains = {key.partition(".")[0] for key in done}
+        if has_control and not domains <= _kinds(None).keys():
+            return True  # a scene or a helper may stand for anything
+        if mentions.entities:
+            told = {key for record in self.calls.records for key in _failed_in(record)}
+            said = " ".join(record.said for record in self.calls.records)
+            return any(
+                one.entity_id in told or one.entity_id in said or _is_like(one, records)
+                for one in mentions.entities
+            )
+        places = {place for record in records for place in (record.area_id, record.floor_id)}
+        return (not mentions.places or bool(mentions.places & places)) and (
+            not mentions.domains or bool(domains & {SWITCH, *mentions.domains})
+        )
+
+    def _mentions(self, text: str) -> Mentions:
+        """Return what words mention, without what was written by calls that keep texts."""
+        written = {
+            word
+            for record in self._acted
+            if KEEPERS.get(record.tool_name) in {ClaimKind.LIST, ClaimKind.MEMORY}
+            for word in words(f"{record.args} {record.said}")
+        }
+        said = words(text)
+        meanings = [(word,) for word in said]
+        found = longest(
+            (
+                *self.house.derived(NAMES, _names).find(meanings, in_a_row=True),
+                *place_names(self.house).find(meanings, in_a_row=True),
+            )
+        )
+        found = [one for one in found if not written.issuperset(one.phrase)]
+        taken = {place for one in found for place in one.at}
+        kinds = _kinds(find(self.language) or DEFAULT)
+        return Mentions(
+            entities=tuple(one.value for one in found if isinstance(one.value, EntityRecord)),
+            places=frozenset(place_id(one.value) for one in found if isinstance(one.value, (Area, Floor))),
+            domains=frozenset(
+                kinds[word]
+                for at, word in enumerate(said)
+                if at not in taken and word in kinds and word not in written
+            ),
+        )
+
+
+def _done_by(record: CallRecord) -> set[str]:
+    """Return the entities that a call changed or found as asked."""
+    return {*record.targets.get("done", ()), *record.targets.get("unchanged", ())}
+
+
+def _failed_in(record: CallRecord) -> set[str]:
+    """Return the entities that a call could not change."""
+    return set(record.targets.get("failed", ()))
+
+
+def _has_failed(record: CallRecord) -> bool:
+    """Return whether something of a call failed that is not only waiting."""
+    return not record.read_only and not record.waits and (not record.success or record.in_part)
+
+
+def _is_planned(record: CallRecord) -> bool:
+    """Return whether a call planned something for later."""
+    return record.tool_name == "ha_control" and bool(LATER_ARGUMENTS & record.args.keys())
+
+
+def _is_like(mentioned: EntityRecord, records: Iterable[EntityRecord]) -> bool:
+    """Return whether a mentioned entity is one of some, or of their kind in their room."""
+    return any(
+        mentioned.entity_id == record.entity_id
+        or (mentioned.domain == record.domain and mentioned.area_id == record.area_id)
+        or mentioned.name == record.name
+        for record in records
+    )
+
+
+@cache
+def _kinds(language: str | None) -> Mapping[str, str]:
+    """Return the words for kinds of things in a language and in English, or domains as such for None.
+
+    Kinds that secure the home are left out: "alarm" and "door" mean other things too.
+    """
+    if language is None:
+        return {kind: kind for kind in domain_words().values()}
+    return {
+        fold(word): kind
+        for each in (DEFAULT, language)
+        for kind, said in (table(each, "names.domains") or {}).items()
+        for word in said
+        if kind != SWITCH and not DOMAINS[kind].is_protected
+    }
+
+
+def _names(house: HouseSnapshot) -> Phrases[EntityRecord | Area | Floor]:
+    """Return the names of the entities that can be controlled."""
+    return Phrases(
+        (spoken, record)
+        for record in house.entities.values()
+        if record.domain in _kinds(None)
+        for name in record.names
+        if _says_enough(spoken := words(name))
+    )
+
+
+def _says_enough(spoken: Sequence[str]) -> bool:
+    """Return whether a name is no short everyday word."""
+    return len(spoken) > 1 or any(len(word) >= MIN_NAME for word in spoken)

@@ -1,0 +1,199 @@
+"""What one sentence of an answer claims, read as a whole."""
+
+# ruff: noqa: RUF001 - marks of many languages
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Final
+
+from ...languages import DEFAULT, find, languages_with
+from ...languages.lexicon import Word, clauses
+from ...texts import fold, is_word, plain
+from .scripts import ScriptReader, script_languages, script_of
+from .wording import MAX_WORDS, ClaimKind, SentenceKind, SpacedReader, kind_of, spaced_reader
+
+ENDS: Final = frozenset("!?…\n。．！？")
+"""Marks that end a sentence. A full stop does too, unless a letter or digit follows."""
+BREAKS: Final = frozenset(',;:–—()"“”„«»')
+QUESTION_MARKS: Final = ("?", "？")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a sentence says."""
+
+    claims: frozenset[ClaimKind] = frozenset()
+    parts: tuple[str, ...] = ()
+    """The sentence between commas and words such as and, if it claims something."""
+    is_offer: bool = False
+    """Whether it asks for permission to do what was asked for."""
+
+
+@dataclass(slots=True)
+class _Clause:
+    """Words between two marks of a sentence."""
+
+    start: int
+    """Where it begins in the sentence."""
+    words: list[Word] = field(default_factory=list)
+
+
+class SentenceReader:
+    """Reads the sentences of the answer to one sentence of a person."""
+
+    def __init__(self, asked: str, language: str) -> None:
+        """Take what the person said and the language of the turn."""
+        self.script: ScriptReader | None = script_of(asked, language)
+        self.readers, self._is_any = _readers(language)
+        self.wanted = self.script.kind_of(asked) if self.script else kind_of(asked, language)
+
+    def read(self, text: str, kind: SentenceKind) -> Reading:
+        """Return what a sentence says; `kind` says which sentences count as claims."""
+        claims: set[ClaimKind] = set()
+        found: _Clause | None = None
+        begins, held_from = True, 0
+        for clause in _clauses_of(text):
+            if not clause.words:
+                continue
+            claim, reader = self._claim_of(clause, kind, begins_sentence=begins)
+            is_filler = self.readers[0].is_filler(clause.words)
+            begins = begins and is_filler
+            if claim is None:
+                continue
+            if found is None:
+                found, held_from = clause, clause.start
+                if self._is_withdrawn(text[held_from:], reader):
+                    return Reading(is_offer=self._is_offer(text))
+            claims.add(claim)
+            claims |= self._claims_of_parts(clause, kind)
+        if found is None:
+            if self.script is not None and self.script.is_claim(text, kind):
+                return Reading(frozenset({ClaimKind.DEED}), (text,))
+            return Reading(is_offer=self._is_offer(text))
+        return Reading(frozenset(claims), tuple(self._parts(text)))
+
+    def tells_failure(self, text: str) -> bool:
+        """Return whether a text says that something did not work; also where that cannot be known."""
+        if self.script is not None:
+            return True
+        said = _words_of(text)
+        return any(reader.tells_failure(said) for reader in self.readers)
+
+    def begins(self, said: Sequence[Word], beginning: str) -> bool:
+        """Return whether a clause begins, or may yet begin, by describing the assistant's own actions."""
+        if self.script:
+            return True
+        if said or not beginning:
+            return any(reader.begins(said) for reader in self.readers)
+        return any(reader.may_begin(plain(beginning)) for reader in self.readers)
+
+    @property
+    def joins(self) -> frozenset[str]:
+        """Return the words that part clauses."""
+        return self.readers[0].joins
+
+    def _is_withdrawn(self, text: str, reader: SpacedReader | None) -> bool:
+        """Return whether the rest of a sentence says that its claim is a question or of an earlier time."""
+        if text.rstrip().endswith(QUESTION_MARKS) and "," not in text:
+            return True
+        return reader is not None and reader.is_earlier(_words_of(text))
+
+    def _claim_of(
+        self, clause: _Clause, kind: SentenceKind, *, begins_sentence: bool
+    ) -> tuple[ClaimKind | None, SpacedReader | None]:
+        """Return what a clause claims, and in whose words."""
+        for said in self._segments(clause.words, kind):
+            if len(said) > MAX_WORDS:
+                continue
+            limits = [reader.count_until_honest(said) for reader in self.readers]
+            if not self._is_any:  # what is no claim in the own language is none in English either
+                limits = [min(limits[0], limit) for limit in limits]
+            for reader, limit in zip(self.readers, limits, strict=True):
+                is_first = begins_sentence and said[0] is clause.words[0]
+                if limit and (
+                    claim := reader.claim(
+                        said[:limit], kind, begins_sentence=is_first, is_whole=limit == len(said)
+                    )
+                ):
+                    return claim, reader
+        return None, None
+
+    def _claims_of_parts(self, clause: _Clause, kind: SentenceKind) -> set[ClaimKind]:
+        """Return what the parts of a clause claim that are joined by a word such as and."""
+        found: set[ClaimKind] = set()
+        for said in self._joined(clause.words):
+            if said and len(said) < len(clause.words):
+                claim, _ = self._claim_of(_Clause(clause.start, list(said)), kind, begins_sentence=False)
+                found |= {claim} if claim else set()
+        return found
+
+    def _joined(self, said: Sequence[Word]) -> Iterator[Sequence[Word]]:
+        """Yield the words between words such as and."""
+        start = 0
+        for end in (*(index for index, word in enumerate(said) if word.plain in self.joins), len(said)):
+            yield said[start:end]
+            start = end + 1
+
+    def _segments(self, said: Sequence[Word], kind: SentenceKind) -> Iterator[Sequence[Word]]:
+        """Yield the parts of a clause that are read alone.
+
+        A word such as and parts a clause only if what is before it is no claim: behind an honest word, and
+        in answers to questions.
+        """
+        start = 0
+        while start < len(said):
+            rest = said[start:]
+            yield rest
+            from_word = 1 if kind is SentenceKind.QUESTION else self.readers[0].count_until_honest(rest) + 1
+            later = range(start + from_word, len(said))
+            joined = next((index for index in later if said[index].plain in self.joins), len(said))
+            start = joined + 1
+
+    def _is_offer(self, text: str) -> bool:
+        """Return whether a sentence asks for permission to do what was asked for."""
+        if not text.rstrip().endswith(QUESTION_MARKS):
+            return False
+        said = _words_of(text)
+        return any(reader.is_offer(said) for reader in self.readers)
+
+    def _parts(self, text: str) -> Iterator[str]:
+        """Yield the parts of a sentence without words that make them no claim."""
+        for clause in _clauses_of(text):
+            for said in self._joined(clause.words):
+                if said and self.readers[0].count_until_honest(said) == len(said):
+                    yield " ".join(word.plain for word in said)
+
+
+def _words_of(text: str) -> list[Word]:
+    """Return the words of a text."""
+    return [word for clause in clauses(text) for word in clause.words]
+
+
+def _clauses_of(text: str) -> Iterator[_Clause]:
+    """Yield the clauses of a sentence."""
+    clause, word = _Clause(0), ""
+    for index, char in enumerate(f"{text} "):
+        if is_word(char):
+            word += char
+            continue
+        if word:
+            clause.words.append(Word(plain(word), fold(word)))
+            word = ""
+        if char in BREAKS or char in ENDS:
+            yield clause
+            clause = _Clause(index + 1)
+    yield clause
+
+
+@cache
+def _readers(language: str) -> tuple[tuple[SpacedReader, ...], bool]:
+    """Return the readers of answers, and whether the answers may be in any language.
+
+    Models change to English now and then. Of a language that is not known the words of all others count.
+    """
+    own = find(language)
+    if own is None:
+        names = [name for name in languages_with("claims") if name not in script_languages()]
+        return tuple(map(spaced_reader, names)), True
+    names = [DEFAULT] if own in script_languages() else list(dict.fromkeys((own, DEFAULT)))
+    return tuple(map(spaced_reader, names)), False
