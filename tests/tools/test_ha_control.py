@@ -65,11 +65,13 @@ async def test_colours_are_for_lights_that_have_them(control: Control) -> None:
     result = await control(action="turn_on", name="colour bulb", parameters={"color": "red"})
     assert result == {"done": {"light.colour_bulb": "on, 100%, #ff0000"}}
     for parameters, reason in (
-        ({"color": "red"}, "has no colours"),
-        ({"color_temp": "warm"}, "no colour temp"),
+        ({"color": "red"}, "Kitchen cannot show colours"),
+        ({"color_temp": "warm"}, "Kitchen has no colour temperature"),
     ):
+        result = await control(action="turn_on", entity_id="light.kitchen", parameters=parameters)
+        assert result["notes"] == [reason]
         with pytest.raises(ValidationError, match=reason):
-            await control(action="turn_on", entity_id="light.kitchen", parameters=parameters)
+            await control(action="set_value", entity_id="light.kitchen", parameters=parameters)
 
 
 async def test_already_on_is_said(control: Control) -> None:
@@ -98,9 +100,9 @@ async def test_what_one_light_cannot_do_leaves_the_others_alone(control: Control
         await control(action="turn_on", area="Kitchen", domain="light", parameters={"brightness_pct": 30})
     assert err.value.result == {
         "done": {"light.counter": "on, 30%", "light.kitchen": "on, 30%"},
-        "failed": {"light.switchable": "can only be switched on and off, not dimmed"},
+        "failed": {"light.switchable": "cannot be dimmed"},
     }
-    assert str(err.value) == "Switchable can only be switched on and off, not dimmed"
+    assert str(err.value) == "Switchable cannot be dimmed"
     assert control.hass.states.get("light.switchable").state == "off"
 
 
@@ -527,7 +529,13 @@ async def test_each_domain_gets_its_own_services(
         ("number.speed", "unknown", {}, {"action": "increase"}, "no value to raise or lower"),
         ("sensor.heat", "3", {}, {"action": "turn_on"}, "cannot be controlled"),
         ("todo.list", "3", {}, {"action": "turn_on"}, "cannot be controlled"),
-        ("light.strip", "on", {"supported_color_modes": ["onoff"]}, {"action": "increase"}, "not dimmed"),
+        (
+            "light.strip",
+            "on",
+            {"supported_color_modes": ["onoff"]},
+            {"action": "increase"},
+            "cannot be dimmed",
+        ),
     ],
 )
 async def test_what_an_entity_cannot_do_is_said_before_any_call(

@@ -11,6 +11,8 @@ from typing import Any, Final
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
+from ..errors import ValidationError
+
 ANY: Final = ("*",)
 """All parameters, or all services, of the domain."""
 ANY_CLASS: Final = "*"
@@ -28,6 +30,15 @@ type RestoreRule = Callable[[DomainFacts, str, Mapping[str, Any], Changed], Serv
 """From the state and the attributes before a call, and what changed since, to the calls that restore it."""
 type TakeBackRule = Callable[[str, Mapping[str, Any]], tuple[str, Mapping[str, Any]] | str]
 """From a service and its data to the call that takes it back, or to the reason why there is none."""
+
+
+class Unsupported(ValidationError):
+    """An entity does not have what some parameters set; the detail is a sentence without its subject."""
+
+    def __init__(self, detail: str, *parameters: str) -> None:
+        """Store the parameters."""
+        super().__init__(detail)
+        self.parameters = parameters
 
 
 def words(text: str) -> frozenset[str]:
@@ -61,6 +72,8 @@ class Action:
     ability: str | None = None
     """What an entity with one of these features is said to be able to do."""
     data: Mapping[str, Any] = field(default_factory=dict)
+    shown: Mapping[str, Any] = field(default_factory=dict)
+    """Attributes that show success, where the entity has them."""
     direction: int = 0
     """1 or -1 for a step up or down."""
     opens: bool | None = None
@@ -112,6 +125,10 @@ class ValueStep:
     attribute: str | None = None
     """State attribute with the entity's own step."""
     _: KW_ONLY
+    least: float = 0
+    """The least size of a step, where the entity's own is smaller."""
+    keeps_on: bool = False
+    """Whether a step down never reaches zero: the value is halved instead."""
     services: tuple[str, str] | None = None
     """Services for a step up and down, of the entity's own size if there is no `key`."""
     key: str | None = None
@@ -150,6 +167,16 @@ class DomainFacts:
     turn_on: str = "turn_on"
     """The action that Home Assistant means by a generic "turn on"."""
     turn_off: str = "turn_off"
+    keep: Callable[[State], Mapping[str, Any]] | None = None
+    """Returns the parameters that an entity keeps if it is turned on while it is on."""
+    wake: Callable[[State, Mapping[str, Any]], Mapping[str, Any]] | None = None
+    """Returns the parameters that turn an entity on for those that are set while it is off."""
+    remark: Callable[[State, Mapping[str, Any]], str] | None = None
+    """Returns what the person should hear of parameters that have no effect now, without its subject; else
+    an empty text."""
+    resting: frozenset[str] = frozenset()
+    """States in which only `rest_actions` and the parameters that turn it on have an effect."""
+    rest_actions: frozenset[str] = frozenset()
     exclusive: tuple[str, ...] = ()
     """Parameters of which only one may be given."""
     off_at_zero: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """Thermostats and air conditioners."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final
 
 from homeassistant.core import State
 
@@ -30,6 +30,8 @@ from .common import (
     setting,
 )
 from .showing import number_of, text_of, word_or_quote
+
+HEAT: Final = "heat"
 
 
 def say_heating(state: State) -> str:
@@ -68,6 +70,23 @@ def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], chan
     yield from restore_settings(facts, state, attributes, changed)
     if state == "off":
         yield from mode
+
+
+def _wake(state: State, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return heating for a target above the temperature of a room whose heating is off."""
+    target, current = parameters.get("temperature"), state.attributes.get("current_temperature")
+    modes = state.attributes.get("hvac_modes") or ()
+    if state.state != "off" or HEAT not in modes or not isinstance(current, int | float):
+        return {}
+    return {"hvac_mode": HEAT} if isinstance(target, int | float) and target > current else {}
+
+
+def say_off(state: State, parameters: Mapping[str, Any]) -> str:
+    """Return that a target has no effect while the heating is off."""
+    target = number_of(parameters.get("temperature"))
+    if state.state != "off" or not target or parameters.keys() & {"hvac_mode", "operation_mode"}:
+        return ""
+    return f"is off, so the target of {target}° has no effect yet"
 
 
 def _range_end(name: str, aliases: str) -> ControlParameter:
@@ -140,7 +159,9 @@ CLIMATE = DomainFacts(
         "humidity": "humidity",
     },
     synonyms=words("toggle set_temperature set_hvac_mode set_fan_mode set_preset set_humidity"),
-    step=ValueStep("temperature", 1, "target_temp_step"),
+    step=ValueStep("temperature", 1, "target_temp_step", least=0.5),
+    wake=_wake,
+    remark=say_off,
     restore=_restore,
     say=say_heating,
     details=_details,

@@ -1,11 +1,12 @@
 """Fans."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from homeassistant.core import State
 
-from .base import ANY, ControlParameter, ValueStep, words
+from .base import ANY, ControlParameter, ValueStep, supports, words
 from .common import PRESET_ALIASES, STEPS, SWITCHED, choice, on_off_actions, setting
 from .showing import number_of, text_of
 
@@ -18,6 +19,13 @@ def _details(state: State) -> Iterator[str]:
         yield from text_of("preset_mode", state)
         if state.attributes.get("oscillating"):
             yield "oscillating"
+
+
+def _keep(state: State) -> Mapping[str, Any]:
+    """Return the speed: turned on without one, many fans change it."""
+    if not supports(state, "SET_SPEED") or not (percentage := state.attributes.get("percentage")):
+        return {}
+    return {"percentage": percentage}
 
 
 FAN = replace(
@@ -56,9 +64,11 @@ FAN = replace(
         "percentage",
         20,
         "percentage_step",
+        least=10,
         services=("increase_speed", "decrease_speed"),
         key="percentage_step",
     ),
+    keep=_keep,
     details=_details,
     reported=("percentage", "preset_mode", "oscillating", "direction"),
     is_switched_with_everything=True,

@@ -6,8 +6,18 @@ from typing import Any, Final
 
 from homeassistant.core import State
 
-from ..errors import ValidationError
-from .base import ANY, STATE, Action, Changed, ControlParameter, DomainFacts, ServiceCalls, ValueStep, words
+from .base import (
+    ANY,
+    STATE,
+    Action,
+    Changed,
+    ControlParameter,
+    DomainFacts,
+    ServiceCalls,
+    Unsupported,
+    ValueStep,
+    words,
+)
 from .common import STEPS, SWITCHED, TRANSITION, restore_on_off
 from .showing import number_of, text_of
 
@@ -36,7 +46,7 @@ def _modes(state: State) -> set[str]:
 def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return parameters with white and kelvin as the light knows them.
 
-    Raises ValidationError for a light that cannot be dimmed or coloured as asked.
+    Raises Unsupported for a light that cannot be dimmed or coloured as asked.
     """
     modes = _modes(state)
     if parameters.get("rgb_color") == [255, 255, 255] and not modes & COLOR_MODES:
@@ -49,11 +59,11 @@ def _fit(state: State, parameters: dict[str, Any]) -> dict[str, Any]:
         high = state.attributes.get("max_color_temp_kelvin") or kelvin
         parameters["color_temp_kelvin"] = max(min(kelvin, high), low)
     if not modes - UNDIMMED_MODES and any(name in parameters for name in BRIGHTNESS):
-        raise ValidationError("can only be switched on and off, not dimmed")
+        raise Unsupported("cannot be dimmed", *BRIGHTNESS)
     if not modes & COLOR_MODES and any(name in parameters for name in COLORS):
-        raise ValidationError("has no colours")
+        raise Unsupported("cannot show colours", *COLORS)
     if not modes & {"color_temp", *COLOR_MODES} and "color_temp_kelvin" in parameters:
-        raise ValidationError("has no colour temperature")
+        raise Unsupported("has no colour temperature", "color_temp_kelvin")
     return parameters
 
 
@@ -137,7 +147,9 @@ LIGHT = replace(
     },
     fields={"brightness": "brightness", "color": "color", "color_temp": "color_temp", "effect": "effect"},
     synonyms=words("set_value"),
-    step=ValueStep("brightness_pct", 20, services=("turn_on", "turn_on"), key="brightness_step_pct"),
+    step=ValueStep(
+        "brightness_pct", 20, keeps_on=True, services=("turn_on", "turn_on"), key="brightness_step_pct"
+    ),
     exclusive=("color", *COLORS, "color_temp_kelvin"),
     off_at_zero=("brightness_pct", "brightness"),
     fit=_fit,

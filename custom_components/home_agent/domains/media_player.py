@@ -38,7 +38,8 @@ def _volume(service: str, direction: int) -> Action:
 
 def _mute(*, is_muted: bool) -> Action:
     """Return an action that mutes or unmutes."""
-    return Action("volume_mute", data={"is_volume_muted": is_muted}, features="VOLUME_MUTE", ability="mute")
+    muted = {"is_volume_muted": is_muted}
+    return Action("volume_mute", data=muted, shown=muted, features="VOLUME_MUTE", ability="mute")
 
 
 def _restore(facts: DomainFacts, state: str, attributes: Mapping[str, Any], changed: Changed) -> ServiceCalls:
@@ -134,7 +135,9 @@ MEDIA_PLAYER = DomainFacts(
     },
     fields={"volume": "volume", "source": "source"},
     synonyms=words("toggle volume_up volume_down set_volume select_source"),
-    step=ValueStep("volume_level", 0.1),
+    step=ValueStep("volume_level", 0.1, keeps_on=True),
+    resting=RESTING,
+    rest_actions=words("turn_on turn_off toggle play select_source pause stop"),
     writes=frozenset(("play_media",)),
     reads=frozenset(("search_media", "browse_media")),
     reaching=frozenset(("play_media",)),

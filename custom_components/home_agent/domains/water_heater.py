@@ -15,7 +15,7 @@ from .base import (
     ValueStep,
     words,
 )
-from .climate import say_heating
+from .climate import say_heating, say_off
 from .common import ON_OFF_STATES, STEPS, TARGET_TEMPERATURE, restore_settings, setting
 
 
@@ -53,7 +53,8 @@ WATER_HEATER = DomainFacts(
     },
     fields={"temperature": "temperature", "operation_mode": "operation_mode"},
     synonyms=words("set_temperature set_preset"),
-    step=ValueStep("temperature", 1, "target_temp_step"),
+    remark=say_off,
+    step=ValueStep("temperature", 1, "target_temp_step", least=0.5),
     restore=_restore,
     say=say_heating,
     reported=("current_temperature", "temperature", "operation_mode", "away_mode"),

@@ -37,6 +37,13 @@ COMPARED: Final = (
     "preset_mode",
 )
 """Attributes whose old and new values are reported."""
+FULL: Final[Mapping[str, float]] = {
+    "brightness": 255,
+    "volume_level": 1,
+    "percentage": 100,
+    "current_position": 100,
+}
+"""Attributes that are told in percent, and their value for 100 percent."""
 LATE: Final = timedelta(seconds=10)
 """How long after a call a device may report what the call did."""
 
@@ -145,8 +152,15 @@ def _difference(action: RecordedAction, entity_id: str) -> str:
     for name in COMPARED:
         old, new = before.attributes.get(name), after.attributes.get(name)
         if old != new and None not in (old, new):
-            parts.append(f"{name} {old} -> {new}")
+            parts.append(f"{name} {_shown(name, old)} -> {_shown(name, new)}")
     return ", ".join(parts)
+
+
+def _shown(name: str, value: Any) -> str:
+    """Return a value as people say it."""
+    full = FULL.get(name)
+    is_share = full is not None and isinstance(value, int | float)
+    return f"{round(value * 100 / full)}%" if is_share and full else str(value)
 
 
 def _values(change: str) -> dict[str, list[str]]:

@@ -136,18 +136,20 @@ class ControlTool(HomeAgentTool):
                 outcome.fail(entity_id, ValidationError(OPPOSITE))
             else:
                 try:
-                    plans[entity_id] = self._plan(run, state, verb, given, units)
+                    plans[entity_id] = self._plan(run, state, verb, given, units, alone=len(records) == 1)
                     before[entity_id] = state
                 except ValidationError as err:
                     outcome.fail(entity_id, err)
         return plans, before
 
-    def _plan(self, run: ToolRun, state: State, verb: str, given: Mapping[str, Any], units: Units) -> Plan:
+    def _plan(
+        self, run: ToolRun, state: State, verb: str, given: Mapping[str, Any], units: Units, *, alone: bool
+    ) -> Plan:
         """Return the plan for one entity. Raises ValidationError."""
         meant = run.meanings.get(state.domain, verb)
         if state.domain == SCRIPT:
             return plan_script(run.hass, state, meant, given, gated=self._gated)
-        return plan(state, meant, given, units, gated=self._gated)
+        return plan(state, meant, given, units, gated=self._gated, alone=alone)
 
     @staticmethod
     def _is_opposite(run: ToolRun, verb: str, given: Mapping[str, Any], state: State) -> bool:
@@ -283,7 +285,11 @@ def _report(
         return
     expectation = made.expectation
     worked = expectation.is_met(state) or expectation.is_passing(state)
-    if error is not None and (not worked or expectation.is_empty or expectation.is_met(before)):
+    for note in made.notes:
+        outcome.note(f"{outcome.name_of(entity_id)} {note}")
+    if not made.calls:
+        outcome.unchanged[entity_id] = outcome.shown(state)
+    elif error is not None and (not worked or expectation.is_empty or expectation.is_met(before)):
         outcome.fail(entity_id, f"{error}. It is {outcome.shown(state)}")
     elif error is None and not worked:
         still = "still" if state.state == before.state else "now"

@@ -231,9 +231,16 @@ def _is_empty(value: Any) -> bool:
 
 
 def normalise(
-    domain: str, verb: str, action: Action, given: Mapping[str, Any], units: Units
+    domain: str,
+    verb: str,
+    action: Action,
+    given: Mapping[str, Any],
+    units: Units,
+    left_out: list[str] | None = None,
 ) -> dict[str, Any]:
     """Return the parameters of an action on a domain by their right names and in their right units.
+
+    Values that only other kinds of devices have are refused, or noted in `left_out` where there is a list.
 
     Raises ValidationError naming the parameter, its value and what is allowed.
     """
@@ -241,6 +248,9 @@ def normalise(
     found: dict[str, Any] = {}
     for key, value in given.items():
         name = _right_name(key, domain, action, accepted)
+        if name is None and left_out is not None and action.service and key in value_words():
+            left_out.append(f"has no {key[:40].replace('_', ' ')}")
+            continue
         if name is None:
             raise _unknown(key, domain, verb, accepted)
         for part, read in _read(domain, name, value, units).items():

@@ -82,17 +82,18 @@ class ControlOutcome:
     def error(self) -> str:
         """Return a sentence with the targets that failed."""
         told = [
-            f"{self._name_of(entity_id, reason)} {reason}"
+            f"{self.name_of(entity_id)} {reason}"
             for entity_id, reason in list(self.failed.items())[:MAX_NAMED]
         ]
         if (more := len(self.failed) - len(told)) > 0:
             told.append(f"and {more} more failed")
         return "; ".join(told)[:MAX_ERROR]
 
-    def _name_of(self, entity_id: str, reason: str) -> str:
+    def name_of(self, entity_id: str) -> str:
         """Return the name of a target, or its id if it may not be known."""
         record = self.house.entities.get(entity_id)
-        return entity_id if record is None or reason == NOT_EXPOSED else record.name
+        is_hidden = record is None or self.failed.get(entity_id) == NOT_EXPOSED
+        return entity_id if is_hidden or record is None else record.name
 
 
 def is_unchanged(before: State, after: State) -> bool:

@@ -1,7 +1,7 @@
 """One action on one entity, worked out: the service calls, and what its state should show afterwards."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from homeassistant.const import ATTR_SUPPORTED_FEATURES
@@ -14,6 +14,7 @@ from ...domains.base import (
     Action,
     ControlParameter,
     DomainFacts,
+    Unsupported,
     ValueStep,
     feature_bits,
     supports,
@@ -40,11 +41,13 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to call for one entity, in order, and what to expect."""
+    """What to call for one entity, in order, and what to expect. Without a call it stays as it is."""
 
     domain: str
     calls: Sequence[PlannedCall]
     expectation: Expectation
+    notes: tuple[str, ...] = ()
+    """What the person should hear, without its subject."""
 
 
 def expectation_of(domain: str, service: str) -> Expectation | None:
@@ -68,21 +71,33 @@ def action_of(domain: str, verb: str, *, gated: bool) -> Action:
         return action
     names = ", ".join(facts.actions)
     if not names or is_off:
-        raise ValidationError(f"A {domain} cannot be controlled")
-    raise ValidationError(f"action: a {domain} has no {verb!r}. Allowed: {names}"[:300])
+        raise ValidationError("cannot be controlled")
+    raise ValidationError(f"has no action {verb!r}. A {domain} has: {names}"[:300])
 
 
-def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gated: bool = False) -> Plan:
+def plan(
+    state: State,
+    verb: str,
+    given: Mapping[str, Any],
+    units: Units,
+    *,
+    gated: bool = False,
+    alone: bool = True,
+) -> Plan:
     """Return the plan for an action on an entity.
 
-    Raises ValidationError if the entity cannot do it.
+    What the entity does not support is left out and noted, if something is left: of several targets (not
+    `alone`) that needs to be a parameter. Raises ValidationError if the entity cannot do it.
     """
     domain = state.domain
     facts = DOMAINS[domain]
     action = action_of(domain, verb, gated=gated)
     if verb == "toggle" and state.attributes.get("device_class") in facts.guarded_classes:
         raise ValidationError("does not toggle: say open or close")
-    parameters = normalise(domain, verb, action, given, units)
+    left_out: list[str] | None = [] if alone else None
+    parameters = normalise(domain, verb, action, given, units, left_out)
+    if _has_no_effect(facts, state, verb, parameters):
+        return Plan(domain, (), Expectation(), (f"is {state.state}, so nothing is heard of it",))
     if any(parameters.get(name) == 0 for name in facts.off_at_zero):
         verb, action = "turn_off", facts.actions["turn_off"]
         parameters = {name: value for name, value in parameters.items() if name in action.takes}
@@ -90,14 +105,47 @@ def plan(state: State, verb: str, given: Mapping[str, Any], units: Units, *, gat
         return _plan_step(facts, state, verb, action, parameters)
     if (end := _as_end(facts, state, parameters)) is not None:
         verb, action, parameters = end, facts.actions[end], {}
-    parameters = _fit(facts, state, parameters)
+    parameters, notes = _supported(facts, state, action, parameters, alone=alone)
+    if verb == "turn_on" and not parameters and facts.keep is not None and state.state == "on":
+        parameters = dict(facts.keep(state))
+    notes += left_out or ()
+    if facts.wake is not None:
+        parameters = {**facts.wake(state, parameters), **parameters}
+    if facts.remark is not None and (remark := facts.remark(state, parameters)):
+        notes.append(remark)
     skips_main = action.service is None or any(name in parameters for name in action.instead)
     if not skips_main:
         _check_features(state, action.features, verb)
     calls = _calls(facts, action, parameters, skips_main=skips_main)
     if verb == "toggle":
         return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
-    return Plan(domain, calls, _expect(facts, action, parameters, skips_main=skips_main))
+    expectation = _expect(facts, action, parameters, skips_main=skips_main)
+    if shown := {name: value for name, value in action.shown.items() if name in state.attributes}:
+        expectation = replace(expectation, attributes={**expectation.attributes, **shown})
+    return Plan(domain, calls, expectation, tuple(notes))
+
+
+def _has_no_effect(facts: DomainFacts, state: State, verb: str, parameters: Mapping[str, Any]) -> bool:
+    """Return whether nothing would be heard or seen of an action, as the entity rests."""
+    return state.state in facts.resting and verb not in facts.rest_actions and "source" not in parameters
+
+
+def _supported(
+    facts: DomainFacts, state: State, action: Action, parameters: Mapping[str, Any], *, alone: bool
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters that an entity supports, and what it does not."""
+    left, notes = dict(parameters), list[str]()
+    while True:
+        try:
+            return _fit(facts, state, left), notes
+        except Unsupported as err:
+            fewer = {name: value for name, value in left.items() if name not in err.parameters}
+            # Turned on all the same; but not for a value that was meant for others.
+            is_possible = bool(fewer) or (alone and action.service is not None and action.value is None)
+            if not is_possible or len(fewer) == len(left):
+                raise ValidationError(notes[0] if notes else str(err)) from err
+            left = fewer
+            notes.append(str(err))
 
 
 def _as_end(facts: DomainFacts, state: State, parameters: Mapping[str, Any]) -> str | None:
@@ -151,6 +199,10 @@ def _plan_step(
 ) -> Plan:
     """Return the plan for raising or lowering a value."""
     size = parameters.get(STEP)
+    if size is None and facts.step is not None and (softer := _halved(facts, state, action.direction)):
+        name = facts.step.parameter
+        fitted = _fit(facts, state, {name: softer}, clamp=True)
+        return Plan(facts.name, [PlannedCall(facts.parameters[name].service, fitted)], CHANGED)
     if size is None and action.service:
         _check_features(state, action.features, verb)
         return Plan(facts.name, [PlannedCall(action.service, {})], CHANGED)
@@ -158,11 +210,12 @@ def _plan_step(
         raise ValidationError(f"does not support {verb}")
     step, parameter = facts.step, facts.parameters[facts.step.parameter]
     _check_features(state, parameter.features, verb)
+    own = _own_step(state, step.attribute)
+    if size is None and step.key and own is not None and own < step.least:
+        size = step.least
     if step.services and (size is None or step.key):
         return Plan(facts.name, [_step_call(facts, step, state, action.direction, size)], CHANGED)
-    value = _stepped(
-        state, parameter, action.direction * (size or _own_step(state, step.attribute) or step.size)
-    )
+    value = _stepped(state, parameter, action.direction * (size or _default_size(state, step)))
     fitted = _fit(facts, state, {step.parameter: value}, clamp=True)
     expectation = Expectation(
         attributes={parameter.attribute or "": fitted[step.parameter]}, passing=parameter.passing
@@ -183,6 +236,28 @@ def _step_call(
     if facts.fit is not None:
         facts.fit(state, dict(data))
     return PlannedCall(up if direction > 0 else down, data)
+
+
+def _default_size(state: State, step: ValueStep) -> float:
+    """Return the size of a step that nobody named."""
+    return max(_own_step(state, step.attribute) or step.size, step.least)
+
+
+def _halved(facts: DomainFacts, state: State, direction: int) -> float | None:
+    """Return half of a value that a step down would bring to zero, where it can be set."""
+    if facts.step is None or not facts.step.keeps_on:
+        return None
+    step, parameter = facts.step, facts.parameters[facts.step.parameter]
+    if parameter.features and not supports(state, parameter.features):
+        return None
+    present = state.attributes.get(parameter.attribute or "")
+    if direction > 0 or not isinstance(present, int | float) or isinstance(present, bool):
+        return None
+    full = 255 if parameter.attribute == "brightness" else 1
+    share = present / full
+    if not 0 < share <= (step.size / 100 if full > 1 else step.size) + 0.005:
+        return None
+    return max(1, round(share * 50)) if full > 1 else round(share / 2, 4)
 
 
 def _own_step(state: State, attribute: str | None) -> float | None:
@@ -209,7 +284,7 @@ def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
 def _check_features(state: State, needed: str, what: str) -> None:
     """Raise ValidationError unless the entity has one of some features."""
     if needed and not supports(state, needed):
-        raise ValidationError(f"does not support {what}")
+        raise Unsupported(f"does not support {what}", what)
 
 
 def _fit(

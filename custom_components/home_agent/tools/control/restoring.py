@@ -24,6 +24,8 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
     `late` says that what it shows now still comes from the call, only later than `after`.
     Raises CannotRestoreError if it has changed since, or is not brought back at all.
     """
+    if DOMAINS[now.domain].is_gated:
+        raise CannotRestoreError("cannot be undone as a whole; say what should be changed back")
     changed = frozenset(
         name
         for name in (STATE, *before.attributes, *after.attributes)
@@ -38,7 +40,7 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
     if not arrived and any(not same(name, value_of(after, name), value_of(shown, name)) for name in changed):
         raise CannotRestoreError(f"has changed since: it is {shown.state} now")
     if before.state in GONE and STATE in changed:
-        raise CannotRestoreError(f"was {before.state} before")
+        raise CannotRestoreError("did not report its state before, so that it cannot be put back")
     calls = [PlannedCall(service, data) for service, data in _calls(facts, before, changed, now)]
     if not calls:
         raise CannotRestoreError("cannot be put back")

@@ -1,0 +1,150 @@
+"""Results that are true: steps that are felt, what a device cannot do, what has no effect while it is off."""
+
+from typing import Any
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.demo_house import async_demo_house
+from tests.helpers.turns import tool_results
+from tests.helpers.undo import undo_service
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+
+@pytest.fixture(autouse=True)
+def expected_lingering_timers() -> bool:
+    """The demo house has automations that wait for a time of day."""
+    return True
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """An agent in the demo house."""
+    await async_demo_house(hass)
+    return await async_add_agent(hass, model_server, {"memory_extraction_enabled": False})
+
+
+async def told(agent: Agent, entity_id: str | list[str], action: str, **values: Any) -> dict[str, Any]:
+    """Let a turn make a call, and return what the model read of it."""
+    call = ("ha_control", {"action": action, "entity_id": entity_id, **values})
+    agent.server.script([tool_calls([call]), text("Okay.")])
+    await agent.say("Do that")
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+async def call(hass: HomeAssistant, service: str, entity_id: str, **data: Any) -> None:
+    """Call a service as somebody else would."""
+    domain, name = service.split(".")
+    await hass.services.async_call(domain, name, {"entity_id": entity_id, **data}, blocking=True)
+    await hass.async_block_till_done()
+
+
+@pytest.mark.parametrize(
+    ("service", "start", "entity_id", "action", "attribute", "after"),
+    [
+        ("fan.set_percentage", {"percentage": 50}, "fan.office", "increase", "percentage", 60),
+        ("fan.set_percentage", {"percentage": 50}, "fan.office", "decrease", "percentage", 40),
+        ("light.turn_on", {"brightness_pct": 30}, "light.bathroom", "increase", "brightness", 128),
+        ("light.turn_on", {"brightness_pct": 20}, "light.bathroom", "decrease", "brightness", 26),
+        ("climate.set_temperature", {"temperature": 20}, "climate.bedroom", "increase", "temperature", 20.5),
+        ("media_player.volume_set", {"volume_level": 0.4}, "media_player.living_room_speaker", "increase",
+         "volume_level", 0.5),
+        ("media_player.volume_set", {"volume_level": 0.1}, "media_player.living_room_speaker", "decrease",
+         "volume_level", 0.05),
+    ],
+)  # fmt: skip
+async def test_a_step_is_felt_and_never_turns_off(
+    hass: HomeAssistant, agent: Agent, service: str, start: dict[str, Any], entity_id: str, action: str,
+    attribute: str, after: float,
+) -> None:  # fmt: skip
+    """The larger of the device's own step and what people notice; what is low is halved."""
+    await call(hass, service, entity_id, **start)
+    result = await told(agent, entity_id, action)
+    assert entity_id in result["result"]["done"]
+    assert hass.states.get(entity_id).attributes[attribute] == after
+
+
+async def test_a_running_fan_keeps_its_speed(hass: HomeAssistant, agent: Agent) -> None:
+    """Turned on without a speed, the fan of the demo house would run at half of it."""
+    await call(hass, "fan.set_percentage", "fan.office", percentage=100)
+    assert (await told(agent, "fan.office", "turn_on"))["result"] == {"unchanged": {"fan.office": "on, 100%"}}
+    await call(hass, "fan.turn_off", "fan.office")
+    assert "fan.office" in (await told(agent, "fan.office", "turn_on"))["result"]["done"]
+
+
+async def test_a_value_that_a_lamp_does_not_have_is_named(hass: HomeAssistant, agent: Agent) -> None:
+    """The rest is done: alone it is turned on; among others a lamp that cannot be dimmed stays as it is."""
+    alone = await told(agent, "light.hallway", "turn_on", brightness=40)
+    assert alone == {
+        "success": True,
+        "result": {"done": {"light.hallway": "on"}, "notes": ["Hallway Light cannot be dimmed"]},
+        "error": None,
+    }
+    both = await told(agent, ["light.bathroom", "light.worktop"], "turn_on", brightness=40, color_temp=2700)
+    assert both["result"] == {
+        "done": {"light.bathroom": "on, 40%"},
+        "failed": {"light.worktop": "cannot be dimmed"},
+        "notes": ["Bathroom Light has no colour temperature"],
+    }
+    assert both["error"] == "Worktop Lights cannot be dimmed"
+    assert hass.states.get("light.worktop").state == "off"
+    plug = await told(agent, "switch.coffee_machine", "turn_on", brightness=40)
+    assert plug["result"]["done"] == {"switch.coffee_machine": "on"}
+    assert plug["result"]["notes"] == ["Coffee Machine has no brightness"]
+
+
+async def test_a_target_above_the_room_means_heating(hass: HomeAssistant, agent: Agent) -> None:
+    """A target for a heating that is off turns it on if the room is colder, and is told to wait otherwise."""
+    await call(hass, "climate.turn_off", "climate.bedroom")
+    low = await told(agent, "climate.bedroom", "set_value", temperature=16)
+    assert hass.states.get("climate.bedroom").state == "off"
+    assert low["result"]["notes"] == ["Bedroom Thermostat is off, so the target of 16° has no effect yet"]
+    high = await told(agent, "climate.bedroom", "set_value", temperature=21)
+    assert hass.states.get("climate.bedroom").state == "heat"
+    assert "21°" in high["result"]["done"]["climate.bedroom"]
+    assert "notes" not in high["result"]
+    assert (await undo_service(hass))["restored"]
+    assert hass.states.get("climate.bedroom").state == "off"
+
+
+@pytest.mark.parametrize(
+    "values",
+    [{"action": "mute"}, {"action": "next"}, {"action": "decrease"}, {"action": "set_value", "volume": 30}],
+)
+async def test_nothing_is_heard_of_a_player_that_is_off(
+    hass: HomeAssistant, agent: Agent, values: dict[str, Any]
+) -> None:
+    """Nothing is called, and the result says so."""
+    player = "media_player.living_room_speaker"
+    await call(hass, "media_player.turn_off", player)
+    before = hass.states.get(player)
+    result = await told(agent, player, **values)
+    assert result["result"] == {
+        "unchanged": {player: "off"},
+        "notes": ["Living Room Speaker is off, so nothing is heard of it"],
+    }
+    assert hass.states.get(player) is before
+
+
+async def test_what_was_done_is_told_in_percent(hass: HomeAssistant, agent: Agent) -> None:
+    """Neither of 255 nor of 1."""
+    await call(hass, "light.turn_on", "light.bathroom", brightness=26)
+    dimmed = ("ha_control", {"action": "turn_on", "entity_id": "light.bathroom", "brightness": 30})
+    agent.server.script([tool_calls([dimmed]), text("Okay.")])
+    first = await agent.say("Do that")
+    agent.server.script([tool_calls([("activity", {"action": "list"})]), text("Okay.")])
+    await agent.say("What did you do?", conversation_id=first.conversation_id)
+    (row,) = tool_results(agent.server.chats[-1])[-1]["result"]["newest_first"]
+    assert row["to"] == {"light.bathroom": "on, brightness 10% -> 30%"}
+
+
+async def test_a_scene_is_not_undone_and_says_so(hass: HomeAssistant, agent: Agent) -> None:
+    """The sentence can be said to a person."""
+    assert (await told(agent, "scene.movie_night", "turn_on"))["success"]
+    undone = await undo_service(hass)
+    assert undone["restored"] == {}
+    assert undone["error"] == "Movie Night cannot be undone as a whole; say what should be changed back"
+    result = await told(agent, "binary_sensor.kitchen_window", "close")
+    assert result["error"].startswith("Kitchen Window cannot be controlled")
