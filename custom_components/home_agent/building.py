@@ -38,7 +38,6 @@ from .const import (
     CONF_TOOLS_NATIVE,
     CONF_TOOLS_TIMEOUT,
     CONF_VECTOR_COLLECTION,
-    DEFAULTS,
     EMBEDDING_NONE,
     EXTRACTION_EXTERNAL,
     EXTRACTION_LOCAL,
@@ -46,6 +45,7 @@ from .const import (
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
 from .conversation_log import ConversationLog
+from .defaults import defaults_of
 from .events import EventEmitter
 from .inference.client import ModelClient
 from .inference.router import Router
@@ -90,7 +90,7 @@ if TYPE_CHECKING:
 
 def settings_of(entry: HomeAgentConfigEntry) -> Mapping[str, Any]:
     """Return connection and options of an entry, with defaults filled in."""
-    return MappingProxyType({**DEFAULTS, **entry.data, **entry.options})
+    return MappingProxyType({**defaults_of(entry.options), **entry.data, **entry.options})
 
 
 def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:

@@ -177,6 +177,8 @@ CONF_PROMPT_ADDITIONS: Final = "prompt_custom_additions"
 CONF_PROMPT_LABELS: Final = "prompt_include_labels"
 CONF_PERSONA: Final = "persona"
 CONF_RESPONSE_STYLE: Final = "response_style"
+CONF_QUICK_CONFIRMATIONS: Final = "quick_confirmations"
+CONF_SILENT_IN_ROOM: Final = "silent_in_room"
 
 # Tools
 CONF_TOOLS_NATIVE: Final = "tools_enable_native"
@@ -319,6 +321,8 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_PROMPT_LABELS: False,
     CONF_PERSONA: "",
     CONF_RESPONSE_STYLE: "concise",
+    CONF_QUICK_CONFIRMATIONS: True,
+    CONF_SILENT_IN_ROOM: False,
     CONF_TOOLS_NATIVE: True,
     CONF_TOOLS_DISABLED: [],
     CONF_TOOLS_MAX_CALLS: 5,

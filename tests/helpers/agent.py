@@ -14,6 +14,8 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.household import async_furnish
 from tests.servers.model_server import ModelServer
 
+MODEL_SPEAKS = {"quick_confirmations": False}
+"""Most tests look at what a model reads of its calls and says about them, also after a plain command."""
 IDLE_SECONDS = 60
 """The silence after which work begins that waits for it; conftest.py sees to it."""
 
@@ -85,7 +87,7 @@ async def async_add_agent(
         minor_version=MINOR_VERSION,
         title="Home Agent",
         data={"name": "Home Agent", "llm_base_url": server.url, "llm_model": "test-model", **data},
-        options=dict(options or {}),
+        options={**MODEL_SPEAKS, **(options or {})},
     )
     entry.add_to_hass(hass)
     assert await hass.config_entries.async_setup(entry.entry_id)

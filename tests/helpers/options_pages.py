@@ -77,6 +77,8 @@ FILLED: dict[str, dict[str, Any]] = {
         "prompt_include_labels": True,
         "persona": "A butler.",
         "response_style": "detailed",
+        "quick_confirmations": False,
+        "silent_in_room": True,
     },
     "tools": {
         "tools_enable_native": False,

@@ -14,9 +14,11 @@ from typing import Any
 from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
 
 from homeassistant.components import conversation
+from homeassistant.components.conversation.chat_log import DATA_CHAT_LOGS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr
 from homeassistant.helpers.entity_component import DATA_INSTANCES
+from homeassistant.helpers.json import json_dumps
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from homeassistant.util.yaml import load_yaml
@@ -42,8 +44,8 @@ CHANGEABLE = (
     "vacuum",
 )
 """Domains in which only what a scenario names may change."""
-OPTIONS = {"memory_extraction_enabled": False}
-"""A request that follows a turn would take a reply that is meant for the next one."""
+OPTIONS = {"memory_extraction_enabled": False, "quick_confirmations": True}
+"""A request that follows a turn would take a reply that is meant for the next one. Else as by default."""
 MARK = "[Added by Home Assistant, not said by the person]"
 LANGUAGE = re.compile("[a-z]{2}")
 SCENARIO_KEYS = {"name", "turns", "home", "lists", "calendars", "options", "expected", "reason"}
@@ -275,14 +277,14 @@ def _problems(
     yield from _wrong_words(server, language, turn, mistake, wanted.get("said", {}), answer)
     chats = server.chats
     if mistake is None and "results" in turn:
-        yield from _wrong_results(chats[-1], turn["results"])
+        yield from _wrong_results(hass, answer, turn["results"])
     if turn.get("request"):
         assert chats, "there is a request to look at"
         yield from _wrong_request(chats[0], turn["request"], language)
     scripted = len(_replies(turn, mistake, language))
     if len(chats) > (most := wanted.get("rounds", scripted)):
         yield Problem(Verdict.FLAWED, f"{len(chats)} model requests instead of at most {most}")
-    if mistake and mistake["must"] == "retried" and len(chats) < scripted:
+    if mistake and mistake["must"] == "retried" and len(chats) <= len(mistake["model"]):
         yield Problem(Verdict.BAD, "the model was not asked again")
     if mistake and mistake["must"] == "asked" and not answer.continue_conversation:
         yield Problem(Verdict.BAD, "the person was not asked")
@@ -355,14 +357,16 @@ def _wrong_request(request: Captured, wanted: Mapping[str, Any], language: str) 
         yield Problem(Verdict.FLAWED, f"{needless} offered")
 
 
-def _wrong_results(request: Captured, wanted: Mapping[str, Any]) -> Iterator[Problem]:
+def _wrong_results(
+    hass: HomeAssistant, answer: conversation.ConversationResult, wanted: Mapping[str, Any]
+) -> Iterator[Problem]:
     """Yield what the results of a turn's calls lack or should not contain."""
     results: list[str] = []
-    for message in reversed(request.messages):
-        if message["role"] == "user":
+    for content in reversed(hass.data[DATA_CHAT_LOGS][str(answer.conversation_id)].content):
+        if isinstance(content, conversation.UserContent):
             break
-        if message["role"] == "tool":
-            results.append(message["content"])
+        if isinstance(content, conversation.ToolResultContent):
+            results.append(json_dumps(content.result.data))
     assert results, "there are results to look at"
     told = "\n".join(results)
     for words in wanted.get("has", ()):

@@ -32,6 +32,9 @@ def close_turn(turn: Turn, user_input: conversation.ConversationInput) -> conver
     result = conversation.async_get_result_from_chat_log(user_input, turn.chat_log)
     set_results(turn.hass, result.response, turn.calls, turn.local_response)
     result.continue_conversation = listens_on(turn)
+    if turn.silent:
+        result.response.async_set_speech("")
+        return result
     text = result.response.speech["plain"]["speech"]
     if not (turn.calls.speaker.voice or turn.calls.speaker.shown) and (spoken := as_spoken(text)) != text:
         result.response.async_set_speech(spoken, extra_data={"markdown": text})

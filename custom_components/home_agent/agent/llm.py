@@ -22,6 +22,7 @@ from .claims.wording import SentenceKind
 from .log import CORRECTION, INCOMPLETE, UNASKED, Correction, LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
+from .quick.confirming import async_confirm
 from .request import build, note_refusal
 from .streaming import StreamingMixin
 from .turn import Turn
@@ -46,10 +47,12 @@ class LLMMixin(StreamingMixin):
                 calls = turn.calls
                 spent = calls.exhausted or calls.attempts_exhausted or calls.goes_in_circles
                 final = spent or turn.figures.rounds == MAX_ROUNDS or monotonic() > deadline
-                length = len(turn.chat_log.content)
+                length, before = len(turn.chat_log.content), len(calls.records)
                 await self._async_round(turn, allow_tools=not final)
                 silent = len(turn.chat_log.content) == length
                 if final or silent or turn.calls.draft or not turn.chat_log.unresponded_tool_results:
+                    return
+                if await async_confirm(turn, before):
                     return
 
     async def _async_round(self, turn: Turn, *, allow_tools: bool) -> None:

@@ -1,7 +1,7 @@
 """The chat log of a turn: the only module that writes to it, and what requests and histories read of it."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import override
 
 from homeassistant.components import conversation
@@ -82,6 +82,41 @@ async def async_say(turn: Turn, text: str) -> None:
     if lead:
         said = conversation.AssistantContent(agent_id=turn.agent_id, content=text)
         turn.chat_log.content[-1] = said
+
+
+def note_unspoken(turn: Turn, text: str) -> None:
+    """Add a sentence of our own that is written down, but not spoken."""
+    content = conversation.AssistantContent(agent_id=turn.agent_id, content=text)
+    turn.chat_log.async_add_assistant_content_without_tools(content)
+
+
+def words_beside_calls(turn: Turn) -> str:
+    """Return what the model said beside its last calls."""
+    content = _last_with_calls(turn)
+    return "" if content is None else turn.chat_log.content[content].content or ""  # type: ignore[union-attr]
+
+
+def end_with_words_beside_calls(turn: Turn) -> None:
+    """Make what the model said beside its last calls the answer, without saying it again."""
+    index = _last_with_calls(turn)
+    assert index is not None
+    content = turn.chat_log.content[index]
+    assert isinstance(content, conversation.AssistantContent)
+    turn.chat_log.content[index] = replace(content, content=None)
+    note_unspoken(turn, (content.content or "").strip())
+
+
+def _last_with_calls(turn: Turn) -> int | None:
+    """Return where the last answer with calls is in the chat log."""
+    contents = turn.chat_log.content
+    return next(
+        (
+            index
+            for index in range(len(contents) - 1, turn.first, -1)
+            if isinstance(content := contents[index], conversation.AssistantContent) and content.tool_calls
+        ),
+        None,
+    )
 
 
 async def async_say_error(turn: Turn, sentence: str) -> None:

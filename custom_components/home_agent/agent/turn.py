@@ -76,6 +76,8 @@ class Turn:
     """How many requests may still be sent to models."""
     asks: bool = False
     """Whether the last words are a question of ours, so that the microphone opens."""
+    silent: bool = False
+    """Whether nothing is spoken, because everything happened in the room of the satellite."""
     said: bool = False
     """Whether text has been released; a satellite is speaking then."""
     local_response: intent.IntentResponse | None = None

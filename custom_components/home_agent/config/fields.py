@@ -21,6 +21,7 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..defaults import defaults_of
 from ..errors import InvalidInput
 from .validators import (
     clean_names,
@@ -241,7 +242,8 @@ def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mappi
 
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
     """Return the values that a form shows: the stored values and the defaults, but no secrets."""
-    shown = {field.key: stored.get(field.key, const.DEFAULTS.get(field.key)) for field in fields}
+    defaults = defaults_of(stored)
+    shown = {field.key: stored.get(field.key, defaults.get(field.key)) for field in fields}
     for field in fields:
         if field.secret and is_saved_secret(shown[field.key]):
             shown[field.key] = ""

@@ -26,10 +26,12 @@ from ..const import (
     CONF_PROACTIVE_RULES,
     CONF_PROMPT_CUSTOM,
     CONF_PROMPT_USE_DEFAULT,
+    CONF_QUICK_CONFIRMATIONS,
     CONF_TELEGRAM_CHATS,
     DEFAULTS,
     DOMAIN,
 )
+from ..defaults import defaults_of
 from ..errors import InvalidInput
 from ..inference.router import PRIMARY
 from ..parts import async_part
@@ -41,8 +43,11 @@ from .schemas import EXAMPLES, PAGES
 from .sharing import check_sharing
 
 
-async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, _stored: Mapping[str, Any]) -> None:
-    """Ask for a prompt where the default one is switched off."""
+async def _async_check_prompt(_hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
+    """Ask for a prompt where the default one is off; a default that depends on the prompt is not stored."""
+    quick = CONF_QUICK_CONFIRMATIONS
+    if quick not in stored and checked.values.get(quick) == defaults_of(stored)[quick]:
+        checked.values.pop(quick, None)
     if not checked.values.get(CONF_PROMPT_USE_DEFAULT, True) and CONF_PROMPT_CUSTOM not in checked.values:
         checked.fail(CONF_PROMPT_CUSTOM, InvalidInput("prompt_missing"))
 

@@ -267,6 +267,8 @@ PROMPT: Final = (
     switch(const.CONF_PROMPT_LABELS),
     Field(key=const.CONF_PERSONA, selector=text(multiline=True), clean=stripped),
     Field(key=const.CONF_RESPONSE_STYLE, selector=choice("response_style", RESPONSE_STYLES)),
+    switch(const.CONF_QUICK_CONFIRMATIONS),
+    switch(const.CONF_SILENT_IN_ROOM),
 )
 
 TOOLS: Final = (

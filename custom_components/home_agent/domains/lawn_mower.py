@@ -21,6 +21,7 @@ LAWN_MOWER = DomainFacts(
         "turn_off": _DOCK,
     },
     synonyms=words("turn_on turn_off"),
+    told={"turn_on": "started", "turn_off": "returning"},
     restore=restore_rest(("docked", "returning"), "dock"),
     contained=ANY,
     active="mowing",

@@ -41,6 +41,7 @@ VACUUM = DomainFacts(
     fields={"fan_speed": "fan_speed"},
     synonyms=words("turn_on turn_off set_speed"),
     device_actions={"clean": "start", "dock": "return_to_base"},
+    told={"turn_on": "started", "clean_spot": "started", "turn_off": "returning"},
     restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
     details=_details,
     reported=("battery_level", "fan_speed"),

@@ -16,6 +16,7 @@ from ..safety.disclosure import DataCategory, Disclosure
 from ..safety.frozen import CallDraft, FrozenLook
 from ..safety.journal import Journal
 from ..safety.sanitizer.origins import PUBLIC
+from .telling import Told
 
 MAX_SLOT_CHARS: Final = 255
 """Characters of an argument that holds a name, an id or a word."""
@@ -213,6 +214,10 @@ class HomeAgentTool(llm.Tool):
 
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse calls that no confirmation could allow, before a person is asked. Raises HomeAgentError."""
+
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> Sequence[Told]:  # noqa: ARG002 - most need the model's words
+        """Return what a call did, if that is the whole answer to a plain command."""
+        return ()
 
     @abstractmethod
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:

@@ -116,6 +116,7 @@ def record_of(
         done=done,
         in_part=not result.error and bool(content["error"]),
         targets=targets,
+        told=() if result.error or content["error"] else attempt.told,
         duration_ms=(monotonic() - started) * 1000,
         args=redacted(call.tool_args, call.tool_name),
         round=turn.round,

@@ -21,7 +21,7 @@ from ..domains import domains_of
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
-from .base import HomeAgentTool, ServiceCall, ToolRun
+from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .control.arguments import ControlSchema, read_args, value_words
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
 from .control.offered import schema_in
@@ -29,9 +29,11 @@ from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
 from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
+from .control.telling import tell
 from .control.values import Units
 from .resolving.candidates import protected
 from .resolving.resolver import resolve
+from .telling import Told
 
 MAX_TARGETS = 200
 INLINE_ENTITIES = 150
@@ -102,6 +104,11 @@ class ControlTool(HomeAgentTool):
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             return await self._async_act(verb, given, records, run)
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return what was done, by names and values."""
+        return tell(args, result, run)
 
     async def _async_act(
         self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord], run: ToolRun

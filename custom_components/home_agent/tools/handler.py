@@ -42,6 +42,7 @@ from .native import disclosed_by_all
 from .other_apis import declared_by_tool, inner_name, intent_of, source_of
 from .outgoing import Leaving, Outgoing, texts_of
 from .results import envelope, envelope_of, failed, partly, succeeded, together
+from .telling import Told
 from .turn_calls import Attempt, TurnCalls, call_key
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
@@ -218,7 +219,9 @@ class ToolHandler:
             if tool.judged:
                 await self.guard.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
             attempt.ran = True
-            return succeeded(await self._async_run_judged(tool, fitted.checked, run))
+            output = await self._async_run_judged(tool, fitted.checked, run)
+            attempt.told = _told(tool, fitted.checked, output, run)
+            return succeeded(output)
         calls = self.guard.calls_of(tool, fitted.args, turn.speaker)
         check_calls(calls if intent_of(tool) else (), run)
         leaving = self._leaving(tool, fitted.args)
@@ -347,3 +350,12 @@ class ToolHandler:
 def _names(tools: Mapping[str, llm.Tool]) -> str:
     """Return the names of the tools that models are told of."""
     return ", ".join(sorted(name for name, tool in tools.items() if is_offered(tool)))
+
+
+def _told(tool: HomeAgentTool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+    """Return what a call did, for a sentence without the model; nothing if that cannot be told."""
+    try:
+        return tuple(tool.tell(args, result, run))
+    except Exception:  # noqa: BLE001 - the call has worked, and the model can tell it
+        LOGGER.exception("What %s did cannot be told", tool.name)
+        return ()

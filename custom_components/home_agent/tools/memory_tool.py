@@ -23,7 +23,7 @@ from ..regex import lazy_regex
 from ..safety.disclosure import DataCategory
 from ..safety.sanitizer.private_names import ordinary_words
 from ..texts import fold_letters, words
-from .base import HomeAgentTool, ToolRun
+from .base import HomeAgentTool, ToolOutput, ToolRun
 from .memory_tools import (
     DEFAULT_LIMIT,
     EVERYTHING,
@@ -35,6 +35,7 @@ from .memory_tools import (
     check_forgetting,
 )
 from .profile_tools import GetProfileTool, UpdateProfileTool
+from .telling import Told
 
 REMEMBER: Final = "remember"
 RECALL: Final = "recall"
@@ -141,6 +142,14 @@ class MemoryTool(HomeAgentTool):
                 return await self._async_recall(text, run)
             case _:
                 return await self._async_forget(text, run)
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return that something is remembered or forgotten."""
+        if not isinstance(result, Mapping) or "note" in result:
+            return ()
+        key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
+        return () if key is None else (Told(key=key),)
 
     async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> Remembered:
         """Note a value of the profile, or keep a memory."""

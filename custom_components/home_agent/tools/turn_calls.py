@@ -18,6 +18,7 @@ from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
 from .quality import CallVerdict, Fit
 from .results import ControlResult
+from .telling import Told
 
 MAX_SAME_FAILURE = 2
 """How often a call that fails may be tried with the same arguments."""
@@ -42,6 +43,8 @@ class Attempt:
     """Whether the tool was reached: what a refusal says is our own."""
     draft: CallDraft | None = None
     """What of it waits for a confirmation."""
+    told: tuple[Told, ...] = ()
+    """What it did, if a sentence of our own can tell it."""
 
 
 class CallSummary(TypedDict):
@@ -78,6 +81,8 @@ class CallRecord:
     """The beginning of what it gave, without codes and keys."""
     stored_memory: bool = False
     """Whether it stored a memory."""
+    told: tuple[Told, ...] = ()
+    """What it did, if a sentence of our own can tell it."""
     waits: bool = False
     """Whether something of it waits for a confirmation: then it has neither worked nor failed."""
 

@@ -18,9 +18,10 @@ from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import phrase_similarity, squash
 from ...texts import fold, one_line
-from ..base import HomeAgentTool, ServiceCall, ToolRun
+from ..base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from ..control.direction import check_asked
 from ..control.readback import Expectation, Settling
+from ..telling import Told
 from .choosing import choose_one, records_of
 
 DOMAIN: Final = "media_player"
@@ -226,6 +227,15 @@ class MediaTool(HomeAgentTool):
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse to change anything in answer to a question. Raises ValidationError."""
         check_asked(run)
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return what is playing now."""
+        if not isinstance(result, Mapping) or result.get("state") != STATE_PLAYING or "queued" in result:
+            return ()
+        if not isinstance(started := result.get("started"), Mapping):
+            return ()
+        return (Told(key="plays", names=[str(started["title"])]),)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

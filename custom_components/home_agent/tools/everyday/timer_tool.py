@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, time, timedelta
+import re
 from typing import Any, Final, override
 
 import probatio
@@ -16,12 +17,14 @@ from ...errors import ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words
 from ...languages.times import in_english
+from ...regex import lazy_regex
 from ...texts import fold, one_line
 from ...timers.records import WORKDAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
-from ..base import HomeAgentTool, Speaker, ToolRun
+from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
+from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
 from .moments import FORMS, WEEKDAYS, at_clock, read_length, read_moment, readable
 
@@ -39,6 +42,7 @@ ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control s
 OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
 MAX_AHEAD: Final = timedelta(days=2 * 366)
+_NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
 """The time of day of a reminder that has only a date."""
 
@@ -93,6 +97,25 @@ class TimerTool(HomeAgentTool):
             return {"cancelled": [_as_result(timer) for timer in meant]}
         return await self._async_extend(args, said, own, run.speaker.language)
 
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return what was set for today, or cancelled."""
+        if not isinstance(result, Mapping):
+            return ()
+        if (
+            result.keys() == {"set"}
+            and isinstance(timer := result["set"], Mapping)
+            and not args.get("repeat")
+        ):
+            return _told_set(timer, str(args.get("when") or ""), run.sentence)
+        cancelled = result.get("cancelled")
+        if not isinstance(cancelled, list) or not cancelled:
+            return ()
+        names = [str(timer["name"]) for timer in cancelled if "name" in timer]
+        if len(names) < len(cancelled):
+            return (Told(key="timer_cancelled"),) if len(cancelled) == 1 else ()
+        return (Told(key="cancelled", names=names, referents=len(names)),)
+
     async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
         """Set a timer."""
         if self._timers.full:
@@ -132,6 +155,28 @@ class TimerTool(HomeAgentTool):
         timer = replace(timer, due=due)
         await self._timers.async_set(timer)
         return {"now": _as_result(timer)}
+
+
+def _told_set(timer: Mapping[str, Any], when: str, sentence: str) -> tuple[Told, ...]:
+    """Return that a timer was set: for the length or the time that was said, or until a time of today."""
+    said = _as_said(when.strip(), sentence)
+    if not said:
+        due, today = str(timer["due"]).split()[1:], dt_util.now().date().isoformat()
+        if not due or due[0] != today:
+            return ()
+        said = due[-1]
+    values = (ToldValue(ValueKind.TEXT, said),)
+    names = (str(timer["name"]),) if "name" in timer else ()
+    return (Told(key="reminder_set" if names else "timer_set", names=names, values=values),)
+
+
+def _as_said(when: str, sentence: str) -> str:
+    """Return a length or a time in the person's own words, which are in their language; empty if unknown."""
+    if when and fold(when) in fold(sentence):
+        return when
+    numbers = _NUMBER.findall(when)
+    found = re.search(rf"(?<!\w){numbers[0]} \w+", sentence) if len(numbers) == 1 else None
+    return found[0] if found and read_length(when) is not None else ""
 
 
 def _repeat(text: str | None, language: str) -> Repeat | None:

@@ -17,7 +17,8 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
 from ...texts import one_line, words
 from ...timespans import format_local
-from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolRun, as_list
+from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
+from ..telling import Told
 from .choosing import choose_one, records_of
 from .moments import read_moment, readable, start_of
 
@@ -48,6 +49,8 @@ NEEDED: Final = {
     "read": "",
 }
 """Action: the feature that the list needs."""
+TOLD: Final = {"add": "list_added", "complete": "list_completed", "remove": "list_removed"}
+"""The sentences that tell of the actions."""
 PAST: Final = {"complete": "completed", "remove": "removed", "change": "changed", "move": "moved"}
 
 
@@ -158,6 +161,19 @@ class TodoTool(HomeAgentTool):
         lists = [result, *(several if isinstance(several, list) else [])]
         found = [one.get("items") for one in lists if isinstance(one, dict)]
         return [str(item) for items in found if isinstance(items, list) for item in items]
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return which items were added, completed or removed."""
+        if not isinstance(result, Mapping):
+            return ()
+        items = result.get(PAST.get(args["action"], "added"))
+        plain = {"list", PAST.get(args["action"], "added")}
+        key = TOLD.get(args["action"])
+        if key is None or not isinstance(items, list) or not items or not result.keys() <= plain:
+            return ()
+        place = str(result["list"])
+        return (Told(key=key, names=[str(item) for item in items], place=place, referents=len(items)),)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

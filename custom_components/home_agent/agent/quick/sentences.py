@@ -1,0 +1,92 @@
+"""Sentences about what calls did, in the language of the person who speaks."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.translation import async_get_translations
+
+from ...languages import DEFAULT, find, words
+from ...tools.telling import Told, ToldValue, ValueKind
+from ..phrases import async_phrase
+
+COUNTED: Final = frozenset(("cover", "light"))
+"""Kinds with a word of their own where they are too many to name."""
+CLIMATE: Final = "climate"
+ALREADY: Final = "already"
+"""How the keys of sentences about what was so before begin; they have no place before them."""
+
+
+async def async_sentence(hass: HomeAssistant, language: str, told: Sequence[Told]) -> str | None:
+    """Return a sentence for each thing that was done; None if one of them has none in this language."""
+    said = [await _async_one(hass, language, one) for one in told]
+    if not said or None in said:
+        return None
+    return " ".join(dict.fromkeys(filter(None, said)))
+
+
+async def _async_one(hass: HomeAssistant, language: str, told: Told) -> str | None:
+    """Return the sentence about one thing that was done."""
+    values = [await _async_value(hass, language, value) for value in told.values]
+    if None in values:
+        return None
+    sentence = await async_phrase(
+        hass,
+        language,
+        f"quick_{told.key}",
+        targets=await _async_targets(hass, language, told),
+        value=", ".join(filter(None, values)),
+        place=told.place,
+    )
+    if told.count and told.place and not told.key.startswith(ALREADY):
+        return await async_phrase(
+            hass, language, "quick_in_place", place=told.place, told=sentence[0].lower() + sentence[1:]
+        )
+    return sentence[:1].upper() + sentence[1:]
+
+
+async def _async_targets(hass: HomeAssistant, language: str, told: Told) -> str:
+    """Return the names of what something was done to, or what kind of thing it is and how many."""
+    if not told.count:
+        return ", ".join(told.names)
+    kind = told.kind if told.kind in COUNTED else "device"
+    return await async_phrase(hass, language, f"quick_count_{kind}", count=str(told.count))
+
+
+async def _async_value(hass: HomeAssistant, language: str, value: ToldValue) -> str | None:
+    """Return a value as it is spoken; None if this language has no word for it."""
+    match value.kind:
+        case ValueKind.PERCENT | ValueKind.DEGREES:
+            number = await _async_number(hass, language, value.value)
+            return await async_phrase(hass, language, f"quick_{value.kind}", number=number)
+        case ValueKind.COLOR:
+            return _color(language, str(value.value))
+        case ValueKind.MODE:
+            return await _async_mode(hass, language, str(value.value))
+    return str(value.value)
+
+
+async def _async_number(hass: HomeAssistant, language: str, value: str | float) -> str:
+    """Return a number with the decimal separator of a language."""
+    whole, _, part = f"{value:g}".partition(".")
+    if not part:
+        return whole
+    return await async_phrase(hass, language, "quick_decimal", whole=whole, part=part)
+
+
+def _color(language: str, english: str) -> str | None:
+    """Return the name of a colour in a language."""
+    own = find(language) or DEFAULT
+    if own == DEFAULT:
+        return english
+    return next(iter(words(own, f"names.colors.{english}")), None)
+
+
+async def _async_mode(hass: HomeAssistant, language: str, mode: str) -> str | None:
+    """Return Home Assistant's own name of a mode of climate, if it is translated."""
+    key = f"component.{CLIMATE}.entity_component._.state.{mode}"
+    texts = await async_get_translations(hass, language, "entity_component", {CLIMATE})
+    english = await async_get_translations(hass, DEFAULT, "entity_component", {CLIMATE})
+    text = texts.get(key)
+    is_translated = find(language) == DEFAULT or text != english.get(key)
+    return text if text and is_translated else None

@@ -1,0 +1,205 @@
+"""What a call of ha_control did, told without the model: the entities or their place, and their values."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+from homeassistant.const import ATTR_ENTITY_ID
+from homeassistant.core import State
+
+from ...domains import DOMAINS
+from ...domains.base import STATE, ControlParameter, DomainFacts
+from ...domains.telling import already, sentence_of
+from ...errors import ValidationError
+from ...knowledge.house import HouseSnapshot
+from ...knowledge.spoken_words import colors
+from ...texts import fold, one_line
+from ..base import ToolRun
+from ..resolving.targets import Target
+from ..telling import Told, ToldValue, ValueKind
+from .arguments import normalise, read_args
+from .values import Units
+
+MAX_NAMED: Final = 3
+MAX_GROUPS: Final = 3
+"""Sentences about one call."""
+MAX_NAME: Final = 60
+UNTOLD_KINDS: Final = frozenset(("seconds", "flash", "code"))
+"""Kinds of parameters that say how something is done, not what it is then."""
+CHANGED: Final = "changed"
+SET: Final = "set"
+FULL_BYTE: Final = 255
+WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1}
+"""What is 100 percent, by the kind of a parameter."""
+WHOLE: Final = frozenset(("done", "unchanged"))
+
+type _Deed = tuple[str, tuple[ToldValue, ...]]
+
+
+def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, ...]:
+    """Return what a call did; nothing if only words of the model can tell it."""
+    if not isinstance(result, Mapping) or not result or not result.keys() <= WHOLE:
+        return ()
+    verb, target, given = read_args(args)
+    done, unchanged = (tuple(result.get(part, ())) for part in ("done", "unchanged"))
+    deeds: dict[_Deed, list[str]] = {}
+    for entity_id in done or unchanged:
+        state = run.hass.states.get(entity_id)
+        deed = _deed(verb, given, state, run) if state is not None else None
+        if deed is None:
+            return ()
+        if not done:
+            deed = already(deed[0]), deed[1]
+        deeds.setdefault(deed, []).append(entity_id)
+    if len(deeds) > MAX_GROUPS:
+        return ()
+    referents = _referents(target, (*done, *unchanged), run.house)
+    told = tuple(_told(deed, ids, target, referents, run) for deed, ids in deeds.items())
+    is_clear = all(one.names or one.count for one in told) and (
+        len(told) == 1 or not any(one.count for one in told)
+    )
+    return told if is_clear else ()
+
+
+def _deed(verb: str, given: Mapping[str, Any], state: State, run: ToolRun) -> _Deed | None:
+    """Return the sentence about one entity and its values; None if there is none."""
+    facts = DOMAINS[state.domain]
+    meant = run.meanings.get(state.domain, verb)
+    action = facts.actions.get(meant)
+    if action is None or action.direction:
+        return None if action is None else _stepped(facts, state)
+    try:
+        units = Units(run.hass.config.units.temperature_unit)
+        parameters = normalise(state.domain, meant, action, given, units)
+    except ValidationError:
+        return None
+    if any(parameters.get(name) == 0 for name in facts.off_at_zero):
+        return "off", ()
+    wanted = {
+        name: value
+        for name, value in parameters.items()
+        if name not in facts.parameters or facts.parameters[name].kind not in UNTOLD_KINDS
+    }
+    if wanted:
+        return _set([_value(facts, state, name, value, given, run) for name, value in wanted.items()])
+    key = sentence_of(facts, meant, state.state)
+    return None if key is None else (key, ())
+
+
+def _set(values: Sequence[ToldValue | None]) -> _Deed | None:
+    """Return the sentence about values; None if only some of them can be told."""
+    known = tuple(value for value in values if value is not None)
+    if len(known) == len(values):
+        return SET, known
+    return None if known else (CHANGED, ())
+
+
+def _stepped(facts: DomainFacts, state: State) -> _Deed | None:
+    """Return the sentence about a value that was raised or lowered."""
+    if facts.step is None:
+        return None
+    parameter = facts.parameters[facts.step.parameter]
+    if state.state in parameter.passing:
+        return None
+    value = _shown(parameter, state)
+    return None if value is None else (SET, (value,))
+
+
+def _value(
+    facts: DomainFacts, state: State, name: str, wanted: Any, given: Mapping[str, Any], run: ToolRun
+) -> ToldValue | None:
+    """Return a value that was set: as the entity shows it, or as it was asked for while it is on its way."""
+    parameter = facts.parameters.get(name)
+    if parameter is None:
+        return None
+    if parameter.kind == "color":
+        return _color(given)
+    if state.state in parameter.passing and isinstance(wanted, int | float):
+        return ToldValue(ValueKind.PERCENT, wanted) if parameter.kind == "percent" else None
+    if parameter.kind == "text":
+        # What a device calls its choices is in a language of its own; only the person's own word is repeated.
+        text = one_line(str(wanted), MAX_NAME)
+        return ToldValue(ValueKind.TEXT, text) if fold(text) in fold(run.sentence) else None
+    return _shown(parameter, state)
+
+
+def _shown(parameter: ControlParameter, state: State) -> ToldValue | None:
+    """Return the value of a parameter that an entity shows."""
+    attribute = parameter.attribute or ("brightness" if parameter.kind == "signed" else "")
+    shown = state.state if attribute == STATE else state.attributes.get(attribute)
+    if parameter.kind == "hvac_mode":
+        return ToldValue(ValueKind.MODE, str(shown))
+    try:
+        number = float(shown)  # type: ignore[arg-type]
+    except TypeError, ValueError:
+        return None
+    if parameter.kind in ("number", "integer"):
+        unit = state.attributes.get("unit_of_measurement")
+        return ToldValue(ValueKind.TEXT, f"{number:g} {unit}" if unit else f"{number:g}")
+    if parameter.kind == "temperature":
+        return ToldValue(ValueKind.DEGREES, round(number, 1))
+    whole = FULL_BYTE if attribute == "brightness" else WHOLES.get(parameter.kind)
+    return None if whole is None else ToldValue(ValueKind.PERCENT, round(number * 100 / whole))
+
+
+def _color(given: Mapping[str, Any]) -> ToldValue | None:
+    """Return the colour of a call, if it is one that has a name."""
+    english = frozenset(colors().values())
+    names = (colors().get(fold(value), fold(value)) for value in given.values() if isinstance(value, str))
+    name = next((name for name in names if name in english), None)
+    return None if name is None else ToldValue(ValueKind.COLOR, name)
+
+
+def _told(deed: _Deed, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:
+    """Return what was done to some entities: by name if they are few, else by kind, number and place."""
+    key, values = deed
+    own = _without_groups(ids, run)
+    records = [run.house.entities[entity_id] for entity_id in own if entity_id in run.house.entities]
+    named = len(own) <= MAX_NAMED and not (len(own) > 1 and _is_by_place(target))
+    kinds = {entity_id.partition(".")[0] for entity_id in own}
+    return Told(
+        key=key,
+        names=tuple(dict.fromkeys(one_line(record.name, MAX_NAME) for record in records)) if named else (),
+        count=0 if named else len(own),
+        kind=kinds.pop() if len(kinds) == 1 else "",
+        place="" if named else _place(own, run.house),
+        values=values,
+        referents=max(referents, len(values)),
+    )
+
+
+def _is_by_place(target: Target) -> bool:
+    """Return whether a call named places or kinds, not things."""
+    return not target.entity_id and not target.name
+
+
+def _without_groups(ids: Sequence[str], run: ToolRun) -> list[str]:
+    """Return entities without the groups whose members are among them: nothing is counted twice."""
+    return [entity_id for entity_id in ids if not (members_of(run, entity_id) & set(ids))]
+
+
+def members_of(run: ToolRun, entity_id: str) -> set[str]:
+    """Return the members of a group."""
+    state = run.hass.states.get(entity_id)
+    members = state.attributes.get(ATTR_ENTITY_ID) if state else None
+    return {str(one) for one in members} if isinstance(members, list | tuple | set) else set()
+
+
+def _place(ids: Iterable[str], house: HouseSnapshot) -> str:
+    """Return the area that some entities have in common, or else the floor."""
+    records = [house.entities[entity_id] for entity_id in ids if entity_id in house.entities]
+    areas = {record.area_id for record in records}
+    if len(areas) == 1 and (area := house.areas.get(areas.pop() or "")):
+        return one_line(area.name, MAX_NAME)
+    floors = {record.floor_id for record in records}
+    if len(floors) == 1 and (floor := house.floors.get(floors.pop() or "")):
+        return one_line(floor.name, MAX_NAME)
+    return ""
+
+
+def _referents(target: Target, ids: Iterable[str], house: HouseSnapshot) -> int:
+    """Return how many things, kinds or places a call named."""
+    if target.entity_id or target.name:
+        return max(len(target.entity_id), 1)
+    areas = {record.area_id for one in ids if (record := house.entities.get(one))}
+    listed = len(areas) if target.area and "," in target.area else 1
+    return max(len(target.domain), len(target.device_class), listed)

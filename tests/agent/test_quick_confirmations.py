@@ -1,0 +1,233 @@
+"""A plain command that worked is confirmed by Home Agent itself, and the model is asked once."""
+
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockUser, async_capture_events
+
+from custom_components.home_agent.const import EVENT_CONVERSATION_FINISHED
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import device_registry as dr
+from homeassistant.helpers.intent import IntentResponseType
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import LIGHT, ON
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text, tool_calls
+
+QUICK = {"quick_confirmations": True}
+KITCHEN = ("ha_control", {"action": "turn_on", "area": "Kitchen", "domain": ["light"]})
+SPOKEN = "Words of the model."
+
+
+@pytest.fixture
+def anna(hass: HomeAssistant) -> Context:
+    """A person who writes."""
+    return Context(user_id=MockUser(name="Anna", is_owner=True).add_to_hass(hass).id)
+
+
+async def async_say(agent: Agent, sentence: str, anna: Context, *replies: Reply, **options: Any) -> str:
+    """Say a sentence to a model with these replies, and return what is spoken."""
+    agent.server.clear()
+    agent.server.script([*replies, text(SPOKEN)])
+    return speech(await agent.say(sentence, context=anna, **options))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "call", "spoken"),
+    [
+        ("Turn on the kitchen ceiling", "en", ON, "Kitchen Ceiling on."),
+        ("Schalte bitte das Licht in der Küche ein", "de", KITCHEN, "Kitchen: 2 Lampen an."),
+        ("Can you turn on the lights in the kitchen?", "en", KITCHEN, "Kitchen: 2 lights on."),
+        ("Allume la lumière de la cuisine, s'il te plaît", "fr", ON, "J'ai allumé Kitchen Ceiling."),
+        ("Włącz światło w kuchni", "pl", ON, "Włączono: Kitchen Ceiling."),
+        ("Включи свет на кухне", "ru", ON, "Kitchen Ceiling: включено."),
+        (
+            "Dim the kitchen ceiling to 40 percent",
+            "en",
+            ("ha_control", {"action": "turn_on", "entity_id": LIGHT, "parameters": {"brightness_pct": 40}}),
+            "Kitchen Ceiling set to 40 percent.",
+        ),
+        (
+            "Turn on the kitchen ceiling and the reading lamp",
+            "en",
+            ("ha_control", {"action": "turn_on", "entity_id": [LIGHT, "light.reading_lamp"]}),
+            "Kitchen Ceiling, Reading Lamp on.",
+        ),
+        (
+            "Turn off the kitchen ceiling",
+            "en",
+            ("ha_control", {"action": "turn_off", "entity_id": LIGHT}),
+            "Already off: Kitchen Ceiling.",
+        ),
+    ],
+)
+async def test_a_plain_command_takes_one_request(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    anna: Context,
+    sentence: str,
+    language: str,
+    call: tuple[str, dict[str, Any]],
+    spoken: str,
+) -> None:
+    """What was done is said in the person's language, without the model."""
+    agent = await async_agent(hass, model_server, QUICK)
+    finished = async_capture_events(hass, EVENT_CONVERSATION_FINISHED)
+
+    assert await async_say(agent, sentence, anna, tool_calls([call]), language=language) == spoken
+    assert len(model_server.chats) == 1
+    assert [event.data["tool_calls"] for event in finished] == [1]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("Turn on the kitchen ceiling and tell me how warm it is", "en"),
+        ("Turn on the kitchen ceiling. How warm is it?", "en"),
+        ("Turn on the kitchen ceiling and open the blinds", "en"),
+        ("Turn on the kitchen ceiling and the fan", "en"),
+        ("Turn on the kitchen ceiling, I'm the new nurse", "en"),
+        ("Schalte das Licht ein und sag mir, wie warm es ist", "de"),
+        ("Mach das Licht an und die Heizung aus", "de"),
+        ("Schalte das Licht in der Küche ein", "en"),
+        ("Allume la lumière et ferme les volets", "fr"),
+        ("Enciende la luz y dime qué hora es", "es"),
+        ("キッチンの電気をつけて", "ja"),
+    ],
+)
+async def test_the_model_speaks_where_more_was_said(
+    hass: HomeAssistant, model_server: ModelServer, anna: Context, sentence: str, language: str
+) -> None:
+    """Two things to do, a question beside the command, or a language that is not read: the model speaks."""
+    agent = await async_agent(hass, model_server, QUICK)
+
+    assert await async_say(agent, sentence, anna, tool_calls([ON]), language=language) == SPOKEN
+    assert len(model_server.chats) == 2
+
+
+async def test_the_model_speaks_where_something_failed(
+    hass: HomeAssistant, model_server: ModelServer, anna: Context
+) -> None:
+    """What failed, or was done only in part, needs the model's words."""
+    agent = await async_agent(hass, model_server, QUICK)
+    both = {"action": "turn_on", "entity_id": [LIGHT, "light.secret_light"]}
+
+    said = await async_say(agent, "Turn on the lights", anna, tool_calls([("ha_control", both)]))
+
+    assert said == SPOKEN
+    assert len(model_server.chats) == 2
+
+
+async def test_a_query_beside_the_command_is_a_question(
+    hass: HomeAssistant, model_server: ModelServer, anna: Context
+) -> None:
+    """A model that looks something up together with the command has something to tell; before it has not."""
+    agent = await async_agent(hass, model_server, QUICK)
+    query = ("ha_query", {"entity_id": "sensor.kitchen_temperature"})
+
+    assert await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([ON, query])) == SPOKEN
+    said = await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([query]), tool_calls([ON]))
+    assert said == "Already on: Kitchen Ceiling."
+
+
+async def test_half_of_what_was_said_is_not_confirmed(
+    hass: HomeAssistant, model_server: ModelServer, anna: Context
+) -> None:
+    """A model that makes one call after the other is asked until all is done."""
+    agent = await async_agent(hass, model_server, QUICK)
+    lamp = ("ha_control", {"action": "turn_on", "entity_id": "light.reading_lamp"})
+    sentence = "Turn on the kitchen ceiling and the reading lamp"
+
+    said = await async_say(agent, sentence, anna, tool_calls([ON]), tool_calls([lamp]))
+
+    assert said == "Kitchen Ceiling on. Reading Lamp on."
+    assert len(model_server.chats) == 2
+
+
+async def test_the_next_turn_reads_a_conversation(
+    hass: HomeAssistant, model_server: ModelServer, anna: Context
+) -> None:
+    """The sentence is in the history as the assistant's words, behind the result of the call."""
+    agent = await async_agent(hass, model_server, QUICK)
+    await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([ON]))
+    await async_say(agent, "Is it on?", anna)
+
+    (request,) = model_server.chats
+    roles = [message["role"] for message in request.messages]
+    assert roles == ["system", "user", "assistant", "tool", "assistant", "user"]
+    call, result, words = request.messages[2:5]
+    assert call["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert words["content"] == "Kitchen Ceiling on."
+
+
+async def test_words_beside_the_call_are_the_answer(
+    hass: HomeAssistant, model_server: ModelServer, anna: Context
+) -> None:
+    """What the model says with its call is said once, and stands behind the result."""
+    agent = await async_agent(hass, model_server, QUICK)
+    both = Reply(text="Sure, right away.", calls=[ON])
+
+    assert await async_say(agent, "Turn on the kitchen ceiling", anna, both) == "Sure, right away."
+    assert len(model_server.chats) == 1
+    await async_say(agent, "Is it on?", anna)
+    contents = [message["content"] for message in model_server.chats[0].messages[2:5]]
+    assert contents[0] == ""
+    assert contents[2] == "Sure, right away."
+
+
+@pytest.mark.parametrize(
+    ("options", "spoken"),
+    [
+        ({"quick_confirmations": False}, SPOKEN),
+        ({"quick_confirmations": True, "persona": "You talk like a pirate."}, "Kitchen Ceiling on."),
+    ],
+)
+async def test_the_option_decides(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    anna: Context,
+    options: dict[str, Any],
+    spoken: str,
+) -> None:
+    """The option turns it off, and on also with a persona."""
+    agent = await async_agent(hass, model_server, options)
+
+    assert await async_say(agent, "Turn on the kitchen ceiling", anna, tool_calls([ON])) == spoken
+
+
+async def test_an_automation_hears_the_model(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Who asks for an answer in a script, or says how to answer, gets the model's words."""
+    agent = await async_agent(hass, model_server, QUICK)
+    sentence = "Turn on the kitchen ceiling"
+
+    assert await async_say(agent, sentence, Context(), tool_calls([ON])) == SPOKEN
+    prompt = {"extra_system_prompt": "Answer with a rhyme."}
+    user = Context(user_id=MockUser(is_owner=True).add_to_hass(hass).id)
+    assert await async_say(agent, sentence, user, tool_calls([ON]), **prompt) == SPOKEN
+
+
+@pytest.mark.parametrize(("area", "spoken"), [("kitchen", ""), ("bedroom", "Kitchen Ceiling on.")])
+@pytest.mark.parametrize("quick", [True, False])
+async def test_silence_in_the_same_room(
+    hass: HomeAssistant, model_server: ModelServer, area: str, spoken: str, *, quick: bool
+) -> None:
+    """By option nothing is spoken where everything happened in the room of the satellite."""
+    agent = await async_agent(hass, model_server, {"quick_confirmations": quick, "silent_in_room": True})
+    satellite = dr.async_get(hass).async_get_or_create(
+        config_entry_id=agent.entry.entry_id, identifiers={("test", "satellite")}
+    )
+    dr.async_get(hass).async_update_device(satellite.id, area_id=area)
+    model_server.script([tool_calls([ON]), text(SPOKEN)])
+
+    result = await agent.say("Turn on the kitchen ceiling", device_id=satellite.id)
+
+    assert speech(result) == (spoken if quick or not spoken else SPOKEN)
+    assert result.response.response_type is IntentResponseType.ACTION_DONE
+    assert len(model_server.chats) == (1 if quick or not spoken else 2)
+    model_server.clear()
+    model_server.script([text(SPOKEN)])
+    await agent.say("Is it on?", device_id=satellite.id)
+    said = [
+        message["content"] for message in model_server.chats[0].messages if message["role"] == "assistant"
+    ]
+    assert said[-1] == ("Kitchen Ceiling on." if quick or not spoken else SPOKEN)
