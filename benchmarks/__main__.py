@@ -12,6 +12,7 @@ from . import (
     first,
     injection,
     memory,
+    quick,
     replay,
     requests,
     retrieval,
@@ -38,6 +39,7 @@ SUITES: dict[str, Callable[[], Awaitable[list[Table]]]] = {
     "soak": soak.run,
     "structure": structure.run,
     "scenarios": scenarios.run,
+    "quick": quick.run,
 }
 
 
@@ -52,7 +54,12 @@ def main() -> None:
         type=Path,
         help="folder with homes.jsonl, tasks.jsonl and calls.jsonl for replay, or *.jsonl for retrieval",
     )
+    parser.add_argument(
+        "--url", help="a running model server, such as http://localhost:8080/v1, for cache and quick"
+    )
     options = parser.parse_args()
+    if options.url:
+        os.environ[quick.URL_VARIABLE] = options.url.rstrip("/")
     if options.data:
         os.environ[replay.DATA_VARIABLE] = os.environ[retrieval.DATA_VARIABLE] = str(options.data)
     logging.disable(logging.WARNING if not options.verbose else logging.NOTSET)

@@ -81,7 +81,7 @@ async def test_one_outside_is_told_less(
     other_model_server.default = NOTES
     await notes.say("I am vegetarian")
     model_server.script([tool_calls([("recall_memory", {"query": "*"})]), text("You like the honey, Anna.")])
-    await notes.say("And what do I like with my tea?")
+    await notes.say("And I like something with my tea, you know what")
     first, second = (request.messages[0]["content"] for request in other_model_server.chats)
     assert first.startswith("Person: I am vegetarian\n\n")
     assert "Anna" not in first + second

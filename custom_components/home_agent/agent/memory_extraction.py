@@ -12,9 +12,9 @@ from ..const import (
 from ..entity import HomeAgentBaseEntity
 from ..memory.extractor import Exchange
 from .afterthought import FinishedConversation
-from .claims.wording import SentenceKind, kind_of
 from .log import from_contents
 from .request import stays_home
+from .teaching import teaches
 from .turn import Turn
 
 
@@ -60,7 +60,7 @@ class MemoryExtractionMixin(HomeAgentBaseEntity):
 
 
 def _may_tell(turn: Turn) -> bool:
-    """Return whether a person said something to the model that is more than an order.
+    """Return whether a person may have told the model something worth remembering.
 
     An automation's words have no owner, and those with text from outside may belong to someone else.
     """
@@ -69,4 +69,5 @@ def _may_tell(turn: Turn) -> bool:
         return False
     if any(record.stored_memory for record in calls.records):
         return False
-    return not (calls.acted and kind_of(calls.sentence, turn.language) is SentenceKind.ORDER)
+    acted = bool(calls.touched) or calls.done
+    return teaches(calls.sentence, turn.language, acted=acted, looked_up=bool(calls.records) and not acted)

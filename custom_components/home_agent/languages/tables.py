@@ -128,10 +128,10 @@ SECTIONS: Final = (
     Section(
         name="memory",
         holds="words for the speaker and for several people, negations, requests to remember,"
-        " and what is not worth remembering",
+        " how people tell of themselves (`facts`), and what is not worth remembering",
         needed=("self", "group", "negations", "remember"),
         optional=(
-            *("recall", "states", "now", "at", "units", "habits"),
+            *("recall", "states", "now", "at", "units", "habits", "facts"),
             *("speakers", "requests", "meta", "instructions", "may", "powers", "called"),
         ),
         strict="the model alone judges whose matter something is",
