@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.agent.phrases import async_phrase
 from homeassistant.core import HomeAssistant, ServiceCall
 from tests.helpers.agent import speech
 from tests.helpers.secure_house import SecureHouse
@@ -93,3 +94,52 @@ async def test_what_does_not_show(
     asked = await agent.say("Open it")
     done = await agent.say("yes", conversation_id=asked.conversation_id)
     assert speech(done) == said
+
+
+@pytest.mark.parametrize(
+    ("language", "yes"),
+    [
+        *(("en", "yes"), ("de", "ja"), ("fr", "oui"), ("es", "sí"), ("nl", "ja"), ("it", "sì")),
+        *(("pt", "sim"), ("pl", "tak"), ("sv", "ja"), ("da", "ja"), ("nb", "ja"), ("ru", "да")),
+    ],
+)
+async def test_a_mixed_turn_tells_what_it_did(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, language: str, yes: str
+) -> None:
+    """The question comes behind what was done already; after the yes only the new deed is told."""
+    agent = await secure.async_agent(model_server)
+    calls = [control("turn_on", "light.hall"), control("unlock", "lock.front_door")]
+    model_server.script([tool_calls(calls), text("Hm.")])
+    asked = await agent.say("Open it", language=language)
+    light = await async_phrase(hass, language, "quick_on", targets="Hall", value="", place="")
+    question = await async_phrase(hass, language, "ask_lock_unlock", targets="Front Door", position="")
+    assert speech(asked) == f"{light} {question}"
+    assert asked.continue_conversation is True
+    done = await agent.say(yes, language=language, conversation_id=asked.conversation_id)
+    assert speech(done) == await async_phrase(hass, language, "did_lock_unlock", targets="Front Door")
+    assert len(model_server.chats) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        (control("turn_on", "light.hall"), control("open", "cover.garage"), "Hall on."),
+        (control("turn_on", ["light.hall", "siren.roof"]), None, "Hall on."),
+        (control("turn_on", "light.nowhere"), control("open", "cover.garage"), ""),
+    ],
+    ids=["two rounds", "one call", "nothing done"],
+)
+async def test_what_is_told_before_a_question(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    first: tuple[str, dict[str, Any]],
+    second: tuple[str, dict[str, Any]] | None,
+    said: str,
+) -> None:
+    """What was done is told, whatever the rounds and calls that it took, and what failed is not."""
+    agent = await secure.async_agent(model_server)
+    model_server.script([tool_calls([call]) for call in (first, second) if call])
+    spoken = speech(await agent.say("Turn it on and open it"))
+    assert spoken.startswith(f"{said} Shall I ".lstrip())
+    assert spoken.endswith("?")

@@ -117,7 +117,7 @@ async def test_one_question_for_several(
     )
     light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
     asked = await ask(agent, UNLOCK, garage, light)
-    assert speech(asked) == "Shall I unlock Front Door? Shall I set Garage to 40 percent?"
+    assert speech(asked) == "Hall on. Shall I unlock Front Door? Shall I set Garage to 40 percent?"
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert secure.moved()[1:] == [*RAN, ("cover.set_cover_position", ("cover.garage",))]

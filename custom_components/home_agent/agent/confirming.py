@@ -7,6 +7,7 @@ from ..safety.pending import ActionOutcome, Owner, PendingAction
 from .log import async_say, replace_sentence
 from .phrases import async_error_sentence, async_phrase
 from .questions import ConfirmedActionReporter
+from .quick.sentences import async_sentence
 from .recording import MASKED
 from .turn import Turn
 
@@ -74,6 +75,8 @@ async def _async_settled(turn: Turn, action: PendingAction, read: Read) -> str:
 async def async_ask(turn: Turn) -> bool:
     """End the turn with our question if something waits for a confirmation; the microphone opens.
 
+    What the turn has done meanwhile is told first, as the model does not get to say it.
+
     An automation cannot answer: the question goes to the notifications and phones, and it is told so.
     """
     if not turn.calls.draft:
@@ -87,8 +90,15 @@ async def async_ask(turn: Turn) -> bool:
         hint = await async_phrase(turn.hass, turn.language, "confirmation_pin_needed")
     turn.asks = not unattended
     question = action.question if turn.calls.speaker.voice else action.full
-    await async_say(turn, f"{question} {hint}".strip())
+    done = await _async_done(turn)
+    await async_say(turn, " ".join(part for part in (done, question, hint) if part))
     return True
+
+
+async def _async_done(turn: Turn) -> str:
+    """Return what the calls of a turn did that waits for nothing; nothing in languages without the words."""
+    told = [one for record in turn.calls.records if not record.read_only for one in record.told]
+    return await async_sentence(turn.hass, turn.language, told) or ""
 
 
 def _mask(turn: Turn, read: Read, *, is_open: bool) -> None:

@@ -105,18 +105,19 @@ def record_of(
     done = not read_only and not result.error
     reports = isinstance(tool, HomeAgentTool) and tool.reports_targets
     targets = outcome_of(content["result"]) if reports else ControlResult()
+    waits = attempt.draft is not None and attempt.draft.waits
     said = str(content["error"] or content["result"])
     said = without_secrets(said, call.tool_args, call.tool_name)
     return CallRecord(
         tool_name=call.tool_name,
         success=not result.error,
-        waits=attempt.draft is not None and attempt.draft.waits,
+        waits=waits,
         read_only=read_only,
         stored_memory=done and isinstance(tool, HomeAgentTool) and tool.stores_memory,
         done=done,
         in_part=not result.error and bool(content["error"]),
         targets=targets,
-        told=() if result.error or content["error"] else attempt.told,
+        told=attempt.told if waits or not (result.error or content["error"]) else (),
         duration_ms=(monotonic() - started) * 1000,
         args=redacted(call.tool_args, call.tool_name),
         round=turn.round,

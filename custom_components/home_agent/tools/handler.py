@@ -219,7 +219,11 @@ class ToolHandler:
             if tool.judged:
                 await self.guard.async_check_tool(tool, fitted.checked, turn.speaker, turn.llm_context, draft)
             attempt.ran = True
-            output = await self._async_run_judged(tool, fitted.checked, run)
+            try:
+                output = await self._async_run_judged(tool, fitted.checked, run)
+            except PartlyFailed as err:
+                attempt.told = _told(tool, fitted.checked, _worked(err.result), run)
+                raise
             attempt.told = _told(tool, fitted.checked, output, run)
             return succeeded(output)
         calls = self.guard.calls_of(tool, fitted.args, turn.speaker)
@@ -350,6 +354,12 @@ class ToolHandler:
 def _names(tools: Mapping[str, llm.Tool]) -> str:
     """Return the names of the tools that models are told of."""
     return ", ".join(sorted(name for name, tool in tools.items() if is_offered(tool)))
+
+
+def _worked(result: object) -> dict[str, Any]:
+    """Return the part of a result that tells what was done."""
+    done = result.get("done") if isinstance(result, Mapping) else None
+    return {"done": done} if isinstance(done, Mapping) else {}
 
 
 def _told(tool: HomeAgentTool, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
