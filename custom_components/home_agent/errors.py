@@ -85,6 +85,15 @@ class ChangedSinceAsked(PermissionDenied):
     key = "confirmation_changed"
 
 
+WAITS: Final = (
+    "waits for the person's confirmation; nothing was done yet. "
+    "The person is asked by the system: do not ask and do not call again"
+)
+"""What a model reads of a call that waits, in the turn of the call."""
+WAITED: Final = "waited for a confirmation then, and that question is over: if asked again, call again"
+"""What stands in its place in later turns."""
+
+
 class ConfirmationNeeded(HomeAgentError):
     """A call waits for a confirmation; nothing was done. `action_id` names what waits."""
 
@@ -93,10 +102,7 @@ class ConfirmationNeeded(HomeAgentError):
     def __init__(self, action_id: str) -> None:
         """Tell the model that the person is asked, and by whom."""
         self.action_id = action_id
-        super().__init__(
-            "waits for the person's confirmation; nothing was done yet. "
-            "The person is asked by the system: do not ask and do not call again"
-        )
+        super().__init__(WAITS)
 
 
 class TooManyRequests(HomeAgentError):

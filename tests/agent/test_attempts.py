@@ -138,7 +138,7 @@ async def test_the_same_failing_call_runs_twice_at_most(
     agent = await async_agent(hass, model_server)
     model_server.script([wrong("x"), wrong("x"), wrong("x"), text("Hm?")])
     await agent.say("Kitchen ceiling on")
-    assert "failed before" in tool_results(model_server.chats[3])[-1]["error"]
+    assert "fails each time" in tool_results(model_server.chats[3])[-1]["error"]
 
 
 async def test_figures_as_sensors(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -143,3 +143,20 @@ async def test_what_is_told_before_a_question(
     spoken = speech(await agent.say("Turn it on and open it"))
     assert spoken.startswith(f"{said} Shall I ".lstrip())
     assert spoken.endswith("?")
+
+
+async def test_a_question_that_is_over_stops_no_later_call(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """In the history of the next turn nothing waits any more, and the lock can be asked for again."""
+    agent = await secure.async_agent(model_server)
+    unlock = tool_calls([control("unlock", "lock.front_door")])
+    model_server.script([unlock, text("It is late."), unlock])
+    asked = await agent.say("Open it")
+    await agent.say("How late is it?", conversation_id=asked.conversation_id)
+    again = await agent.say("Open it", conversation_id=asked.conversation_id)
+    (result,) = (message for message in model_server.chats[2].messages if message["role"] == "tool")
+    assert "do not call again" not in result["content"]
+    assert "that question is over" in result["content"]
+    assert speech(again) == speech(asked) == "Shall I unlock Front Door?"
+    assert again.continue_conversation is True

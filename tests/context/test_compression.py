@@ -25,7 +25,7 @@ from custom_components.home_agent.context.window import (
     TokenCalibration,
     answer_space,
 )
-from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
+from custom_components.home_agent.knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from tests.helpers.examples import many
 
 CLOCK = Slot(heading="[Now]", lines=("Time: Monday", "Speaker: Anna"), fixed=True)
@@ -150,7 +150,7 @@ def test_any_request_fits(
 
 
 def test_what_goes_first() -> None:
-    """Passages, then old turns, then states, then the list of the house; the rules stay."""
+    """Passages, then old turns, states, words about tools and the list of the house; the rules stay."""
     house = house_of(60)
     budget = Budget.from_limit(8000)
     history = [
@@ -171,10 +171,41 @@ def test_what_goes_first() -> None:
         for step in fitted.steps:
             if step not in seen:
                 seen.append(step)
-    assert seen[:4] == ["documents", "history", "states", "catalogue"]
+    assert seen[:5] == ["documents", "history", "states", "tools", "catalogue"]
     smallest = fit(draft, current, 400)
     assert "Turn it on" in smallest.messages[-1]["content"]
     assert "Time: Monday" in smallest.messages[-1]["content"]
+
+
+def test_tools_lose_their_words_before_the_house_is_cut() -> None:
+    """Many tools with long descriptions leave the list of the house whole, and no list ends in the middle."""
+    house = house_of(60)
+    budget = Budget.from_limit(8000)
+    tools = [tool(f"tool_{number}", 60) for number in range(12)]
+    draft = draft_of(house, budget, tools=tools)
+    current = [{"role": "user", "content": "Turn it on"}]
+    whole = fit(draft, current, 100_000)
+    fitted = fit(draft, current, whole.tokens - 2000)
+    assert fitted.steps == ("tools",)
+    assert fitted.messages[0] == whole.messages[0]
+    assert [one["function"]["name"] for one in fitted.tools] == [one["function"]["name"] for one in tools]
+
+
+def test_a_cut_summary_says_so() -> None:
+    """It never ends with the heading of a floor, and names the tool that knows the rest."""
+    floors = {f"f{n}": Floor(floor_id=f"f{n}", name=f"Floor {n}", level=n) for n in range(8)}
+    areas = {
+        f"a{n}": Area(area_id=f"a{n}", name=f"Quite a long name of room {n}", floor_id=f"f{n % 8}")
+        for n in range(80)
+    }
+    house = HouseSnapshot(version=1, areas=areas, floors=floors)
+    cut = [
+        lines
+        for budget in range(20, 700, 5)
+        if (lines := build_summary(house, token_budget=budget).text.split("\n"))[-1].startswith("\u2026")
+    ]
+    assert len(cut) > 50
+    assert not [lines for lines in cut if lines[-2].startswith("#")]
 
 
 def test_old_turns_go_whole() -> None:

@@ -19,6 +19,7 @@ from ..context.fitting import RequestDraft
 from ..context.manager import AssembledContext
 from ..context.providers.base import Slot
 from ..context.states import describe_state
+from ..errors import WAITED, WAITS
 from ..history_turns import kept_at_home
 from ..inference.models import Message
 from ..knowledge.house import HouseSnapshot, is_exposed
@@ -68,7 +69,7 @@ def _compose(turn: Turn, context: AssembledContext, tools: list[dict[str, Any]],
     data, away = turn.data, turn.data.data_policy.away
     told = turn.user_input.extra_system_prompt or turn.chat_log.extra_system_prompt
     extra = "\n".join(part for part in (others, told) if part) or None
-    history = _history(turn, context.budget.history)
+    history = [_without_open_question(message) for message in _history(turn, context.budget.history)]
     systems, outside = (
         data.prompt.systems(
             context,
@@ -100,6 +101,14 @@ async def _async_tools(turn: Turn, context: AssembledContext) -> tuple[list[dict
     turn.calls.tools = {**known, **others.tools}
     own = turn.data.tool_schemas.beside(context.house, context.catalogue)
     return [*own, *others.schemas], others.prompt
+
+
+def _without_open_question(message: Message) -> Message:
+    """Return an earlier message without the order to wait: nothing waits for an answer any more."""
+    content = message["content"]
+    if message["role"] != "tool" or not isinstance(content, str) or WAITS not in content:
+        return message
+    return {**message, "content": content.replace(WAITS, WAITED)}
 
 
 def _history(turn: Turn, max_tokens: int) -> list[Message]:

@@ -14,7 +14,9 @@ from .tokens import estimate_tokens
 LEGEND: Final = 'Exposed entities by area: entity_id (class)[abilities] "names"'
 NAMES_LEGEND: Final = 'Exposed entities by area: entity_id, or domain "names" of those that have no id here'
 SUMMARY_LEGEND: Final = "Exposed entities, how many by area and domain"
-NO_FLOOR: Final = "# (no floor)"
+HEADING: Final = "# "
+NO_FLOOR: Final = f"{HEADING}(no floor)"
+MORE_ROOMS: Final = "… more rooms: ha_query"
 NO_AREA: Final = "(no area)"
 EMPTY: Final = "none"
 
@@ -86,7 +88,7 @@ def _listing(house: HouseSnapshot, write: Writer, legend: str, *, include_labels
     groups = list(_groups(house))
     for floor, places in groups:
         if floor is not None or len(groups) > 1:
-            lines.append(f"# {_place(floor)}" if floor else NO_FLOOR)
+            lines.append(f"{HEADING}{_place(floor)}" if floor else NO_FLOOR)
         for area, records in places:
             items: list[str] = []
             for record in records:
@@ -215,9 +217,13 @@ def _summary(house: HouseSnapshot, token_budget: int) -> Catalogue:
         text = _overview(house, groups, count)
         if estimate_tokens(text) <= token_budget:
             break
-    while (tokens := estimate_tokens(text)) > token_budget and "\n" in text:
-        keep = max(1, text.count("\n") * token_budget // (tokens + 1))
-        text = "\n".join(text.split("\n")[:keep])
+    lines = text.split("\n")
+    while (tokens := estimate_tokens(text)) > token_budget and len(lines) > 1:
+        keep = max(1, (len(lines) - 1) * token_budget // (tokens + 1))
+        lines = lines[:keep]
+        while len(lines) > 1 and lines[-1].startswith(HEADING):
+            lines.pop()
+        text = "\n".join([*lines, MORE_ROOMS])
     return Catalogue(text, complete=False, tokens=tokens)
 
 
@@ -229,7 +235,7 @@ def _overview(
     between = "\n" if count in {_all_domains, _actors} else "; "
     for floor, places in groups:
         if floor is not None or len(groups) > 1:
-            lines.append(f"# {_place(floor)}" if floor else NO_FLOOR)
+            lines.append(f"{HEADING}{_place(floor)}" if floor else NO_FLOOR)
         lines.append(
             between.join((_place(area) if area else NO_AREA) + count(records) for area, records in places)
         )

@@ -365,12 +365,15 @@ def _without_first_call(messages: Sequence[Message]) -> list[Message] | None:
 
 
 STABLE_STEPS: Final[Sequence[tuple[str, Step]]] = (
-    ("catalogue", partial(_shorter_system, levels=1)),
     ("tools", _slim_tools),
+    ("catalogue", partial(_shorter_system, levels=1)),
     ("instructions", _shorter_system),
     ("tools", _fewer_tools),
 )
-"""Steps for parts that do not depend on the sentence."""
+"""Steps for parts that do not depend on the sentence.
+
+Tools lose their words before the house loses its devices: a model guesses the use of a parameter from its
+name, and no id of a device."""
 
 STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("results", partial(_shorter_results, share=RESULT_SHARE)),
@@ -378,8 +381,8 @@ STEPS: Final[Sequence[tuple[str, Step]]] = (
     ("history", _fewer_turns),
     ("states", partial(_fewer_states, keep=KEPT_LINES)),
     ("sentence", partial(_shorter_texts, share=SENTENCE_SHARE)),
-    ("catalogue", partial(_shorter_system, levels=1)),
     ("tools", _slim_tools),
+    ("catalogue", partial(_shorter_system, levels=1)),
     ("results", _shorter_results),
     ("rounds", _fewer_calls),
     ("instructions", _shorter_system),

@@ -1,8 +1,8 @@
 """User-defined entities: automations, scripts, scenes, groups and alerts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from homeassistant.core import State
 from homeassistant.util import dt as dt_util
@@ -37,6 +37,14 @@ AUTOMATION = DomainFacts(
 GROUP = DomainFacts(
     name="group", actions=on_off_actions(), calls_members=True, contained=("turn_*", "toggle")
 )
+
+
+def _stays(service: str, _data: Mapping[str, Any]) -> str:
+    """Return why what a scene or a script did cannot be taken back."""
+    done = "may have changed several devices" if service in ("turn_on", "toggle") else "was stopped"
+    return f"{done} and cannot be undone as a whole; ask which device to change back, and change that one"
+
+
 SCENE = DomainFacts(
     name="scene",
     actions={"activate": _APPLY, "turn_on": _APPLY},
@@ -49,6 +57,7 @@ SCENE = DomainFacts(
     contained=ANY,
     runs=("turn_on",),
     reproduced=Reproduced(other=("turn_on",)),
+    take_back=_stays,
 )
 SCRIPT = DomainFacts(
     name="script",
@@ -64,5 +73,6 @@ SCRIPT = DomainFacts(
     contained=ANY,
     runs=("turn_on", "toggle"),
     reproduced=Reproduced(states={"off": ("turn_off",)}, other=("turn_on",)),
+    take_back=_stays,
 )
 ALERT = DomainFacts(name="alert", contained=ANY, reproduced=REPRODUCED_ON_OFF)

@@ -35,6 +35,7 @@ from .calls.bounds import TOO_LARGE, bounded
 from .calls.clear_orders import ClearOrder, read_order
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
+from .calls.validation import schema_of
 from .control.direction import check_calls
 from .guard import Guard
 from .ha_control import ControlTool
@@ -201,8 +202,12 @@ class ToolHandler:
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
         order = ClearOrder(call.tool_args)
         if call.tool_name == ControlTool.name:
-            order = read_order(call.tool_args, turn.sentence, turn.speaker.language)
-        fitted = fit(tool, order.args)
+            choices = schema_of(tool).slots["action"].allowed
+            order = read_order(call.tool_args, turn.sentence, turn.speaker.language, choices)
+        try:
+            fitted = fit(tool, order.args)
+        except ValidationError as err:
+            raise order.error or err from err
         attempt.rules += (*order.rules, *fitted.rules)
         draft = attempt.draft = turn.draft.of_call(turn.origin())
         run = ToolRun(

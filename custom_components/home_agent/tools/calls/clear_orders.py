@@ -6,19 +6,23 @@ Only the form changes. A lock, cover, valve or alarm is moved only as the call o
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final
 
 import probatio
 
 from ...domains import DOMAINS
+from ...errors import ValidationError
 from ...knowledge.spoken_words import said_words
 from ...languages import DEFAULT, find, languages, table, words
 from ...literals import opened
 from ...texts import fold
 from ..control.arguments import SLOT_WORDS, read_verb
 from ..control.direction import Direction, commanded
+from ..ha_query import QueryTool
 from ..resolving.targets import texts
+from .validation import CLOSE, listed
 
 ACTION_KEYS: Final = ("action", "verb", "command", "operation")
 REMARKS: Final = frozenset(
@@ -43,6 +47,7 @@ STARTING: Final = {"start": "turn_on", "activate": "turn_on", "stop": "turn_off"
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
 """What may stand beside an object that holds all arguments."""
 MIN_VERB: Final = 3
+MAX_NEAR: Final = 3
 SCRIPT_PREFIX: Final = "script."
 
 
@@ -55,10 +60,17 @@ class ClearOrder:
     """What the action means by domain, where it means something else than elsewhere."""
     rules: tuple[str, ...] = ()
     """What was put right."""
+    error: ValidationError | None = None
+    """What is wrong with the action, if the tool cannot read it either."""
 
 
-def read_order(args: Mapping[str, Any], sentence: str, language: str) -> ClearOrder:
-    """Return arguments of ha_control with an action by its name, and without remarks."""
+def read_order(
+    args: Mapping[str, Any], sentence: str, language: str, choices: Sequence[str] = ()
+) -> ClearOrder:
+    """Return arguments of ha_control with an action by its name, and without remarks.
+
+    The error about a missing or unknown action names the nearest of `choices`.
+    """
     rules = []
     found = dict(args)
     if (inner := _inside(found)) is not None:
@@ -73,13 +85,35 @@ def read_order(args: Mapping[str, Any], sentence: str, language: str) -> ClearOr
     verb = _verb_of(found, language)
     if verb is None:
         if (verb := _missing_verb(found, sentence, language)) is None:
-            return ClearOrder(found, {}, tuple(rules))
+            error = _no_action("is missing", "", sentence, language, choices)
+            return ClearOrder(found, {}, tuple(rules), error)
         found["action"] = verb
         rules.append("action_found")
+    elif _is_unknown(verb):
+        error = _no_action(f"{verb[:40]!r} is no action", verb, sentence, language, choices)
+        return ClearOrder(found, {}, tuple(rules), error)
     elif verb not in texts(found.get("action")):
         found = {"action": verb, **{key: value for key, value in found.items() if key not in ACTION_KEYS}}
         rules.append("action_translated")
     return ClearOrder(found, dict(_meanings(verb, found, sentence, language)), tuple(rules))
+
+
+def _is_unknown(verb: str) -> bool:
+    """Return whether a word is no action, and none that only reads, of which the tool itself tells more."""
+    try:
+        read_verb(verb)
+    except probatio.Invalid as err:
+        return QueryTool.name not in str(err)
+    return False
+
+
+def _no_action(
+    problem: str, verb: str, sentence: str, language: str, choices: Sequence[str]
+) -> ValidationError:
+    """Return the error for an action that is missing or unknown: first what the sentence may mean."""
+    near = get_close_matches(verb.casefold(), choices, MAX_NEAR, CLOSE) if verb else []
+    likely = [*suggested(sentence, language, choices), *near]
+    return ValidationError(f"ha_control: action: {problem}. Allowed: {listed([*likely, *choices])}")
 
 
 def _inside(args: Mapping[str, Any]) -> dict[str, Any] | None:

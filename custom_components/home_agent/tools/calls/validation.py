@@ -16,7 +16,8 @@ from ...texts import cut, one_line
 MAX_ERROR: Final = 300
 MAX_SENTENCE: Final = 80
 MAX_VALUE: Final = 40
-MAX_LISTED: Final = 6
+MAX_LIST: Final = 140
+"""Characters of a list of allowed values in an error."""
 MAX_DEPTH: Final = 4
 MAX_SCHEMA_DEPTH: Final = 10
 """Schemas in schemas, alternatives included, that are read."""
@@ -146,10 +147,20 @@ def serialize(node: Any) -> Any:
     return node.written if isinstance(node, _Written) else llm.selector_serializer(node)
 
 
-def nearest(value: Any, values: Iterable[Any]) -> list[str]:
-    """Return the allowed values that come nearest, or the first ones."""
+def nearest(value: Any, values: Iterable[Any]) -> str:
+    """Return the allowed values that come nearest, or else as many as fit."""
     texts = [str(item) for item in values if item is not None]
-    return (get_close_matches(str(value).casefold(), texts, 3, CLOSE) or texts)[:MAX_LISTED]
+    return listed(get_close_matches(str(value).casefold(), texts, 3, CLOSE) or texts)
+
+
+def listed(texts: Sequence[str], room: int = MAX_LIST) -> str:
+    """Return texts with commas, as many as fit into so many characters, with a mark if some are missing."""
+    shown: list[str] = []
+    for text in dict.fromkeys(texts):
+        if shown and len(", ".join((*shown, text))) > room:
+            return f"{', '.join(shown)}, …"
+        shown.append(text)
+    return ", ".join(shown)
 
 
 def problems(schema: SlotSchema, args: Any, slot: str = "", depth: int = 0) -> Iterator[Problem]:
@@ -158,8 +169,7 @@ def problems(schema: SlotSchema, args: Any, slot: str = "", depth: int = 0) -> I
     if depth > MAX_DEPTH:
         return
     if schema.allowed and args not in schema.allowed:
-        near = ", ".join(nearest(args, schema.allowed))
-        yield Problem(name, f"{_shown(args)} is not allowed. Allowed: {near}")
+        yield Problem(name, f"{_shown(args)} is not allowed. Allowed: {nearest(args, schema.allowed)}")
         return
     if schema.types and not any(_is(args, name) for name in schema.types):
         yield Problem(name, f"{_shown(args)} must be of type {' or '.join(sorted(schema.types))}")
@@ -179,16 +189,14 @@ def _of_object(schema: SlotSchema, args: Mapping[Any, Any], slot: str, depth: in
     prefix = f"{slot}." if slot else ""
     for key in schema.required:
         if key not in args:
-            values = nearest("", known[key].allowed) if key in known else []
-            yield Problem(
-                f"{prefix}{key}", f"is missing{f'. Allowed: {", ".join(values)}' if values else ''}"
-            )
+            values = nearest("", known[key].allowed) if key in known else ""
+            yield Problem(f"{prefix}{key}", f"is missing{f'. Allowed: {values}' if values else ''}")
     for key, value in args.items():
         if key in known:
             yield from problems(known[key], value, f"{prefix}{key}", depth + 1)
         elif schema.closed:
             near = nearest(key, known)
-            yield Problem(f"{prefix}{str(key)[:MAX_VALUE]}", f"is no parameter. Known: {', '.join(near)}")
+            yield Problem(f"{prefix}{str(key)[:MAX_VALUE]}", f"is no parameter. Known: {near}")
 
 
 def _of_number(schema: SlotSchema, value: float, slot: str) -> Iterator[Problem]:

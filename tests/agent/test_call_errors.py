@@ -1,0 +1,40 @@
+"""What a model reads of a call that does not fit leads it to the right one."""
+
+import json
+from typing import Any
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import async_agent
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "args", "told"),
+    [
+        ("The light", "en", {"entity_id": "light.ceiling"}, "action: is missing. Allowed: "),
+        ("Open and close the door", "en", {"entity_id": "lock.x"}, "Allowed: open, close, "),
+        ("Schließ die Tür", "de", {"entity_id": "cover.x", "action": "zap"}, "'zap' is no action. Allowed: "),
+        ("Sperr ab", "de", {"entity_id": "lock.x", "action": "absperen"}, "'absperen' is no action"),
+        ("Pause it", "en", {"entity_id": "x", "action": "pauze it"}, "Allowed: pause, "),
+        ("Light", "en", {"entity_id": "light.x", "action": "get_state"}, "read states with ha_query"),
+    ],
+)
+async def test_actions(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    sentence: str,
+    language: str,
+    args: dict[str, Any],
+    told: str,
+) -> None:
+    """What the sentence may mean comes first; a list that was cut says so."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([tool_calls([("ha_control", args)]), text("Hm.")])
+    await agent.say(sentence, language=language)
+    error = json.loads(model_server.chats[1].messages[-1]["content"])["error"]
+    assert told in error
+    assert len(error) <= 300
+    assert "ha_query" in error or "…" in error
