@@ -378,6 +378,16 @@ async def test_a_claim_ahead_of_its_call(hass: HomeAssistant, model_server: Mode
     assert len(model_server.chats) == 2
 
 
+async def test_words_before_and_after_a_call(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """A space parts them in the stream, and the answer does not begin with one."""
+    agent = await async_agent(hass, model_server)
+    query = ("ha_query", {"entity_id": LIGHT})
+    model_server.script([tool_calls([query], text="One moment."), text(chunks=["It ", "is off."])])
+    answer, pieces = await heard(agent, "Is the kitchen light on?")
+    assert answer == "It is off."
+    assert "".join(pieces) == "One moment. It is off."
+
+
 async def test_looking_backs_nothing(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A query is no action."""
     agent = await async_agent(hass, model_server)

@@ -122,7 +122,7 @@ async def test_calls_written_as_text_are_not_shown(
     model_server.script([text(chunks=["One second. ", call[:half], call[half:]])])
     listener, result = await hear(agent, "How warm is it?", **place)
     run = not call.startswith("ha_query(")  # in the middle of a line that is not certain to be a call
-    assert listener.text == ("One second.Done." if run else "One second.")
+    assert listener.text == ("One second. Done." if run else "One second.")
     assert speech(result) == ("Done." if run else "One second.")
 
 
@@ -179,7 +179,7 @@ async def test_a_hanging_tool_keeps_the_stream_alive(
     await listener.until(lambda: moment in listener.text and listener.beats > 3)
     release.set()
     assert speech(await turn) == "The light is on."
-    assert listener.text == f"Sure. {moment}The light is on."
+    assert listener.text == f"Sure. {moment} The light is on."
 
 
 @pytest.mark.parametrize(("words", "place"), [("", VOICE), ("Sure.", {})])
@@ -197,7 +197,7 @@ async def test_patience_is_asked_of_nobody_else(
     await listener.until(lambda: listener.beats > beats + 3)
     release.set()
     await turn
-    assert listener.text == f"{words}The light is on."
+    assert listener.text == f"{words} The light is on.".lstrip()
 
 
 @pytest.mark.parametrize("place", [VOICE, {}])

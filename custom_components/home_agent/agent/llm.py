@@ -86,7 +86,7 @@ class LLMMixin(StreamingMixin):
             return
         else:
             LOGGER.info("The model said and called nothing; asking again, without thinking")
-        heard, lead = False, " " if turn.said else ""
+        heard = False
         again = _gate(turn, evidence)
         stream = self._async_asked(turn, allow_tools=allow_tools, claim=claim, after_silence=claim is None)
         try:
@@ -96,8 +96,6 @@ class LLMMixin(StreamingMixin):
                 async for delta in deltas:
                     if "role" in delta:
                         continue
-                    if not heard and delta.get("content"):
-                        delta["content"] = f"{lead}{delta['content']}"
                     heard = heard or _is_heard(delta)
                     yield delta
         except ModelServerError as err:

@@ -65,9 +65,17 @@ def guard_tools(chat_log: conversation.ChatLog, handler: ToolHandler, calls: Tur
 
 
 async def async_add_answer(turn: Turn, deltas: AsyncGenerator[LogDelta]) -> None:
-    """Let one answer of the model into the chat log, which runs its tools as they come."""
+    """Let one answer of the model into the chat log, which runs its tools as they come.
+
+    The space that parts its words from those before them is for the stream only.
+    """
+    entries = turn.chat_log.content
+    start = len(entries)
     async for _content in turn.chat_log.async_add_delta_content_stream(turn.agent_id, deltas):
         pass
+    for index, entry in enumerate(entries[start:], start):
+        if isinstance(entry, conversation.AssistantContent) and (entry.content or "").startswith(" "):
+            entries[index] = replace(entry, content=(entry.content or "").lstrip())
 
 
 async def async_say(turn: Turn, text: str) -> None:

@@ -80,6 +80,7 @@ class StreamingMixin(HomeAgentBaseEntity):
     ) -> AsyncGenerator[LogDelta]:
         """Yield the chat-log deltas of one model answer; `gate` withholds unproven claims."""
         filters: list[StreamFilter] = []
+        is_apart = not turn.said
         yield {"role": "assistant"}
         async with aclosing(with_heartbeats(stream, HEARTBEAT_SECONDS)) as deltas:
             async for delta in deltas:
@@ -94,11 +95,13 @@ class StreamingMixin(HomeAgentBaseEntity):
                 piece = Piece(delta)
                 for each in filters:
                     each.take(piece)
+                is_apart = _set_apart(piece, is_apart=is_apart)
                 for out in _log_deltas(turn, piece):
                     yield out
         last = Piece(Delta())
         for each in filters:
             each.end(last)
+        _set_apart(last, is_apart=is_apart)
         for out in _log_deltas(turn, last):
             yield out
         async for waiting in self._async_while_tools_run(turn):
@@ -117,6 +120,14 @@ class StreamingMixin(HomeAgentBaseEntity):
                     continue
                 told = True
                 yield {"content": f" {await async_phrase(self.hass, turn.language, 'one_moment')}"}
+
+
+def _set_apart(piece: Piece, *, is_apart: bool) -> bool:
+    """Part the first words of an answer from what was said before a call; return whether that is done."""
+    if not is_apart and piece.text.strip():
+        piece.text = f" {piece.text.lstrip()}"
+        return True
+    return is_apart
 
 
 def _log_deltas(turn: Turn, piece: Piece) -> list[LogDelta]:
