@@ -129,13 +129,16 @@ class ConversationHistoryManager(StoredFile):
         persist: bool,
         person: str | None = None,
         tainted: bool = False,
+        about: Iterable[str] = (),
     ) -> None:
         """Add a turn: the sentence, the calls with their results, the answer.
 
         A call without a result, and a result without its call, are left out; without any answer there is
         no turn. With `persist` off the turn never reaches the disk.
         """
-        turn = make_turn(messages, at=dt_util.as_utc(at), persist=persist, person=person, tainted=tainted)
+        turn = make_turn(
+            messages, at=dt_util.as_utc(at), persist=persist, person=person, tainted=tainted, about=about
+        )
         if turn is None:
             return
         conversations = self._entries.setdefault(entry_id, {})
@@ -144,6 +147,12 @@ class ConversationHistoryManager(StoredFile):
         self._bound(conversations)
         if persist:
             self._store.schedule()
+
+    @callback
+    def about(self, entry_id: str, history_id: str) -> tuple[str, ...]:
+        """Return the entities that a conversation was about last."""
+        conversation = self._find(entry_id, history_id)
+        return conversation.about if conversation else ()
 
     @callback
     def persons(self, entry_id: str, history_id: str) -> set[str]:

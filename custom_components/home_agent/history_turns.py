@@ -18,6 +18,10 @@ MAX_MESSAGES = 500
 MAX_TOKENS = 60_000
 """Tokens kept of one conversation; more than the largest window."""
 MAX_MESSAGE_CHARS = 16_000
+RECENT_TURNS = 3
+"""Turns in which entities were mentioned that a sentence may go on about."""
+MAX_ABOUT = 20
+"""Entities that are kept of a turn."""
 
 SUMMARY_FROM = 0.6
 """Share of its limits from which on a window is summarised, before it moves on."""
@@ -37,6 +41,7 @@ class TurnContent(TypedDict):
     person: str | None
     messages: list[Message]
     tainted: NotRequired[bool]
+    about: NotRequired[list[str]]
 
 
 class PersonTurn(TypedDict):
@@ -69,6 +74,8 @@ class StoredTurn:
     """Id of the speaker, if known."""
     tainted: bool = False
     """Whether it has read text from an untrusted source, or continues a turn that has."""
+    about: tuple[str, ...] = ()
+    """Ids of the entities that it changed, else that were asked about."""
 
     def content(self) -> TurnContent:
         """Return the data to store."""
@@ -79,7 +86,7 @@ class StoredTurn:
         }
         if self.tainted:
             stored["tainted"] = True
-        return stored
+        return {**stored, "about": list(self.about)} if self.about else stored
 
     def holds(self, texts: Iterable[str]) -> bool:
         """Return whether any of these folded texts is in it."""
@@ -136,6 +143,11 @@ class Conversation:
     def tokens(self) -> int:
         """Return how many tokens are kept."""
         return sum(turn.tokens for turn in self.turns)
+
+    @property
+    def about(self) -> tuple[str, ...]:
+        """Return the entities of the newest turn that was about any, among the last ones."""
+        return next((turn.about for turn in reversed(self.turns[-RECENT_TURNS:]) if turn.about), ())
 
     @property
     def last_at(self) -> datetime:
@@ -253,6 +265,7 @@ def parse_conversation(content: Any) -> Conversation:
             persist=True,
             person=person,
             tainted=bool(stored.get("tainted")),
+            about=map(str, stored.get("about", ())),
         )
         if turn is not None:
             conversation = conversation.with_turn(turn)
@@ -289,6 +302,7 @@ def make_turn(
     persist: bool,
     person: str | None = None,
     tainted: bool = False,
+    about: Iterable[str] = (),
 ) -> StoredTurn | None:
     """Return a turn in which every call has its result; None without an answer of the assistant.
 
@@ -297,7 +311,9 @@ def make_turn(
     kept = _paired([_clean(message) for message in messages if message["role"] in _ROLES])
     if not any(message["role"] == "assistant" for message in kept):
         return None
-    return StoredTurn(at, tuple(kept), messages_tokens(kept), persist, person, tainted)
+    return StoredTurn(
+        at, tuple(kept), messages_tokens(kept), persist, person, tainted, tuple(about)[:MAX_ABOUT]
+    )
 
 
 def _words_of(message: Message) -> str:

@@ -41,6 +41,7 @@ UNSPACED: Final = (
 _NO_WORD: Final = lazy_regex("[^a-z0-9]+")
 _UNSPACED_RUNS: Final = lazy_regex(rf"[{UNSPACED}]+|[^{UNSPACED}]+")
 _UNSPACED: Final = lazy_regex(rf"[{UNSPACED}]")
+_ENCLITIC: Final = lazy_regex(r"(?i)(?<=\w)['\u2019](?:[a-z]|re|ve|ll)(?!\w)")
 _NUMBERED: Final = lazy_regex(r"([^\W\d_]{2,})(\d+)")
 _BREAKS: Final = lazy_regex(r"[\s\u0000-\u001f\u007f-\u009f\u2028\u2029]+")
 _JOINERS: Final = frozenset("\u200c\u200d")
@@ -85,10 +86,11 @@ def is_unspaced(text: str) -> bool:
 def words(text: str) -> list[str]:
     """Split text into folded words; runs of unspaced script become pairs of characters.
 
-    A number at the end of a word is a word of its own.
+    A number at the end of a word is a word of its own. What follows an apostrophe at the end of a word
+    belongs to it and is left out: "Mia's" is "mia", "what's" is "what".
     """
     found: list[str] = []
-    for word in fold(text).split():
+    for word in fold(_ENCLITIC.sub("", text)).split():
         if is_unspaced(word):
             for run in _UNSPACED_RUNS.findall(word):
                 found.extend(pairs(run) if _UNSPACED.match(run) else [run])

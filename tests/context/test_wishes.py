@@ -100,6 +100,6 @@ async def test_an_article_is_no_word_for_a_device(hass: HomeAssistant, model_ser
     for sentence, language in (("Todas las luces", "es"), ("Är låset låst", "sv")):
         await agent.say(sentence, language=language)
     spanish, swedish = (str(request.messages[-1]["content"]) for request in model_server.chats)
-    assert "light.kitchen_ceiling" in spanish
+    assert "lights: 3 of 16 on" in spanish
     assert "lock.front_door" not in spanish
     assert "lock.front_door" in swedish

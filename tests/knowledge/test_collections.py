@@ -158,7 +158,7 @@ async def test_words_find_it_without_an_embedding_model(start: Start) -> None:
         "failed": 0,
         "refused": {},
     }
-    await agent.say("How do I descale the coffee machine in the kitchen?")
+    await agent.say("How warm is the kitchen? How do I descale the coffee machine in the kitchen?")
     assert "not for control" in HEADING
     assert passages(agent)[0] == f'- texts/manuals/coffee.md: "{DESCALING}"'
     assert newest(agent).index("sensor.kitchen_temperature") < newest(agent).index(HEADING)

@@ -30,6 +30,9 @@ GAPS: dict[str, set[str]] = {
     "times": set(
         "ar bg ca cs el et fi he hi hr hu id ja ko lt lv ro sk sl sr th tr uk vi zh".split(),  # noqa: SIM905 - as above
     ),
+    "topics": set(
+        "ar bg ca cs el et fi he hi hr hu id lt lv ro sk sl sr th tr uk vi".split(),  # noqa: SIM905 - as above
+    ),
     "names": set("ar bg ca et he hi hr id lt lv sl sr th vi".split()),  # noqa: SIM905 - as above
 }
 """Sections that a language may lack, by section. What is not listed here has to be there."""
@@ -99,7 +102,7 @@ def test_a_language_without_a_file() -> None:
     assert find("tlh") is None
     assert missing("tlh") == SECTIONS
     assert {section.name for section in SECTIONS if not section.strict} == {
-        *("names", "concepts", "replies", "secrets", "actions")
+        *("names", "concepts", "replies", "secrets", "actions", "topics")
     }
 
 
@@ -170,3 +173,14 @@ async def test_a_gap_is_told(
     hass.config.language = "tlh"
     await async_agent(hass, model_server)
     assert "every sentence with a question mark counts as a question" in caplog.text
+
+
+@pytest.mark.parametrize("language", sorted(WHOLE))
+def test_topics_are_whole(language: str) -> None:
+    """A language of Europe has the states and the kinds that people ask about."""
+    named = ("on", "off", "open", "closed", "locked", "secure", "playing", "offline", "low")
+    named += ("which", "follow", "other", "weak")
+    assert not {name for name in named if not words(language, f"topics.{name}")}
+    kinds = set(table("en", "topics.kinds")) - {"camera", "cover.gate", "person"}
+    told = {*table(language, "topics.kinds"), *table(language, "names.domains")}
+    assert not kinds - told

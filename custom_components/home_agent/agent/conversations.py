@@ -50,6 +50,8 @@ class RecentConversations:
     """Conversations in which something was said that an external model must not receive."""
     tainted: BoundedDict[bool] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     """Conversations in which text was read that an outsider wrote."""
+    about: BoundedDict[tuple[str, ...]] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
+    """The entities that a conversation was about last."""
     _cleared: BoundedDict[datetime] = field(default_factory=lambda: BoundedDict(MAX_CONVERSATIONS))
     _all_cleared: datetime | None = None
 
@@ -63,7 +65,9 @@ class RecentConversations:
         now = dt_util.utcnow()
         if conversation_id is None:
             self._all_cleared = now
+            self.about.clear()
         else:
+            self.about.pop(conversation_id, None)
             self._cleared[self.history_id(conversation_id)] = now
 
     def cleared_at(self, conversation_id: str) -> datetime | None:

@@ -55,12 +55,25 @@ async def async_gather(turn: Turn) -> None:
     started = turn.figures.trace.gathered = monotonic()
     data = turn.data
     context = await data.context.async_assemble(
-        sentence=turn.calls.sentence, speaker=turn.calls.speaker, model=data.router.expected
+        sentence=turn.calls.sentence,
+        speaker=turn.calls.speaker,
+        model=data.router.expected,
+        before=_before(turn),
     )
     context = replace(context, slots=tuple(_cleaned_slot(turn, slot) for slot in context.slots))
     tools, others = await _async_tools(turn, context)
     _compose(turn, context, tools, others)
     turn.figures.context_ms = (monotonic() - started) * 1000
+
+
+def _before(turn: Turn) -> Sequence[str]:
+    """Return the entities that the conversation was about last."""
+    data = turn.data
+    if known := data.memory.about.get(turn.calls.conversation_id):
+        return known
+    if not data.settings[CONF_HISTORY] or turn.history_id is None:
+        return ()
+    return data.shared.history.about(data.entry_id, turn.history_id)
 
 
 def _compose(turn: Turn, context: AssembledContext, tools: list[dict[str, Any]], others: str) -> None:

@@ -39,6 +39,11 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
         data.memory.at_home[turn.calls.conversation_id] = True
     if turn.calls.tainted:
         data.memory.tainted[turn.calls.conversation_id] = True
+    about = turn.calls.touched or [
+        key for slot in (turn.context.slots if turn.context else ()) for key in slot.about
+    ]
+    if about and not turn.calls.forgotten:
+        data.memory.about[turn.calls.conversation_id] = tuple(dict.fromkeys(about))
     if not data.settings[CONF_HISTORY] or turn.history_id is None or data.turns.stopped:
         return
     if turn.calls.forgotten:
@@ -52,6 +57,7 @@ def _remember(turn: Turn, messages: list[Message]) -> None:
         persist=data.settings[CONF_HISTORY_PERSIST],
         person=turn.calls.speaker.person_id,
         tainted=turn.calls.tainted,
+        about=dict.fromkeys(about),
     )
 
 

@@ -72,6 +72,11 @@ def place_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     return _synonyms(kinds, _found(kinds, name)[:1])
 
 
+def place_kinds(name: str, languages: Iterable[str]) -> list[str]:
+    """Return the kinds of room or floor that a name says it is."""
+    return _found([vocabulary(language).places for language in languages], name)
+
+
 def thing_synonyms(name: str, languages: Iterable[str]) -> list[str]:
     """Return other names for the things that a name mentions."""
     kinds = [vocabulary(language).things for language in languages]

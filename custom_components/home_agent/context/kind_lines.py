@@ -18,7 +18,7 @@ from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..texts import clean
 from .states import describe_state
 
-MAX_NAMES: Final = 12
+MAX_NAMES: Final = 20
 """Entities that one line names."""
 MAX_DETAILS: Final = 4
 """Entities up to which a line tells how bright, how far open or what is playing."""
@@ -52,6 +52,8 @@ class LineOptions:
     """Whether to name those that are off, closed or locked as well."""
     rooms: bool = False
     """Whether names are followed by the room, for a reader who has no list of the home."""
+    details: bool = True
+    """Whether to tell how bright, how far open or what is playing, where only few are on."""
     max_names: int = MAX_NAMES
     marked: bool = True
     """Whether a line that leaves nothing out says that it is complete."""
@@ -159,11 +161,19 @@ def _line(kind: str, members: Sequence[Member], house: HouseSnapshot, options: L
         return _batteries(kind, members, house, options)
     if record.domain == "sensor":
         return _readings(kind, members, house, options)
-    active = [member for member in members if is_active(member[1])]
-    gone = [member for member in members if member[1].state in GONE]
-    resting = [member for member in members if member not in active and member not in gone]
+    active: list[Member] = []
+    resting: list[Member] = []
+    gone: list[Member] = []
+    for member in members:
+        kept = gone if member[1].state in GONE else active if is_active(member[1]) else resting
+        kept.append(member)
     word, rest = state_words(record)
-    names = _Names(members, house, options, _details(active, word) if len(active) <= MAX_DETAILS else {})
+    names = _Names(
+        members,
+        house,
+        options,
+        _details(active, word) if options.details and len(active) <= MAX_DETAILS else {},
+    )
     head = f"{kind}{_in(options)}: {len(active) or 'none'} of {len(members)} {word}"
     parts = [(f"; {rest}: ", resting)] if options.resting else []
     return names.line(head, active, *parts, ("; unavailable: ", gone))
@@ -175,10 +185,10 @@ def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, optio
     known = [member for member in members if levels[member[0].entity_id] is not None]
     known.sort(key=lambda member: (levels[member[0].entity_id] or 0.0, member[0].entity_id))
     low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
-    gone = [member for member in members if member not in known]
+    gone = [member for member in members if levels[member[0].entity_id] is None]
     shown = {record.entity_id: describe_state(state, record).partition(",")[0] for record, state in known}
     names = _Names(members, house, options, shown)
-    others = [member for member in known if member not in low]
+    others = known[len(low) :]
     head = f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low"
     return names.line(head, low, ("; others: ", others), ("; unavailable: ", gone))
 

@@ -20,11 +20,13 @@ from ..errors import ContextInjectionError
 from ..inference.router import PRIMARY
 from ..knowledge.house import EntityRecord, House, HouseSnapshot
 from ..knowledge.speaker import Speaker
+from ..languages import find
 from .catalogue import Catalogue, build_catalogue, build_summary
 from .providers.base import ContextProvider, ContextRequest, ProviderSetup, Slot
 from .providers.documents import documents_provider
 from .providers.entities import entities_provider
 from .providers.personal import memory_provider, profile_provider
+from .topics import language_of
 from .usable import Usable
 from .window import Budget, ContextWindow
 
@@ -116,9 +118,12 @@ class ContextManager:
             await provider.async_prepare(stable.house)
 
     async def async_assemble(
-        self, *, sentence: str, speaker: Speaker, model: str = PRIMARY
+        self, *, sentence: str, speaker: Speaker, model: str = PRIMARY, before: Sequence[str] = ()
     ) -> AssembledContext:
-        """Return the context of one sentence. Raises ContextInjectionError if the home is not known."""
+        """Return the context of one sentence; `before` are the entities of the last turn.
+
+        Raises ContextInjectionError if the home is not known.
+        """
         try:
             stable = await self.async_stable(model)
         except Exception as err:
@@ -130,6 +135,7 @@ class ContextManager:
             house=stable.house,
             budget=stable.budget,
             catalogue=stable.catalogue,
+            before=before,
         )
         slots = await asyncio.gather(*(self._async_slot(provider, request) for provider in self._providers))
         return replace(stable, slots=(self._moment(request), *slots))
@@ -164,10 +170,12 @@ class ContextManager:
         return Slot(heading=VOLATILE_HEADING, lines=lines, outside=outside, fixed=True, name="moment")
 
     def _who(self, request: ContextRequest, *, named: bool = True) -> str:
-        """Return the speaker with language, channel and location."""
+        """Return the speaker with channel and location, and with the language if the sentence is in it."""
         speaker, house = request.speaker, request.house
         parts = [speaker.person] if speaker.person and named else []
-        parts += [f"language {speaker.language}", speaker.surface]
+        if language_of(request.sentence, speaker.language) in {None, find(speaker.language)}:
+            parts.append(f"language {speaker.language}")
+        parts.append(speaker.surface)
         if speaker.area_id and (area := house.areas.get(speaker.area_id)):
             floor = house.floors.get(area.floor_id) if area.floor_id else None
             parts.append(f"in {area.name}" + (f", {floor.name}" if floor else ""))

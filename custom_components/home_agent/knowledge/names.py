@@ -51,7 +51,7 @@ def word_similarity(first: str, second: str) -> float:
     if first.isdigit() or second.isdigit():
         return 0.0
     shorter, longer = sorted((first, second), key=len)
-    prefix = _common_prefix(shorter, longer)
+    prefix = common_prefix(shorter, longer)
     if prefix == len(shorter) >= MIN_STEM and len(longer) - prefix <= MAX_ENDING:
         return 0.92
     if prefix >= max(MIN_STEM, COMMON_STEM * len(longer)):
@@ -69,7 +69,7 @@ def _spelling_similarity(shorter: str, longer: str) -> float:
     return 0.0
 
 
-def _common_prefix(first: str, second: str) -> int:
+def common_prefix(first: str, second: str) -> int:
     """Return how many characters two words have in common at their start."""
     count = 0
     for left, right in zip(first, second, strict=False):

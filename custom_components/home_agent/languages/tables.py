@@ -221,6 +221,21 @@ SECTIONS: Final = (
         strict="nothing but the model knows that a command is for later",
     ),
     Section(
+        name="topics",
+        holds=(
+            "what a sentence asks about: kinds of things by domain and device class, with `*` for any"
+            " ending, and verbs that imply one (`implies`); words for states (`on`, `open`, `playing`,"
+            " `offline`, `low` …); `which` and any; words that point back (`follow`), or to the `other` one,"
+            " or compare places; words that name nothing (`weak`); and, without spaces between words, kinds"
+            " of rooms (`places`)"
+        ),
+        needed=("kinds", "which", "on", "open"),
+        optional=(
+            *("off", "closed", "locked", "secure", "playing", "offline", "low"),
+            *("follow", "other", "compares", "weak", "places", "implies"),
+        ),
+    ),
+    Section(
         name="replies",
         holds="how a question of the assistant ends that has no question mark",
         needed=(),

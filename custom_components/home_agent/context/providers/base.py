@@ -1,6 +1,6 @@
 """What a provider of context gets and gives."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol, Self
@@ -45,6 +45,8 @@ class ContextRequest(NamedTuple):
     """Each provider keeps to its share, counted with `estimate_tokens`."""
     catalogue: Catalogue
     """What the model sees anyway."""
+    before: Sequence[str] = ()
+    """The entities that the turn before was about."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,8 @@ class Slot:
     lines: tuple[str, ...]
     entity_ids: tuple[str, ...] = ()
     """One for each line where the lines are entities."""
+    about: tuple[str, ...] = ()
+    """The entities that the sentence is clearly about, for the turn that follows."""
     query: str | None = None
     """What a vector store was asked, for the event."""
     said: bool = False

@@ -5,7 +5,7 @@ the options choose. If the catalogue could not list every entity, the found ones
 abilities as well.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple, override
 
@@ -29,9 +29,12 @@ from ...safety.firewall.own_values import cleaned, without_outside
 from ...texts import words
 from ..concepts import class_concepts
 from ..formats import StateWriter, introduced
-from ..kind_lines import is_active
+from ..group_lines import within
+from ..kind_lines import MAX_NAMES, KindLine, is_active
 from ..retrieval import async_retrieve
+from ..selection import Group, Selection, async_select
 from ..tokens import estimate_tokens
+from ..topics import read_topic
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 
 STATES_BESIDE_FULL_CATALOGUE = 8
@@ -40,7 +43,14 @@ CUT_BESIDE_FULL_CATALOGUE = 0.7
 STATES_TOKENS, STATES_SHARE = 40, 0.1
 """Tokens for those states: some, and a share of the catalogue. What changes from turn to turn stays small
 beside what a server keeps in its cache."""
+KINDS_TOKENS = 60
+"""Tokens in addition for lines about kinds: few sentences need them, and these need all of them."""
 FOUND_IN_LARGE_HOUSE = 20
+LARGE_KINDS_TOKENS = 300
+"""Tokens for lines about kinds in such a house, in place of what is found."""
+CHARS_PER_TOKEN = 4
+CLEARLY = 0.9
+"""Share of the best score from which on a sentence is clearly about an entity."""
 
 
 class Meant(NamedTuple):
@@ -86,6 +96,19 @@ class DirectContextProvider(ContextProvider):
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the states that matter, within the budget."""
+        selection = None
+        if request.catalogue.complete or request.before or self._counts(request):
+            selection = await async_select(
+                self._hass,
+                request.house,
+                request.sentence,
+                language=request.speaker.language,
+                area_id=request.speaker.area_id,
+                before=request.before,
+                places_only=not request.catalogue.complete,
+            )
+        if selection is not None and request.catalogue.complete:
+            return self._selected(selection, request)
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
         meant = await self.async_meant(request)
         limit = max(limit, len(meant.hits))
@@ -101,7 +124,12 @@ class DirectContextProvider(ContextProvider):
             semantic=meant.hits,
             scores=by_words,
         )
-        records = {record.entity_id: record for record in found}
+        kinds = selection.groups if selection is not None and self._counts(request) else ()
+        before = selection.records if selection is not None and selection.goes_on else ()
+        if kinds and not meant.hits:
+            found = []
+            limit = 0
+        records = {record.entity_id: record for record in (*before, *found)}
         for record in self._lively(request):
             if len(records) >= limit:
                 break
@@ -112,8 +140,9 @@ class DirectContextProvider(ContextProvider):
                 for entity_id, record in sorted(request.house.entities.items())
                 if entity_id not in records and is_exposed(self._hass, entity_id)
             }
-        told = self._told(records.values(), request, next(iter(found), None))
-        lines = self._lines(told, request)
+        told = self._told(records.values(), request, [record.entity_id for record in found[:1]])
+        counted, texts, removed = self._counted(kinds, request, LARGE_KINDS_TOKENS)
+        lines = self._lines(told, request, sum(estimate_tokens(line.text) for line in counted))
         told = told[: len(lines)]
         entity_ids = [one.record.entity_id for one in told]
         by_meaning = dict(meant.hits)
@@ -123,14 +152,103 @@ class DirectContextProvider(ContextProvider):
             outside = tuple(introduced(records[entity_id], request.house) for entity_id in shown)
         return Slot(
             heading=self._writer.heading,
-            lines=tuple(lines),
+            lines=(*lines, *(line.text for line in counted)),
             entity_ids=tuple(entity_ids),
             outside=outside,
             query=meant.query,
-            texts=any(self._shows_text(one, request.house) for one in told),
-            removed=tuple(found for one in told for found in one.removed),
+            texts=texts or any(self._shows_text(one, request.house) for one in told),
+            removed=(*removed, *(found for one in told for found in one.removed)),
+            about=self._clearly(entity_ids, by_words, before, counted),
             scores=tuple(_scores(entity_id, by_words, by_meaning) for entity_id in entity_ids),
         )
+
+    def _selected(self, selection: Selection, request: ContextRequest) -> Slot:
+        """Return the states that a sentence is about, for a model that knows every entity."""
+        records = {record.entity_id: record for record in selection.records}
+        about = frozenset(records)
+        if self._chosen:
+            for entity_id, record in sorted(request.house.entities.items()):
+                if is_exposed(self._hass, entity_id):
+                    records.setdefault(entity_id, record)
+        told = self._told(records.values(), request, about)
+        lines = self._lines(told, request)
+        told = told[: len(lines)]
+        left = min(request.budget.retrieved, KINDS_TOKENS + self._tokens(request))
+        left -= sum(map(estimate_tokens, lines))
+        counted, texts, removed = self._counted(selection.groups, request, left)
+        lines += [line.text for line in counted]
+        ids = [one.record.entity_id for one in told]
+        ids += [entity_id for line in counted for entity_id in line.entity_ids[: line.named]]
+        return Slot(
+            heading=self._writer.heading,
+            lines=tuple(lines),
+            entity_ids=tuple(dict.fromkeys(ids)),
+            about=tuple(dict.fromkeys(ids)),
+            scores=tuple(
+                {"words": round(selection.scores[one.record.entity_id], 3)}
+                if one.record.entity_id in selection.scores
+                else {}
+                for one in told
+            )
+            + ({},) * len(counted),
+            outside=None if self._away.states else (),
+            texts=texts or any(self._shows_text(one, request.house) for one in told),
+            removed=(*removed, *(found for one in told for found in one.removed)),
+        )
+
+    def _counted(
+        self, groups: Sequence[Group], request: ContextRequest, tokens: int
+    ) -> tuple[list[KindLine], bool, list[Removal]]:
+        """Return the lines about kinds, whether they show texts from outside, and what was taken out."""
+        bare: dict[str, State] = {}
+        shown: dict[str, State] = {}
+        removed: list[Removal] = []
+        for group in groups:
+            for record in group.records:
+                if (state := self._hass.states.get(record.entity_id)) is None:
+                    continue
+                if not is_exposed(self._hass, record.entity_id):
+                    continue
+                told = is_active(state) or record.domain == "sensor"
+                plain = bare[record.entity_id] = without_outside(self._hass, state) if told else state
+                shown[record.entity_id] = plain
+                if group.about and plain is not state:
+                    shown[record.entity_id], found = cleaned(self._hass, state)
+                    removed += found
+        if not shown:
+            return [], False, []
+        write = partial(
+            within,
+            groups,
+            house=request.house,
+            rooms=not request.catalogue.complete,
+            fits=max(tokens, 0) * CHARS_PER_TOKEN,
+            most=MAX_NAMES,
+        )
+        lines = write(shown)
+        differing = any(shown[key] is not bare[key] for key in shown)
+        texts = differing and [line.text for line in lines] != [line.text for line in write(bare)]
+        return lines, texts, removed
+
+    @staticmethod
+    def _counts(request: ContextRequest) -> bool:
+        """Return whether a sentence asks which or how many, so that a line about the kind is needed."""
+        topic = read_topic(request.sentence, request.speaker.language)
+        return topic.asks_which or (topic.is_asked and bool(topic.states) and not topic.kinds)
+
+    @staticmethod
+    def _clearly(
+        found: Sequence[str],
+        scores: Mapping[str, float],
+        before: Iterable[EntityRecord],
+        counted: Iterable[KindLine],
+    ) -> tuple[str, ...]:
+        """Return the entities that a sentence is clearly about, of all that were found."""
+        best = max((scores.get(key, 0.0) for key in found), default=0.0) * CLEARLY
+        ids = [record.entity_id for record in before]
+        ids += [key for line in counted for key in line.entity_ids[: line.named]]
+        ids += [key for key in found if best and scores.get(key, 0.0) >= best]
+        return tuple(dict.fromkeys(ids))
 
     async def async_meant(self, _request: ContextRequest) -> Meant:
         """Return the entities closest to a sentence in meaning; here words are enough."""
@@ -146,36 +264,35 @@ class DirectContextProvider(ContextProvider):
                 yield record
 
     def _told(
-        self, records: Iterable[EntityRecord], request: ContextRequest, best: EntityRecord | None
+        self, records: Iterable[EntityRecord], request: ContextRequest, best: Collection[str]
     ) -> list[Told]:
         """Return the states of entities, with texts from outside only where the sentence is about them.
 
-        A song's title beside "turn on the light" would mark the turn without need. Where a person has chosen
-        which entities are always included, they are included in full.
+        `best` are the ids of those. A song's title beside "turn on the light" would mark the turn without
+        need. Where a person has chosen which entities are always included, they are included in full.
         """
         spoken = frozenset(words(request.sentence))
         languages = dict.fromkeys((request.speaker.language, "en"))
         told = []
         for record in records:
-            if (state := self._hass.states.get(record.entity_id)) is None:
+            state = self._hass.states.get(record.entity_id)
+            if state is None or not is_exposed(self._hass, record.entity_id):
                 continue
             bare = without_outside(self._hass, state)
             removed: Sequence[Removal] = ()
             if bare is not state:
-                about = self._chosen or record is best or _is_about(record, spoken, languages)
+                about = self._chosen or record.entity_id in best or _is_about(record, spoken, languages)
                 state, removed = cleaned(self._hass, state) if about else (bare, removed)
             told.append(Told(record, state, bare, removed))
         return told
 
-    def _lines(self, told: Sequence[Told], request: ContextRequest) -> list[str]:
+    def _lines(self, told: Sequence[Told], request: ContextRequest, taken: int = 0) -> list[str]:
         """Return one line for each entity until the budget is used.
 
         If many are meant, the last ones get no introduction, so that more of them fit.
         """
         introduced = not request.catalogue.complete
-        left = request.budget.retrieved
-        if request.catalogue.complete and self._writer.brief and not self._chosen:
-            left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
+        left = self._tokens(request) - taken
         shown = [(one.record, one.state) for one in told]
         write = partial(self._writer.line, house=request.house)
         lines = [write(record, state, introduced=introduced) for record, state in shown]
@@ -189,6 +306,13 @@ class DirectContextProvider(ContextProvider):
         while lines and spent > left:
             spent -= estimate_tokens(lines.pop())
         return lines
+
+    def _tokens(self, request: ContextRequest) -> int:
+        """Return how many tokens the states may take."""
+        left = request.budget.retrieved
+        if request.catalogue.complete and self._writer.brief and not self._chosen:
+            left = min(left, STATES_TOKENS + int(STATES_SHARE * request.catalogue.tokens))
+        return left
 
     def _shows_text(self, one: Told, house: HouseSnapshot) -> bool:
         """Return whether the line of an entity contains text from outside."""

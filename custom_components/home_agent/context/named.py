@@ -1,0 +1,376 @@
+"""The entities and places that a sentence names, with the words that name them."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..domains import DOMAINS
+from ..domains.base import ANY_CLASS
+from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
+from ..knowledge.name_index import place_id
+from ..knowledge.names import Phrases, common_prefix, distance, longest, squash
+from ..languages import table
+from ..languages.lexicon import Word
+from ..texts import words
+from .concepts import place_kinds, place_synonyms, thing_synonyms
+from .topics import Topic, TopicReader, topic_reader
+
+MIN_STEM: Final = 4
+MAX_ENDING: Final = 2
+LONG_STEM: Final = 6
+"""Letters of a word from which on its ending may be longer by one: sovrum, sovrummet."""
+MIN_MISSPELT: Final = 5
+"""Letters of a word that may be misspelt; long ones by two letters."""
+LONG_WORD: Final = 8
+COMMON_STEM: Final = 0.7
+"""Share of the longer word that two forms of it have in common at their start."""
+MIN_COVERED: Final = 0.5
+"""Share of what sets a name apart that a sentence must contain."""
+MORE_WORDS: Final = 0.3
+"""What each further word of a name is worth."""
+NEARLY_BEST: Final = 0.8
+"""Share of the best score that others need which are named by the same words."""
+MAX_BETWEEN: Final = 3
+"""Words that may stand between those of a name: the light in the garage."""
+READINGS: Final = frozenset({"sensor", "binary_sensor"})
+MEASURED: Final = "sensor.temperature"
+MIN_PREFIX: Final = 3
+MIN_COMPOUND: Final = 7
+JOINING: Final = ("", "s", "n", "en", "es")
+"""Letters between the parts of a compound word."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameForm:
+    """A name of an entity by its words."""
+
+    own: tuple[str, ...]
+    """The words that set it apart."""
+    kind: tuple[str, ...]
+    """The words for kinds of things."""
+    place: tuple[str, ...]
+    says_kind: bool = False
+    """Whether one of them is the kind of the entity."""
+    whole: bool = False
+    """Whether the sentence must contain all of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNames:
+    """The names of a home, to be found in the sentences of some languages."""
+
+    forms: Mapping[str, tuple[NameForm, ...]]
+    places: Phrases[Area | Floor]
+    other_places: Phrases[Area | Floor]
+    """What else places of their kind are called."""
+    vocabulary: frozenset[str]
+
+
+def _sorted_out(found: Mapping[str, Area | Floor]) -> dict[str, Area | Floor]:
+    """Return places without the floors that are farther from the ground than another one of the same name.
+
+    A first floor is the ground floor in one country and the floor above in the other.
+    """
+    levels = [
+        abs(place.level) for place in found.values() if isinstance(place, Floor) and place.level is not None
+    ]
+    return {
+        key: place
+        for key, place in found.items()
+        if not isinstance(place, Floor)
+        or place.level is None
+        or len(levels) < len(found)
+        or abs(place.level) == min(levels)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class NamedEntity:
+    """An entity that a sentence names."""
+
+    record: EntityRecord
+    score: float
+    at: frozenset[int]
+    """Which words of the sentence name it."""
+
+
+def fits(record: EntityRecord, key: str, keys: frozenset[str]) -> bool:
+    """Return whether an entity is of a kind; a domain means the classes without a key of their own."""
+    domain, _, device_class = key.partition(".")
+    if not device_class:
+        return record.domain == domain and f"{domain}.{record.device_class}" not in keys
+    if record.domain == domain and record.device_class == device_class:
+        return True
+    called = DOMAINS[domain].several.get(device_class)
+    return called is not None and called == DOMAINS[record.domain].several.get(
+        record.device_class or ANY_CLASS
+    )
+
+
+def names_key(languages: tuple[str, ...], *, places_only: bool) -> tuple[object, ...]:
+    """Return under which key a snapshot keeps these names."""
+    return ("names in sentences", languages, places_only)
+
+
+def known_names(house: HouseSnapshot, languages: tuple[str, ...], *, places_only: bool = False) -> KnownNames:
+    """Return the names of a home for sentences in these languages, read once.
+
+    Some 0.1 ms for each entity, unless only rooms and floors are asked for.
+    """
+    key = names_key(languages, places_only=places_only)
+    return house.derived(key, lambda found: _read(found, languages, places_only=places_only))
+
+
+def _read(house: HouseSnapshot, languages: tuple[str, ...], *, places_only: bool) -> KnownNames:
+    """Read the names."""
+    readers = [topic_reader(language) for language in languages]
+    everywhere: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
+    place_words = {
+        place_id(place): frozenset(word for name in place.names for word in words(name))
+        for place in everywhere
+    }
+    forms = {
+        key: tuple(_forms(record, place_words, readers, languages))
+        for key, record in house.entities.items()
+        if not places_only
+    }
+    own = Phrases((_telling(words(name)), place) for place in everywhere for name in place.names)
+    other = Phrases(
+        (_telling(words(name)), place)
+        for place in everywhere
+        for name in place_synonyms(place.name, languages)
+    )
+    known = {
+        word for listed in forms.values() for form in listed for word in (*form.own, *form.kind, *form.place)
+    }
+    return KnownNames(forms, own, other, frozenset(known | own.words | other.words))
+
+
+def _telling(found: Iterable[str]) -> tuple[str, ...]:
+    """Return the words of a name without single letters."""
+    listed = tuple(found)
+    return tuple(word for word in listed if len(word) > 1 or not word.isascii() or word.isdigit()) or listed
+
+
+def _forms(
+    record: EntityRecord,
+    place_words: Mapping[str, frozenset[str]],
+    readers: Sequence[TopicReader],
+    languages: tuple[str, ...],
+) -> Iterator[NameForm]:
+    """Yield the names of an entity by their words."""
+    around = place_words.get(record.area_id or "", frozenset()) | place_words.get(
+        record.floor_id or "", frozenset()
+    )
+    synonyms = thing_synonyms(record.name, languages)
+    for name in (*record.names, *synonyms):
+        found = _telling(words(name))
+        kinds = {word: _kinds_of(word, readers) for word in found}
+        kind = tuple(word for word in found if kinds[word])
+        place = tuple(word for word in found if word in around and word not in kind)
+        own = tuple(word for word in found if word not in kind and word not in place)
+        says = any(fits(record, key, keys) for found in kinds.values() for key, keys in found)
+        yield NameForm(own, kind, place, says, name in synonyms)
+
+
+def _kinds_of(word: str, readers: Iterable[TopicReader]) -> list[tuple[str, frozenset[str]]]:
+    """Return the kinds that a word of a name is a word for, each with all kinds of its language."""
+    return [(key, reader.kinds) for reader in readers for key in reader.kinds_of(word)]
+
+
+def _is_like(said: str, known: str) -> bool:
+    """Return whether a word of a sentence is a word of a name, inflected or misspelt."""
+    if said[0] != known[0] or not said.isalpha() or not known.isalpha():
+        return False
+    shorter, longer = sorted((said, known), key=len)
+    if len(shorter) < MIN_STEM:
+        return False
+    ending = MAX_ENDING + (len(shorter) >= LONG_STEM)
+    if longer.startswith(shorter) and len(longer) - len(shorter) <= ending:
+        return True
+    common = common_prefix(said, known)
+    if common >= max(MIN_MISSPELT, COMMON_STEM * len(longer)) and len(longer) - common <= MAX_ENDING + 1:
+        return True
+    slips = 2 if len(shorter) >= LONG_WORD else 1
+    return len(shorter) >= MIN_MISSPELT and distance(shorter, longer, slips) <= slips
+
+
+class Finder:
+    """Finds the names of a home in one sentence."""
+
+    def __init__(
+        self,
+        house: HouseSnapshot,
+        topic: Topic,
+        languages: tuple[str, ...],
+        *,
+        places_only: bool = False,
+    ) -> None:
+        """Work out which words of names the words of the sentence may be."""
+        self._places_only = places_only
+        self._house, self._topic, self._languages = house, topic, languages
+        self._names = known_names(house, languages, places_only=places_only)
+        self.meant: dict[int, frozenset[str]] = {}
+        """Per word of the sentence: the words of names that it may mean."""
+        self.compounds: dict[int, frozenset[str]] = {}
+        """Per word that is a compound of a name and a kind: the kinds."""
+        reader = topic_reader(topic.language)
+        readers = [topic_reader(language) for language in languages]
+        self._weak = topic.weak | {
+            index for index, word in enumerate(topic.words) if any(one.is_weak(word) for one in readers)
+        }
+        """The words that name no device by themselves, in the language of the names either."""
+        for index, word in enumerate(topic.words):
+            if index in topic.weak or index in topic.kinds or index in topic.implied:
+                exact = {word.folded} & self._names.vocabulary
+                self.meant[index] = frozenset(exact)
+                continue
+            self.meant[index] = self._like(word.folded)
+            if not self.meant[index] and len(word.folded) >= MIN_COMPOUND:
+                self._take_apart(index, word, reader)
+        self._where: dict[str, list[int]] = {}
+        for index, meant in self.meant.items():
+            for known in meant:
+                self._where.setdefault(known, []).append(index)
+        self.places, self.place_words = self._find_places()
+        self._keys = reader.kinds
+        self._said_kinds = {
+            key
+            for found in (topic.kinds, self.compounds, topic.implied)
+            for keys in found.values()
+            for key in keys
+        }
+        if "climate" in self._said_kinds:
+            self._said_kinds.add(MEASURED)
+
+    def _like(self, folded: str) -> frozenset[str]:
+        """Return the words of names that a word may be, misspelt or inflected."""
+        if folded in self._names.vocabulary:
+            return frozenset({folded})
+        return frozenset(word for word in self._names.vocabulary if _is_like(folded, word))
+
+    def _take_apart(self, index: int, word: Word, reader: TopicReader) -> None:
+        """Read a compound such as "Küchenfenster": a word of a name or a place, and a kind."""
+        for known in sorted(self._names.vocabulary, key=len, reverse=True):
+            if len(known) < MIN_PREFIX or not word.folded.startswith(known):
+                continue
+            tail = word.folded[len(known) :]
+            for joining in JOINING:
+                part = tail.removeprefix(joining) if joining and tail.startswith(joining) else tail
+                if keys := reader.kinds_of(part):
+                    self.meant[index], self.compounds[index] = frozenset({known}), keys
+                    return
+
+    def _find_places(self) -> tuple[dict[str, Area | Floor], frozenset[int]]:
+        """Return the rooms and floors that are named, and the words that name them."""
+        if self._topic.text:
+            return self._places_inside(), frozenset()
+        meant = [self.meant.get(index, frozenset()) for index in range(len(self._topic.words))]
+        for phrases in (self._names.places, self._names.other_places):
+            mentions = [one for one in longest(phrases.find(meant)) if not one.at <= self._topic.weak]
+            if mentions:
+                found = {place_id(one.value): one.value for one in mentions}
+                return _sorted_out(found), frozenset(index for one in mentions for index in one.at)
+        return {}, frozenset()
+
+    def _places_inside(self) -> dict[str, Area | Floor]:
+        """Return the same for a language without spaces between words."""
+        text = self._topic.text
+        called = table(self._topic.language, "topics.places") or {}
+        house = self._house
+        everywhere: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
+        found = {
+            place_id(place): place
+            for place in everywhere
+            if any(squash(name) in text for name in place.names)
+        }
+        if not found:
+            for place in everywhere:
+                kinds = place_kinds(place.name, self._languages)
+                if any(name in text for kind in kinds for name in called.get(kind, ())):
+                    found[place_id(place)] = place
+        return _sorted_out(found)
+
+    def entities(self) -> list[NamedEntity]:
+        """Return the entities that are named, best first."""
+        if self._places_only:
+            return []
+        if self._topic.text:
+            return self._entities_inside()
+        found = [one for record in self._house.entities.values() if (one := self._named(record)) is not None]
+        if self.places:
+            here = [one for one in found if self._is_there(one.record)]
+            found = here or [one for one in found if one.score >= 1.0 and not one.at <= self.place_words]
+        kept = [one for one in found if not any(self._outdoes(other, one) for other in found)]
+        return sorted(kept, key=lambda one: (-one.score, one.record.entity_id))
+
+    def _outdoes(self, other: NamedEntity, one: NamedEntity) -> bool:
+        """Return whether the same words name another entity much better.
+
+        "The front door" is the lock of that name, and its contact too: a door is what it tells about.
+        """
+        if not other.at & one.at or one.score >= NEARLY_BEST * other.score:
+            return False
+        return not any(
+            fits(one.record, key, self._keys) and not fits(other.record, key, self._keys)
+            for key in self._said_kinds
+        )
+
+    def _entities_inside(self) -> list[NamedEntity]:
+        """Return the entities whose whole name a sentence without spaces contains, the longest names."""
+        found = {
+            record.entity_id: (max(map(len, names)), record)
+            for record in self._house.entities.values()
+            if (names := [name for name in map(squash, record.names) if name and name in self._topic.text])
+        }
+        longest_name = max((length for length, _record in found.values()), default=0)
+        return [
+            NamedEntity(record, float(length), frozenset({0}))
+            for length, record in found.values()
+            if length == longest_name
+        ]
+
+    def _is_there(self, record: EntityRecord) -> bool:
+        """Return whether an entity is in a place that is named."""
+        return record.area_id in self.places or record.floor_id in self.places
+
+    def _named(self, record: EntityRecord) -> NamedEntity | None:
+        """Return how well a sentence names an entity; None if it does not."""
+        best: NamedEntity | None = None
+        for form in self._names.forms[record.entity_id]:
+            if form.says_kind and record.domain in READINGS and not self._says_kind(record, form):
+                continue
+            scored = self._score(form)
+            if scored is not None and (best is None or scored[0] > best.score):
+                best = NamedEntity(record, *scored)
+        return best
+
+    def _says_kind(self, record: EntityRecord, form: NameForm) -> bool:
+        """Return whether a sentence says what a reading measures; a door's name is not its battery's."""
+        return any(fits(record, key, self._keys) for key in self._said_kinds) or all(
+            word in self._where for word in (*form.own, *form.kind)
+        )
+
+    def _score(self, form: NameForm) -> tuple[float, frozenset[int]] | None:
+        """Return how much of a name a sentence contains, and where."""
+        weak = self._weak
+        own = {word: self._where[word] for word in form.own if word in self._where}
+        beside = {word: self._where[word] for word in (*form.kind, *form.place) if word in self._where}
+        at = frozenset(index for found in (*own.values(), *beside.values()) for index in found)
+        if not form.own:
+            parts = len({*form.kind, *form.place})
+            together = at and max(at) - min(at) < parts + MAX_BETWEEN
+            return (1.0 + len(beside) / 10, at) if together and len(beside) == parts > 1 else None
+        strong = {word for word, found in own.items() if any(index not in weak for index in found)}
+        for word in own.keys() - strong:  # "night" in "night light", not in "last night"
+            if any(abs(index - other) == 1 for index in own[word] for other in at - set(own[word])):
+                strong.add(word)
+        covered = len(strong) / len(form.own)
+        if covered < (1.0 if form.whole else MIN_COVERED) or not strong:
+            return None
+        letters = sum(map(len, strong)) / sum(map(len, form.own))
+        if not beside and letters < MIN_COVERED:  # "Tom" alone is no lamp of his
+            return None
+        named = frozenset(index for word in strong for index in own[word])
+        score = covered + MORE_WORDS * (len(strong) - 1) + len(beside) / 10
+        return score, named | frozenset(i for found in beside.values() for i in found)

@@ -1,0 +1,372 @@
+"""Which states stand beside a sentence: those that it asks about, and nothing else."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from homeassistant.core import HomeAssistant
+
+from ..domains import DOMAINS
+from ..knowledge.class_words import known_language
+from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
+from ..languages import DEFAULT
+from .concepts import vocabulary
+from .kind_lines import state_words
+from .named import MEASURED, Finder, NamedEntity, fits, known_names, names_key
+from .topics import Topic, language_of, read_topic, topic_reader
+
+OPENINGS: Final = frozenset({"open", "unlocked"})
+SILENT: Final = frozenset({"automation", "calendar", "scene", "timer", "todo"})
+"""Kinds whose states answer nothing: other tools know about them."""
+UNTOLD: Final = frozenset({"calendar", "todo"})
+"""Domains whose states answer nothing by themselves."""
+BESIDE: Final = 2
+ALONE: Final = 4
+"""Entities up to which each gets a line of its own."""
+FEW_ASKED: Final = 2
+"""The same in the answer to a question."""
+READ_INLINE: Final = 50
+"""Entities up to which names are read on the event loop."""
+MAX_BEFORE: Final = 4
+"""Entities of the turn before that a sentence may go on about."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Entities that get one line for each kind."""
+
+    records: Sequence[EntityRecord]
+    place: str = ""
+    about: bool = False
+    """Whether the sentence is about this kind, so that titles are shown."""
+    resting: bool = False
+    merged: bool = False
+    """Whether kinds of which none is on are told in one line."""
+    offline: bool = False
+    measured: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What stands beside a sentence."""
+
+    records: Sequence[EntityRecord] = ()
+    groups: Sequence[Group] = ()
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """How well the sentence names entities, by their id."""
+    goes_on: bool = False
+    """Whether it is what the turn before was about."""
+
+
+async def async_select(
+    hass: HomeAssistant,
+    house: HouseSnapshot,
+    sentence: str,
+    *,
+    language: str,
+    area_id: str | None,
+    before: Sequence[str] = (),
+    places_only: bool = False,
+) -> Selection | None:
+    """Return the entities and the kinds that a sentence is about; None in a language that is not known here.
+
+    `area_id` is where the speaker is. `before` are the entities that the turn before was about. With
+    `places_only` no entities are looked for by their names.
+    """
+    if language_of(sentence, language) is None:
+        return None
+    topic = read_topic(sentence, language)
+    own = known_language(hass.config.language).partition("-")[0]
+    languages = tuple(dict.fromkeys((own, DEFAULT, topic.language)))
+    key = names_key(languages, places_only=places_only)
+    if len(house.entities) > READ_INLINE and not places_only and not house.has_derived(key):
+        await hass.async_add_executor_job(known_names, house, languages)
+    finder = Finder(house, topic, languages, places_only=places_only)
+    return _Selector(hass, house, sentence, topic, finder, area_id, before).select()
+
+
+class _Selector:
+    """Finds what one sentence is about."""
+
+    def __init__(
+        self,
+        hass: HomeAssistant,
+        house: HouseSnapshot,
+        sentence: str,
+        topic: Topic,
+        finder: Finder,
+        area_id: str | None,
+        before: Sequence[str],
+    ) -> None:
+        """Take the sentence as it was read."""
+        self._hass, self._house, self._sentence = hass, house, sentence
+        self._topic, self._finder = topic, finder
+        self._area_id = area_id
+        self._keys = topic_reader(self._topic.language).kinds
+        places = self._finder.places
+        if places and self._tells_position():
+            places.clear()
+        self._place = next(iter(places.values())).name if len(places) == 1 else ""
+        spoken = self._finder.place_words
+        self._states = {name for name, at in self._topic.states.items() if not at or at - spoken}
+        self._few = 1 if topic.asks_which else FEW_ASKED if topic.is_asked else ALONE
+        """A question about any of them needs a line that says it is complete."""
+        self._before = [
+            record
+            for entity_id in before
+            if (record := house.entities.get(entity_id)) is not None and is_exposed(hass, entity_id)
+        ]
+
+    def select(self) -> Selection:
+        """Return what the sentence is about."""
+        named = self._finder.entities()
+        taken = self._taken(named)
+        kinds = self._kinds(taken)
+        if kinds & SILENT:
+            return _arranged(_records(named), [])
+        if self._goes_on(named, kinds):
+            return replace(self._follow_up(kinds), goes_on=True)
+        groups = self._groups(kinds, named)
+        if self._topic.everything or (not groups and not named):
+            groups = [*groups, *self._without_kind()]
+        scores = {one.record.entity_id: one.score for one in named}
+        return replace(_arranged(_records(named), groups, few=self._few), scores=scores)
+
+    def _tells_position(self) -> bool:
+        """Return whether the word for a place tells how far open something is: "unten" of blinds."""
+        at = self._topic.states.get("closed", frozenset()) | self._topic.states.get("open", frozenset())
+        opening = (key for keys in self._topic.kinds.values() for key in keys)
+        return self._finder.place_words <= at and any(
+            DOMAINS[key.partition(".")[0]].active == "open" for key in opening
+        )
+
+    def _taken(self, named: Sequence[NamedEntity]) -> set[int]:
+        """Return the words that name entities, with the word for their kind beside them."""
+        taken = {index for one in named for index in one.at}
+        for index, keys in self._topic.kinds.items():
+            beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
+            if any(fits(one.record, key, self._keys) for one in beside for key in keys):
+                taken.add(index)
+        return taken
+
+    def _kinds(self, taken: Collection[int]) -> set[str]:
+        """Return the kinds that are named beside the entities; else those that are implied."""
+        topic = self._topic
+        spoken = {**topic.kinds, **self._finder.compounds}
+        named = {key for index, keys in spoken.items() if index not in taken for key in keys}
+        said = {topic.clauses[index] for index in {*spoken, *taken} if index < len(topic.clauses)}
+        implied = {
+            key for index, keys in topic.implied.items() if topic.clauses[index] not in said for key in keys
+        }
+        if not implied or topic.everything:
+            return named
+        return named | self._meant(implied)
+
+    def _meant(self, implied: set[str]) -> set[str]:
+        """Return the kinds that words imply; a question about warmth is about temperatures."""
+        asks = self._topic.is_asked or self._topic.asks_which
+        if "climate" in implied and asks and not self._topic.commands:
+            return {MEASURED}
+        return implied
+
+    def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
+        """Return whether the sentence goes on about the turn before."""
+        if not self._before or named or self._finder.compounds:
+            return False
+        topic = self._topic
+        unknown = [
+            index
+            for index in topic.rest - self._finder.place_words
+            if not topic.words[index].folded.isdigit()
+        ]
+        if len(unknown) > (0 if topic.is_asked or topic.asks_which or not topic.follows else 1):
+            return False
+        fitting = any(key.partition(".")[0] == one.domain for one in self._before for key in kinds)
+        if kinds & {key for keys in topic.kinds.values() for key in keys}:
+            return fitting and (topic.follows or not (topic.commands or topic.is_asked))
+        if kinds and not fitting:
+            controlled = any(DOMAINS[one.domain].actions for one in self._before)
+            return (
+                controlled and not self._finder.places and (bool(topic.commands) or not self._has_here(kinds))
+            )
+        return bool(
+            topic.follows
+            or topic.commands
+            or self._finder.places
+            or self._states
+            or topic.asks_which
+            or kinds
+        )
+
+    def _has_here(self, kinds: Collection[str]) -> bool:
+        """Return whether there is anything of these kinds in the room of the speaker: "it's too dark"."""
+        return self._area_id is not None and any(
+            record.area_id == self._area_id for key in kinds for record in self._all_of(key)
+        )
+
+    def _follow_up(self, kinds: Collection[str]) -> Selection:
+        """Return the entities of the turn before; in another room, those of the same kinds there."""
+        before = [
+            one for one in self._before if any(key.partition(".")[0] == one.domain for key in kinds)
+        ] or self._before
+        if self._topic.others and not self._finder.places:
+            return _arranged(before[:MAX_BEFORE], [Group(self._others(before))])
+        if not self._finder.places:
+            if len(before) > MAX_BEFORE:
+                return _arranged((), [Group(before)])
+            return _arranged(before, [])
+        known = {(one.domain, one.device_class) for one in before}
+        there = self._where(
+            record
+            for record in self._house.entities.values()
+            if (record.domain, record.device_class) in known
+        )
+        return _arranged((), [Group(there, self._place)] if there else [])
+
+    def _others(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
+        """Return the other entities of the same kinds."""
+        known = {(one.domain, one.device_class) for one in before}
+        ids = {one.entity_id for one in before}
+        return [
+            record
+            for record in self._house.entities.values()
+            if (record.domain, record.device_class) in known and record.entity_id not in ids
+        ]
+
+    def _groups(self, kinds: Collection[str], named: Sequence[NamedEntity]) -> list[Group]:
+        """Return the groups of the kinds that are named."""
+        shown = {one.record.entity_id for one in named}
+        if self._states & {"locked", "secure"}:
+            kinds = {*kinds, "lock"} if kinds else kinds
+        groups, topic = [], self._topic
+        for key in sorted(self._most_specific(kinds)):
+            members = [
+                record
+                for record in self._all_of(key)
+                if record.entity_id not in shown and record.category is None
+            ]
+            if self._asks_only_low(key):
+                members = [record for record in self._all_of(key) if record.entity_id not in shown]
+            if members := self._where(members, measured=key == MEASURED):
+                place = self._here(members)
+                asks = topic.asks_which and not topic.commands and not topic.asks_all
+                resting = asks and bool(self._states) and self._states <= {"off", "closed", "locked"}
+                groups.append(Group(members, place, about=True, resting=resting, measured=key == MEASURED))
+        return groups
+
+    def _most_specific(self, kinds: Collection[str]) -> list[str]:
+        """Return kinds without the domain of which a class is meant: curtains are covers too."""
+        known = {key for key in kinds if "." in key and any(True for _ in self._all_of(key))}
+        specific = {key.partition(".")[0] for key in known}
+        return [key for key in kinds if key not in specific]
+
+    def _asks_only_low(self, key: str) -> bool:
+        """Return whether diagnostic entities are meant: batteries nearly always are."""
+        return key == "sensor.battery"
+
+    def _all_of(self, key: str) -> Iterable[EntityRecord]:
+        """Return the entities of a kind; thermostats measure temperatures too."""
+        for record in self._house.entities.values():
+            if fits(record, key, self._keys) or (
+                key == MEASURED and "temperature" in DOMAINS[record.domain].measures
+            ):
+                yield record
+
+    def _where(self, records: Iterable[EntityRecord], *, measured: bool = False) -> list[EntityRecord]:
+        """Return the entities in the place that is meant: named, else the room of the speaker.
+
+        Where none of them is there, all of them.
+        """
+        listed = list(records)
+        places = self._finder.places
+        if places and not (measured and self._topic.compares):
+            return [one for one in listed if one.area_id in places or one.floor_id in places] or listed
+        if self._area_id and not self._topic.asks_which:
+            return [one for one in listed if one.area_id == self._area_id] or listed
+        return listed
+
+    def _here(self, members: Sequence[EntityRecord]) -> str:
+        """Return the name of the place that entities are in, if one is meant."""
+        house, places = self._house, self._finder.places
+        if len(places) == 1 and all({one.area_id, one.floor_id} & places.keys() for one in members):
+            return self._place
+        area = house.areas.get(self._area_id or "")
+        return (
+            area.name if area and not places and {one.area_id for one in members} == {self._area_id} else ""
+        )
+
+    def _without_kind(self) -> list[Group]:
+        """Return the groups of a sentence that names neither an entity nor a kind."""
+        topic, places = self._topic, self._finder.places
+        unexplained = topic.rest - self._finder.place_words
+        if wished := self._wished():
+            return self._groups(wished, ())
+        if unexplained and not (places and topic.commands):
+            return []
+        if "offline" in self._states:
+            return [Group(self._where(self._house.entities.values()), self._place, offline=True)]
+        if not (self._states or places) or not (topic.asks_which or topic.is_asked or places):
+            return []
+        members = self._where(self._of_states())
+        if not members:
+            return []
+        place = self._here(members)
+        return [Group(members, place, about="playing" in self._states, merged=True)]
+
+    def _of_states(self) -> list[EntityRecord]:
+        """Return all entities that can be in the states that are asked about."""
+        topic = self._topic
+        asks = topic.is_asked or topic.asks_which or not topic.commands
+        wanted = (self._states if asks else set()) or {"on"}
+        found = [
+            record
+            for record in self._house.entities.values()
+            if record.category is None and self._can_be(record, wanted)
+        ]
+        found.sort(key=lambda record: record.domain != "light")
+        return found
+
+    @staticmethod
+    def _can_be(record: EntityRecord, wanted: AbstractSet[str]) -> bool:
+        """Return whether an entity can be on, open, locked or playing."""
+        facts = DOMAINS[record.domain]
+        word, _rest = state_words(record)
+        if wanted & {"open", "closed", "locked", "secure"}:
+            opens = word in OPENINGS
+            if "locked" in wanted and not wanted & {"secure", "open", "closed"}:
+                return word == "unlocked"
+            return opens and (record.domain != "lock" or bool(wanted & {"secure", "locked"}))
+        if "playing" in wanted and "on" not in wanted:
+            return facts.active == "playing"
+        if "low" in wanted:
+            return False
+        return facts.in_everything and word not in OPENINGS
+
+    def _wished(self) -> set[str]:
+        """Return the kinds that a sentence asks for without naming them: "I can't see" is about a light."""
+        words = vocabulary(self._topic.language)
+        found = words.wishes.find(self._sentence)
+        keys = {name: key for key, name in _first_words(words.classes).items()}
+        return {keys[name] for name in found if name in keys}
+
+
+def _first_words(classes: Mapping[str, str]) -> dict[str, str]:
+    """Return the first word of each class."""
+    return {key: text.split()[0] for key, text in classes.items() if text}
+
+
+def _records(named: Iterable[NamedEntity]) -> list[EntityRecord]:
+    """Return the entities without the words that name them."""
+    return [one.record for one in named]
+
+
+def _arranged(records: Sequence[EntityRecord], groups: Iterable[Group], few: int = ALONE) -> Selection:
+    """Return a selection in which groups of few are single entities."""
+    alone, together = list(records), []
+    for group in groups:
+        if len(group.records) <= few and not group.offline:
+            alone += group.records
+        else:
+            together.append(group)
+    told = {one.entity_id: one for one in alone if one.domain not in UNTOLD}
+    return Selection(tuple(told.values()), tuple(together))

@@ -1,0 +1,280 @@
+"""What a sentence asks about, by the words of its language: kinds of things, a state, all of them or one."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Final
+
+from ..languages import DEFAULT, find, languages_with, table, words
+from ..languages.lexicon import Clause, Lexicon, Word, clauses
+from ..texts import is_unspaced
+
+STATES: Final = ("on", "off", "open", "closed", "locked", "secure", "playing", "offline", "low")
+"""The states that a sentence can ask about; tables of their own."""
+WEAK_TABLES: Final = (
+    "topics.weak",
+    "names.articles",
+    "questions.requests",
+    "questions.asking",
+    "questions.whether",
+    "questions.lead",
+    "questions.joins",
+    "questions.copulas",
+    "questions.openers",
+    "questions.past",
+    "claims.greetings",
+    "answers.yes",
+    "answers.no",
+    "answers.fillers",
+)
+"""Tables of words that name nothing."""
+WEAK: Final = ("weak", "which", "follow", "compares", "commands", "everything", "all")
+IMPLYING: Final = (
+    "light",
+    "cover",
+    "climate",
+    "media_player",
+    "media_player.tv",
+    "fan",
+    "vacuum",
+    "lawn_mower",
+)
+"""Kinds of which some words say what is to be done with them: brighter, louder, warmer."""
+MAX_KNOWN: Final = 16384
+EVIDENCE: Final = 1.5
+"""How many more words a sentence must have of another language than of the speaker's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """What the words of a sentence ask about."""
+
+    language: str
+    words: tuple[Word, ...] = ()
+    kinds: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Per word: the kinds it names, such as `light` or `binary_sensor.window`."""
+    clauses: tuple[int, ...] = ()
+    """Per word: the number of its clause."""
+    implied: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Per word: the kinds it implies without naming them."""
+    states: Mapping[str, frozenset[int]] = field(default_factory=dict)
+    """The states asked about, and the words that say so."""
+    weak: frozenset[int] = frozenset()
+    """The words that name no device by themselves."""
+    commands: frozenset[int] = frozenset()
+    asks_which: bool = False
+    """Whether the sentence asks which, how many or any."""
+    is_asked: bool = False
+    """Whether a question mark ends it."""
+    follows: bool = False
+    """Whether a word points back at what was said before."""
+    others: bool = False
+    """Whether it points at another one of the same kind."""
+    compares: bool = False
+    """Whether places are compared, so that none of them alone is meant."""
+    everything: bool = False
+    """Whether things of any kind are meant."""
+    asks_all: bool = False
+    """Whether all of a kind are meant, not which of them."""
+    text: str = ""
+    """The sentence without spaces, if its language has none between words."""
+
+    @property
+    def rest(self) -> frozenset[int]:
+        """Return the words that may name a device."""
+        told = {
+            *self.weak,
+            *self.kinds,
+            *self.implied,
+            *(at for found in self.states.values() for at in found),
+        }
+        return frozenset(range(len(self.words))) - told
+
+
+class TopicReader:
+    """Reads sentences of one language."""
+
+    def __init__(self, language: str) -> None:
+        """Take the tables of the language."""
+        self.language = language
+        nouns: dict[str, list[str]] = {
+            key: list(entries) for key, entries in (table(language, "topics.kinds") or {}).items()
+        }
+        for domain, entries in (table(language, "names.domains") or {}).items():
+            nouns.setdefault(domain, []).extend(entries)
+        tables = {
+            name: words(language, f"topics.{name}")
+            for name in ("which", "follow", "other", "compares", *STATES)
+        }
+        everything = words(language, "quantities.everything")
+        weak = [entry for name in WEAK_TABLES for entry in words(language, name)]
+        commands = words(language, "questions.commands")
+        self.unspaced = is_unspaced("".join(tables["which"]))
+        self.kinds = frozenset(nouns)
+        self._nouns = Lexicon(nouns)
+        self._words = Lexicon(
+            {
+                **tables,
+                "weak": weak,
+                "openers": [*words(language, "questions.openers"), *words(language, "questions.past")],
+                "commands": commands,
+                "everything": everything,
+                "all": words(language, "quantities.all"),
+            }
+        )
+        self._known: dict[str, frozenset[str]] = {}
+        """The kinds that single words name, as they were found before."""
+        self._weak: dict[str, bool] = {}
+        self._implied = Lexicon(dict(_implied(language)))
+        self._inside = {**{f"kind {key}": entries for key, entries in nouns.items()}, **tables}
+
+    def read(self, sentence: str) -> Topic:
+        """Return what a sentence asks about."""
+        found = clauses(sentence)
+        said = tuple(word for clause in found for word in clause.words)
+        numbers = tuple(number for number, clause in enumerate(found) for _word in clause.words)
+        is_asked = any(clause.is_asked for clause in found)
+        if self.unspaced:
+            return self._read_inside(said, found, is_asked=is_asked)
+        tables = {name: _covered(matches) for name, matches in self._words.all_matches(said).items()}
+        nouns = _by_word(self._nouns, said)
+        verbs = {index for index in tables["commands"] if _begins(index, said, tables["weak"])}
+        nouns = {index: keys for index, keys in nouns.items() if index not in verbs}
+        implied = {index: keys for index, keys in _by_word(self._implied, said).items() if index not in nouns}
+        weak = frozenset().union(*(tables[name] for name in WEAK))
+        return Topic(
+            language=self.language,
+            words=said,
+            clauses=numbers,
+            kinds=nouns,
+            implied=implied,
+            states={name: at for name in STATES if (at := tables[name] - nouns.keys())},
+            weak=weak - nouns.keys(),
+            commands=tables["commands"] - nouns.keys(),
+            asks_which=bool(tables["which"]),
+            is_asked=is_asked or _opens(tables["openers"], tables["weak"] - tables["openers"], len(said)),
+            follows=bool(tables["follow"]),
+            others=bool(tables["other"]),
+            compares=bool(tables["compares"]),
+            everything=bool(tables["everything"]),
+            asks_all=bool(tables["all"]),
+        )
+
+    def _read_inside(self, said: tuple[Word, ...], found: Iterable[Clause], *, is_asked: bool) -> Topic:
+        """Return the same for a language without spaces between words."""
+        text = "".join(clause.joined for clause in found)
+        inside = {name for name, entries in self._inside.items() if any(entry in text for entry in entries)}
+        keys = frozenset(name.removeprefix("kind ") for name in inside if name.startswith("kind "))
+        return Topic(
+            language=self.language,
+            words=said,
+            kinds={0: keys} if keys else {},
+            states={name: frozenset() for name in STATES if name in inside},
+            weak=frozenset(range(len(said))),
+            asks_which="which" in inside,
+            is_asked=is_asked or bool({"which"} & inside),
+            follows="follow" in inside,
+            text=text,
+        )
+
+    def kinds_of(self, folded: str) -> frozenset[str]:
+        """Return the kinds that one word names."""
+        if (known := self._known.get(folded)) is None:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            found = _by_word(self._nouns, (Word(folded, folded),))
+            known = self._known[folded] = found.get(0, frozenset())
+        return known
+
+    def is_weak(self, word: Word) -> bool:
+        """Return whether a word names nothing in this language."""
+        if (known := self._weak.get(word.folded)) is None:
+            if len(self._weak) >= MAX_KNOWN:
+                self._weak.clear()
+            known = self._weak[word.folded] = bool(self._words.matches("weak", (word,)))
+        return known
+
+    def share(self, said: Iterable[Word]) -> int:
+        """Return how many words of a sentence are words of this language."""
+        listed = tuple(said)
+        if self.unspaced:
+            text = "".join(word.plain for word in listed)
+            return sum(entry in text for entries in self._inside.values() for entry in entries)
+        found = self._words.all_matches(listed)
+        known = frozenset().union(*map(_covered, found.values()), _by_word(self._nouns, listed))
+        return len(known)
+
+
+def _implied(language: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the words that imply a kind: the everyday words of the kinds that people control."""
+    classes = table(language, "concepts.classes") or {}
+    verbs = table(language, "topics.implies") or {}
+    for key in IMPLYING:
+        yield key, [*str(classes.get(key, "")).split(), *verbs.get(key, ())]
+
+
+def _by_word(lexicon: Lexicon, said: tuple[Word, ...]) -> dict[int, frozenset[str]]:
+    """Return the tables of a lexicon by the words of a sentence in them; the longest entry counts."""
+    longest: dict[int, int] = {}
+    found: dict[int, set[str]] = {}
+    for key, matches in lexicon.all_matches(said).items():
+        for start, match in matches.items():
+            for index in range(start, start + match.words):
+                if match.words > longest.get(index, 0):
+                    longest[index], found[index] = match.words, {key}
+                elif match.words == longest[index]:
+                    found[index].add(key)
+    return {index: frozenset(keys) for index, keys in found.items()}
+
+
+def _covered(matches: Mapping[int, object]) -> frozenset[int]:
+    """Return the words that the entries of a table cover."""
+    return frozenset(
+        index
+        for start, match in matches.items()
+        for index in range(start, start + match.words)  # type: ignore[attr-defined]
+    )
+
+
+def _opens(openers: frozenset[int], before: frozenset[int], count: int) -> bool:
+    """Return whether a sentence begins with a word that opens a question, or with weak words before one."""
+    first = next((index for index in range(count) if index not in before), count)
+    return first in openers
+
+
+def _begins(index: int, said: tuple[Word, ...], weak: frozenset[int]) -> bool:
+    """Return whether a word stands where the verb of a command stands: first, or behind weak words only."""
+    return said[index].starts or all(before in weak for before in range(index))
+
+
+@cache
+def topic_reader(language: str) -> TopicReader:
+    """Return the reader of a language that has tables."""
+    return TopicReader(language)
+
+
+@lru_cache(maxsize=64)
+def read_topic(sentence: str, spoken: str) -> Topic:
+    """Return what a sentence asks about; `spoken` is the language that the assistant is set to."""
+    return topic_reader(language_of(sentence, spoken) or DEFAULT).read(sentence)
+
+
+@lru_cache(maxsize=64)
+def language_of(sentence: str, spoken: str) -> str | None:
+    """Return the language of a sentence: that of the assistant unless its words are of another one.
+
+    None if the language of the assistant has no tables, so that nothing can be said of the sentence.
+    """
+    own = find(spoken)
+    known = languages_with("topics.kinds")
+    if own not in known:
+        return None
+    said = tuple(word for clause in clauses(sentence) for word in clause.words)
+    if not said:
+        return own
+    written = is_unspaced(sentence)
+    shares = {
+        each: reader.share(said) for each in known if (reader := topic_reader(each)).unspaced == written
+    }
+    best = max(shares, key=lambda each: (shares[each], each == own))
+    return best if shares[best] >= shares.get(own, 0) * EVIDENCE + 1 else own
