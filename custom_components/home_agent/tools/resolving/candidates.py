@@ -6,6 +6,7 @@ from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import NameIndex
+from ...knowledge.names import squash
 from ...regex import lazy_regex
 from ...texts import one_line
 
@@ -14,6 +15,8 @@ MAX_NAME = 40
 MORE_CHARS = 12
 """Room for " +1234 more"."""
 MAX_LISTED = 6
+MIN_SPELLED = 4
+"""Letters of an id that count if they are in another one."""
 _STRUCTURE = lazy_regex(r"[\"`<>{}]|(?<!\w)'|'(?!\w)")
 """Characters that could be read as structure; an apostrophe within a word is none."""
 
@@ -69,6 +72,17 @@ def _separators() -> Iterable[str]:
         yield "; "
 
 
+def _spelled_in(names: NameIndex, text: str) -> list[str]:
+    """Return the entities whose whole id is in an invented one, as "hallway" is in "hall_way_lamp"."""
+    key = squash(text)
+    spelled = [known for known in names.object_ids if len(known) >= MIN_SPELLED and known in key]
+    return [
+        entity_id
+        for known in sorted(spelled, key=lambda known: (-len(known), known))
+        for entity_id in names.object_ids[known]
+    ]
+
+
 def missing(
     house: HouseSnapshot,
     names: NameIndex,
@@ -79,7 +93,8 @@ def missing(
     wanted: Callable[[EntityRecord], bool] | None = None,
 ) -> ValidationError:
     """Return the error for something that is not there, with what comes nearest."""
-    near = [house.entities[entity_id] for entity_id, _ in names.near(text)]
+    near = [house.entities[entity_id] for entity_id in _spelled_in(names, text)]
+    near += [house.entities[entity_id] for entity_id, _ in names.near(text)]
     near += [house.entities[entity_id] for entity_id in names.likely(text, 3 * MAX_LISTED)]
     first = [
         record

@@ -23,6 +23,8 @@ ANY_DOMAIN = frozenset(("homeassistant", "all", "entity", "entities", "device", 
 OPENING_CLASSES = words_of("awning blind curtain damper door garage gate shade shutter window")
 OPENING_DOMAINS = words_of("cover binary_sensor")
 """Classes of what opens and closes, and the domains that have them: a light called so is another thing."""
+MAX_LIKELY = 100
+"""Entities whose names have a word of the sentence, in the order of candidates."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +261,7 @@ class KindSearch:
             found = self._near_speaker(found)
         single = [record for record in found if is_singular(record)]
         if len(single) > 1 and not self.all:
-            raise choose(self.house, single, "Which one? Give the entity_id")
+            raise choose(self.house, self._likely_first(single), "Which one? Give the entity_id")
         return found
 
     def _of_one_kind(self, found: Sequence[EntityRecord]) -> list[EntityRecord]:
@@ -288,8 +290,24 @@ class KindSearch:
             return found
         here = [record for record in found if record.area_id and record.area_id == self.speaker.area_id]
         if not here:
-            raise choose(self.house, found, "Which ones? Give area or entity_id")
+            raise choose(self.house, self._likely_first(found), "Which ones? Give area or entity_id")
         return here
+
+    def _likely_first(self, found: list[EntityRecord]) -> list[EntityRecord]:
+        """Return entities in the order in which the person may mean them: by words, then by place."""
+        said = {
+            entity_id: rank for rank, entity_id in enumerate(self.names.likely(self.sentence, MAX_LIKELY))
+        }
+        speaker = self.speaker
+
+        def rank(record: EntityRecord) -> tuple[bool, bool, bool, int, str]:
+            """Return the order of one."""
+            is_here = record.area_id is not None and record.area_id == speaker.area_id
+            is_near = record.floor_id is not None and record.floor_id == speaker.floor_id
+            place = said.get(record.entity_id, MAX_LIKELY)
+            return place == MAX_LIKELY, not is_here, not is_near, place, record.entity_id
+
+        return sorted(found, key=rank)
 
     def _not_found(self) -> ValidationError:
         """Return the error for a kind that is not there."""
