@@ -94,6 +94,9 @@ def plan(
     action = action_of(domain, verb, gated=gated)
     if verb == "toggle" and state.attributes.get("device_class") in facts.guarded_classes:
         raise ValidationError("does not toggle: say open or close")
+    if action.direction and (value := _value_beside(facts, state, action, given, units)) is not None:
+        verb, given = ("set_value", value) if STEP not in value else (verb, value)
+        action = facts.actions[verb]
     left_out: list[str] | None = [] if alone else None
     parameters = normalise(domain, verb, action, given, units, left_out)
     if _has_no_effect(facts, state, verb, parameters):
@@ -105,14 +108,8 @@ def plan(
         return _plan_step(facts, state, verb, action, parameters)
     if (end := _as_end(facts, state, parameters)) is not None:
         verb, action, parameters = end, facts.actions[end], {}
-    parameters, notes = _supported(facts, state, action, parameters, alone=alone)
-    if verb == "turn_on" and not parameters and facts.keep is not None and state.state == "on":
-        parameters = dict(facts.keep(state))
+    parameters, notes = _adapted(facts, state, verb, action, parameters, alone=alone)
     notes += left_out or ()
-    if facts.wake is not None:
-        parameters = {**facts.wake(state, parameters), **parameters}
-    if facts.remark is not None and (remark := facts.remark(state, parameters)):
-        notes.append(remark)
     skips_main = action.service is None or any(name in parameters for name in action.instead)
     if not skips_main:
         _check_features(state, action.features, verb)
@@ -125,9 +122,56 @@ def plan(
     return Plan(domain, calls, expectation, tuple(notes))
 
 
+def _value_beside(
+    facts: DomainFacts, state: State, action: Action, given: Mapping[str, Any], units: Units
+) -> dict[str, Any] | None:
+    """Return what a value beside "increase" or "decrease" means; None if there is none.
+
+    It is the wanted value if that lies further in this direction, and the size of the step if it is small:
+    from 30 percent, "increase, brightness 60" sets 60, and "increase, brightness 10" sets 40.
+    """
+    if facts.step is None or "set_value" not in facts.actions:
+        return None
+    shown = facts.parameters[facts.step.parameter].attribute
+    for key, value in given.items():
+        name = facts.parameter_of(key) if key in facts.fields else None
+        if name is None or facts.parameters[name].attribute != shown:
+            continue
+        read = normalise(facts.name, "set_value", facts.actions["set_value"], {key: value}, units)
+        wanted = next(iter(read.values()), None)
+        present = state.state if shown == STATE else state.attributes.get(shown or "")
+        if not isinstance(wanted, int | float) or not isinstance(present, int | float):
+            return {STEP: value}
+        if "brightness_pct" in read:
+            present = present / 2.55
+        is_target = wanted > present if action.direction > 0 else present / 2 <= wanted < present
+        return {key: value} if is_target else {STEP: value}
+    return None
+
+
 def _has_no_effect(facts: DomainFacts, state: State, verb: str, parameters: Mapping[str, Any]) -> bool:
     """Return whether nothing would be heard or seen of an action, as the entity rests."""
     return state.state in facts.resting and verb not in facts.rest_actions and "source" not in parameters
+
+
+def _adapted(
+    facts: DomainFacts,
+    state: State,
+    verb: str,
+    action: Action,
+    parameters: Mapping[str, Any],
+    *,
+    alone: bool,
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the parameters as this entity needs them now, and what the person should hear of them."""
+    found, notes = _supported(facts, state, action, parameters, alone=alone)
+    if verb == "turn_on" and not found and facts.keep is not None and state.state == "on":
+        found = dict(facts.keep(state))
+    if facts.wake is not None:
+        found = {**facts.wake(state, found), **found}
+    if facts.remark is not None and (remark := facts.remark(state, found)):
+        notes.append(remark)
+    return found, notes
 
 
 def _supported(
