@@ -42,7 +42,14 @@ SECTIONS: Final = (
             "been",
             "is",
             "will",
+            "will_be",
             "promises",
+            "offers",
+            "choices",
+            "fails",
+            # Of reminders, memories, timers and lists.
+            *("remind_verbs", "reminds", "remember_verbs", "remembers", "remembered"),
+            *("timers", "lists", "on_lists"),
             "past",
             "orders",
             # Of Japanese, Chinese and Korean, which are read by sentence. `letters`: first and last letter.
