@@ -48,6 +48,7 @@ from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .parts import NAMING, async_load_parts, async_part, is_panel_enabled, is_proactive_enabled, names_things
 from .pipelines import PipelineWatch
+from .planned.commands import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
 from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
@@ -103,6 +104,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         observations=ObservationStore(hass),
         proactive=ProactiveStore(hass),
         timers=TimerStore(hass),
+        planned=PlannedStore(hass),
         usage=UsageStore(hass),
     )
     hass.data[DATA_SHARED] = shared
@@ -161,6 +163,7 @@ async def async_setup_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) ->
         if proactive is not None:
             entry.async_on_unload(proactive.async_start())
         entry.async_on_unload(data.timers.async_start(data.announcer.async_announce))
+        entry.async_on_unload(data.planned.async_start(data.planned_runs.async_run))
 
     entry.async_on_unload(async_at_started(hass, warm))
     _end_with_home_assistant(hass, entry)

@@ -81,6 +81,7 @@ from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
 from .tools.memory_tool import MemoryTool, memory_tool
 from .tools.memory_tools import memory_tools
 from .tools.outgoing import Outgoing
+from .tools.planned_runs import PlannedRuns
 from .tools.profile_tools import profile_tools
 
 if TYPE_CHECKING:
@@ -99,6 +100,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
     Parts that options choose are loaded by then, see parts.py; here they are only looked up.
     """
     parts = _Parts(hass, entry)
+    announcer = Announcer(hass, entry.entry_id, parts.members, parts.emitter)
     return HomeAgentData(
         settings=parts.settings,
         shared=parts.shared,
@@ -120,7 +122,9 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         memories=parts.memories,
         profile=parts.profile,
         timers=parts.timers,
-        announcer=Announcer(hass, entry.entry_id, parts.members, parts.emitter),
+        planned=parts.planned,
+        planned_runs=PlannedRuns(parts.handler, parts.planned, parts.emitter, announcer.async_tell_planned),
+        announcer=announcer,
         turns=parts.turns,
         log=ConversationLog(hass, entry.entry_id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
         turn_log=TurnLog.of(parts.settings),
@@ -149,6 +153,7 @@ class _Parts:
         self.data_policy = DataPolicy(self.settings)
         self.journal = self.shared.journals.of(self._id)
         self.timers = self.shared.timers.of(self._id)
+        self.planned = self.shared.planned.of(self._id)
         self.suggested = self.shared.proactive.of(self._id)
         self.members = People(hass, self.settings[CONF_NOTIFY_TARGETS])
         self.turns = RunningTurns()
@@ -246,15 +251,17 @@ class _Parts:
             if MemoryTool.name not in disabled and tool.name not in disabled
         ]
         tools: tuple[HomeAgentTool, ...] = (
-            ControlTool(gated=settings[CONF_ALLOW_SCRIPTS]),
+            ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS]),
             QueryTool(),
-            ActivityTool(),
+            ActivityTool(planned=self.planned),
             RetrieveKnowledgeTool(search, self.texts),
             GetEntitiesTool(),
             *memory_tool(remembering),
             *remembering,
             *self._asking_tools(),
-            *everyday_tools(self.timers, self.members, seeing(self.router, self.data_policy, settings)),
+            *everyday_tools(
+                self.timers, self.planned, self.members, seeing(self.router, self.data_policy, settings)
+            ),
         )
         blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
         for tool in tools:

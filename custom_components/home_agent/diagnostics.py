@@ -114,6 +114,7 @@ async def async_get_config_entry_diagnostics(hass: HomeAssistant, entry: ConfigE
         ],
         "tool_quality": _quality(entry),
         "index": _index(entry),
+        "planned": _planned(entry),
         "agents": len(hass.config_entries.async_entries(entry.domain)),
     }
 
@@ -122,6 +123,19 @@ def _quality(entry: ConfigEntry) -> dict[str, Any] | None:
     """Return how well tool calls fitted; nothing if the entry does not run."""
     data = getattr(entry, "runtime_data", None)
     return data.quality.as_dict() if data else None
+
+
+def _planned(entry: ConfigEntry) -> dict[str, int] | None:
+    """Return how many commands are planned, without what they do."""
+    data = getattr(entry, "runtime_data", None)
+    if data is None:
+        return None
+    commands = data.planned.all()
+    return {
+        "commands": sum(not command.restores for command in commands),
+        "repeated": sum(bool(command.schedule.days) for command in commands),
+        "to_restore": sum(command.restores for command in commands),
+    }
 
 
 def _index(entry: ConfigEntry) -> dict[str, Any] | None:

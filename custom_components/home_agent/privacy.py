@@ -56,6 +56,7 @@ class PersonalData(TypedDict):
     suggestions: list[StoredSuggestion]
     observations: list[SeenState]
     timers: list[dict[str, Any]]
+    planned: list[dict[str, Any]]
     audit: list[AuditEntry]
     log: list[Line]
 
@@ -79,6 +80,7 @@ async def async_export(data: HomeAgentData, person: Person) -> PersonalData:
             if seen.person == person.id
         ],
         "timers": [timer.as_dict() for timer in data.timers.of_user(person.user_id)],
+        "planned": [command.as_dict() for command in data.planned.of_user(person.user_id)],
         "audit": _journal(data).audit.of_user(person.user_id) if person.user_id else [],
         "log": await data.log.async_of_person(person.id),
     }
@@ -102,11 +104,12 @@ async def async_erase(data: HomeAgentData, person: Person) -> dict[str, int]:
     counts["observations"] = data.shared.observations.of(data.entry_id).erase_person(person.id)
     counts["conversations"] = history.forget_person(data.entry_id, person.id)
     await data.log.async_forget(person=person.id)
-    counts["sessions"] = counts["audit"] = counts["timers"] = 0
+    counts["sessions"] = counts["audit"] = counts["timers"] = counts["planned"] = 0
     if person.user_id is not None:
         counts["sessions"] = sessions.clear(data.entry_id, user_id=person.user_id)
         counts["audit"] = _journal(data).forget_user(person.user_id)
         counts["timers"] = data.timers.forget_user(person.user_id)
+        counts["planned"] = data.planned.forget_user(person.user_id)
     _forget_recent(data.memory)
     data.turn_log.clear()
     await _async_flush(data)

@@ -39,6 +39,7 @@ from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager
 from .memory.profile import Profile, ProfileManager
+from .planned.commands import PlannedCommands, PlannedStore
 from .proactive.state import ProactiveState, ProactiveStore
 from .safety.confirmation import Confirmations
 from .safety.confirmation_store import ConfirmationStore
@@ -52,6 +53,7 @@ from .tools.base import HomeAgentTool
 from .tools.custom.recipes import CustomTools
 from .tools.handler import ToolHandler
 from .tools.outgoing import Outgoing
+from .tools.planned_runs import PlannedRuns
 from .tools.quality import CallVerdict, Quality
 from .usage import UsageStore
 
@@ -77,6 +79,7 @@ class SharedData:
     observations: ObservationStore
     proactive: ProactiveStore
     timers: TimerStore
+    planned: PlannedStore
     usage: UsageStore
     panel_address: str | None = None
     """Where the panel's files are served: None before it was wanted, empty where they are not."""
@@ -94,6 +97,7 @@ class SharedData:
             self.observations,
             self.proactive,
             self.timers,
+            self.planned,
             self.usage,
         )
 
@@ -126,6 +130,8 @@ class HomeAgentData:
     outgoing: Outgoing
     """What leaves the home in arguments of tools."""
     timers: Timers
+    planned: PlannedCommands
+    planned_runs: PlannedRuns
     announcer: Announcer
     memories: Memories
     """What is remembered; used only where the options want it."""

@@ -266,7 +266,9 @@ class Guard:
     def is_exposed(self, entity_id: str) -> bool:
         return entity_id not in self._hidden
 
-    async def async_call_service(self, call: ServiceCall, speaker: Speaker, _draft: object = None) -> None:
+    async def async_call_service(
+        self, call: ServiceCall, speaker: Speaker, _draft: object = None, _approved: object = None
+    ) -> None:
         assert is_vetted(call.domain, call.service)
         if not self._refused.isdisjoint(call.entity_ids):
             raise PermissionDenied("not allowed")

@@ -284,7 +284,6 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "Is it cold outside? Then turn on the heating",
         "Why is the light still on? Turn it off",
         "would you mind opening the blinds",
-        "When I come home turn on the light",
     ),
     "de": (
         "Könntest du das Licht anmachen?",
@@ -367,7 +366,6 @@ REQUESTS: Final[dict[str, tuple[str, ...]]] = {
         "Você pode ligar a luz da sala?",
         "Está muito escuro aqui dentro, acende a luz",
         "Dá para apagar a luz?",
-        "Quando eu chegar acende a luz",
         "A luz está acesa? Apaga",
     ),
     "pl": (

@@ -30,6 +30,7 @@ from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.languages import languages, languages_with
 from custom_components.home_agent.timers.records import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
+from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.vetted import is_vetted
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.selector import (
@@ -159,7 +160,7 @@ def test_slots_of_the_tools() -> None:
     documented = {code(cells[0])[0] for cells in rows(section("docs/tools.md", "Targets"), 3)}
     slots = {str(key) for key in ha_query.QueryTool.parameters.schema}
     assert documented - {"domain", "device_class"} == slots - {"state", "history"}
-    assert documented - {"kind"} | {"action", "parameters"} == {
+    assert documented - {"kind"} | {"action", "parameters", *TIME_SLOTS} == {
         str(key) for key in ha_control.ControlTool().parameters.schema
     }
     assert set(ha_query.AGGREGATES) <= set(code(section("docs/tools.md", "ha_query")))

@@ -31,7 +31,7 @@ LAYERS = (
     ),
     ("store", "inference", "vector", "connection"),
     ("domains",),
-    ("safety", "knowledge", "memory", "timers"),
+    ("safety", "knowledge", "memory", "timers", "planned"),
     ("tools", "context", "conversation_log", "history", "history_turns", "sessions", "usage"),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),
 )

@@ -166,7 +166,8 @@ async def test_list_extend_cancel(
     satellite = await async_add_satellite(hass)
     agent = await async_agent(hass, model_server)
     here = {"device_id": satellite.device}
-    assert (await call(agent, action="list"))["result"] == "No timer or reminder is set."
+    listed = await call(agent, action="list")
+    assert listed["result"] == "No timer or reminder is set, and nothing is planned."
     await call(agent, action="set", when="10 minutes", name="pasta", **here)
     await call(agent, action="set", when="18:30", name="take out the bins", **here)
     listed = (await call(agent, action="list", **here))["result"]["timers"]
@@ -310,7 +311,10 @@ async def test_repeating(
     [
         ({"action": "set"}, "when: say when"),
         ({"action": "set", "when": "soon"}, "is not understood"),
-        ({"action": "set", "when": "7:00", "repeat": "monthly"}, "is not one of daily, weekdays, weekly"),
+        (
+            {"action": "set", "when": "7:00", "repeat": "monthly"},
+            "is not one of daily, weekdays, weekends, weekly",
+        ),
         ({"action": "set", "when": "2026-06-01 10:00"}, "is over already"),
         ({"action": "set", "when": "2036-06-01 10:00"}, "two years ahead"),
         ({"action": "cancel"}, "No timer or reminder is set"),

@@ -4,15 +4,18 @@ Everything that a yes would do is named, in the person's language.
 """
 
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.util import dt as dt_util
 
 from ..regex import lazy_regex
-from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
+from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 from ..safety.pending import Question
 from ..texts import fold_letters
+from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.control.planning import expectation_of
 from ..tools.control.readback import Expectation, Settling
@@ -80,6 +83,9 @@ REPORTED = frozenset(
 _WORD_ENDS = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
+type _Part = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
+
+
 async def async_question(
     hass: HomeAssistant, language: str, frozen: Sequence[Frozen], left_out: bool = False
 ) -> Question:
@@ -109,25 +115,51 @@ async def _async_sentences(
 
 def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
     """Return the pending parts, with an intent as the calls that it makes."""
-    return [
-        part
-        for item in frozen
-        for part in (calls_of_intent(item) if isinstance(item, FrozenIntent) else (item,))
-    ]
+    return [part for item in frozen for part in _parts_of(item)]
+
+
+def _parts_of(item: Frozen) -> Sequence[Frozen]:
+    """Return the parts of one pending item."""
+    match item:
+        case FrozenIntent():
+            return calls_of_intent(item)
+        case _:
+            return (item,)
 
 
 async def _async_whole(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
     """Return the question about one call, with its effects in groups, scripts and scenes."""
+    if isinstance(part, FrozenPlan):
+        return await _async_planned(hass, language, part, full=full)
     question = await _async_part(hass, language, part, full=full)
     return " ".join([question, *await _async_contents(hass, language, part, full=full)])
 
 
-async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
+async def _async_planned(hass: HomeAssistant, language: str, part: FrozenPlan, *, full: bool) -> str:
+    """Return the question about calls that are made later or for a while."""
+    asked = [await _async_whole(hass, language, call, full=full) for call in part.calls]
+    question = " ".join(dict.fromkeys(asked))
+    if part.hold:
+        time = format_span(part.hold)
+        question = await async_phrase(hass, language, "ask_held", time=time, question=question)
+    if part.due is None:
+        return question
+    key = "ask_planned_again" if part.repeats else "ask_planned"
+    return await async_phrase(hass, language, key, time=told_time(part.due), question=question)
+
+
+def told_time(due: datetime) -> str:
+    """Return a time to come as it is spoken: with its day, if that is not today."""
+    local = dt_util.as_local(due)
+    return f"{local:%H:%M}" if local.date() == dt_util.now().date() else f"{local:%Y-%m-%d %H:%M}"
+
+
+async def _async_part(hass: HomeAssistant, language: str, part: _Part, *, full: bool) -> str:
     """Return the question about one call."""
     if isinstance(part, FrozenLook):
         key, camera = "ask_look_send" if part.sends else "ask_look", names(hass, (part.entity_id,))
         return await async_phrase(hass, language, key, targets=camera, receivers=receivers_of(hass, part))
-    if not isinstance(part, FrozenCall):
+    if isinstance(part, FrozenIntent | FrozenTool):
         return await async_phrase(hass, language, "ask_tool", tool=_with_data(tool_name(part), part, full))
     key = f"{part.domain}_{part.service}"
     position = str(part.data.get("position", "")) if key in SAYING_POSITION else ""
@@ -239,7 +271,11 @@ class ConfirmedActionReporter:
     def __init__(self, hass: HomeAssistant, frozen: Sequence[Frozen]) -> None:
         """Start to watch."""
         self._hass = hass
-        self._parts = parts(frozen)
+        self._parts = [
+            call
+            for part in parts(frozen)
+            for call in (part.calls if isinstance(part, FrozenPlan) and part.due is None else (part,))
+        ]
         self._expected = dict(_expectations(self._parts))
         self._settling = Settling(hass, self._expected)
 
@@ -261,10 +297,15 @@ class ConfirmedActionReporter:
         if waiting:
             key, which = ("did_unseen", unseen) if unseen else ("did_begin", waiting)
             return await async_phrase(self._hass, language, key, targets=names(self._hass, which))
-        said = [await self._async_part(language, part) for part in self._parts]
+        said = [
+            await async_phrase(self._hass, language, "did_plan", time=told_time(part.due or dt_util.utcnow()))
+            if isinstance(part, FrozenPlan)
+            else await self._async_part(language, part)
+            for part in self._parts
+        ]
         return " ".join(dict.fromkeys(said))
 
-    async def _async_part(self, language: str, part: Frozen) -> str:
+    async def _async_part(self, language: str, part: _Part) -> str:
         """Return the sentence about one call."""
         if isinstance(part, FrozenLook):
             return await self._async_seen(language, part)

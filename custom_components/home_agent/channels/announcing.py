@@ -1,6 +1,8 @@
 """Announcements of timers: where it was set, or by phone or chat to its person, or in Home Assistant."""
 
 import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -11,12 +13,14 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
+from ..agent.questions import names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.base import supports
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import TimerFinished
 from ..events import EventEmitter
+from ..planned.records import PlannedCommand
 from ..timers.records import Timer
 from ..tools.own_calls import async_announce, async_notify
 from .people import People, async_write_to, chats_of
@@ -28,8 +32,18 @@ TOO_LATE: Final = timedelta(hours=24)
 """From here on it is only shown."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Recipient:
+    """The person who is told, and where."""
+
+    language: str
+    user_id: str | None
+    device_id: str | None
+    chat: int | None
+
+
 class Announcer:
-    """Announces the timers of one agent."""
+    """Announces the timers of one agent, and what became of its planned commands."""
 
     def __init__(self, hass: HomeAssistant, entry_id: str, people: People, emitter: EventEmitter) -> None:
         """Take the reachable people."""
@@ -59,18 +73,38 @@ class Announcer:
         """Announce it on the device, send it, or show it in Home Assistant; return which."""
         late = dt_util.utcnow() - due
         message = await self._async_message(timer, due, late)
-        if late < TOO_LATE:
-            if await self._async_write(timer, message, where_set=True):
-                return "telegram"
-            if await self._async_say(timer, message):
-                return "satellite"
-            if await self._async_send(timer, message):
-                return "phone"
-            if await self._async_write(timer, message, where_set=False):
-                return "telegram"
+        to = _Recipient(timer.language, timer.user_id, timer.device_id, timer.chat)
         title = await async_phrase(self._hass, timer.language, "timer_title")
+        return await self._async_tell(to, title, message, f"timer_{timer.id}", shown=late >= TOO_LATE)
+
+    async def async_tell_planned(
+        self, command: PlannedCommand, due: datetime, key: str, entity_ids: Sequence[str]
+    ) -> None:
+        """Tell what became of a planned command where it was given; `key` names the sentence."""
+        owner, now = command.owner, dt_util.utcnow()
+        local = dt_util.as_local(due)
+        time = f"{local:%H:%M}" if now - due < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
+        targets = names(self._hass, entity_ids)
+        message = await async_phrase(self._hass, owner.language, key, time=time, targets=targets)
+        to = _Recipient(owner.language, owner.reports_to, owner.device_id, owner.chat)
+        title = await async_phrase(self._hass, owner.language, "planned_title")
+        await self._async_tell(to, title, message, f"planned_{command.id}", shown=now - due >= TOO_LATE)
+
+    async def _async_tell(
+        self, to: _Recipient, title: str, message: str, notification_id: str, *, shown: bool
+    ) -> str:
+        """Announce a message on the device, send it, or show it in Home Assistant; return which."""
+        if not shown:
+            if await self._async_write(to, message, where_set=True):
+                return "telegram"
+            if await self._async_say(to, message):
+                return "satellite"
+            if await self._async_send(to, title, message):
+                return "phone"
+            if await self._async_write(to, message, where_set=False):
+                return "telegram"
         persistent_notification.async_create(
-            self._hass, without_embeds(message), title, f"home_agent_timer_{timer.id}"
+            self._hass, without_embeds(message), title, f"home_agent_{notification_id}"
         )
         return "notification"
 
@@ -84,9 +118,9 @@ class Announcer:
         time = f"{local:%H:%M}" if late < TOO_LATE else f"{local:%Y-%m-%d %H:%M}"
         return f"{message} {await async_phrase(self._hass, timer.language, 'timer_late', time=time)}"
 
-    async def _async_say(self, timer: Timer, message: str) -> bool:
+    async def _async_say(self, to: _Recipient, message: str) -> bool:
         """Announce it on the device where it was set; False if the device cannot."""
-        for entity_id in self._satellites(timer.device_id):
+        for entity_id in self._satellites(to.device_id):
             try:
                 async with self._speaking:
                     await async_announce(self._hass, entity_id, message)
@@ -97,24 +131,23 @@ class Announcer:
                 return True
         return False
 
-    async def _async_write(self, timer: Timer, message: str, *, where_set: bool) -> bool:
+    async def _async_write(self, to: _Recipient, message: str, *, where_set: bool) -> bool:
         """Write it to the chat where it was set, or to any chat of its owner; False if there is none.
 
         Only chats that are that person's now count: the option may have changed since.
         """
         chats = chats_of(self._hass, self._entry_id)
-        if chats is None or timer.user_id is None:
+        if chats is None or to.user_id is None:
             return False
-        own = chats.of_user(timer.user_id)
+        own = chats.of_user(to.user_id)
         if where_set:
-            own = [chat for chat in own if chat == timer.chat]
+            own = [chat for chat in own if chat == to.chat]
         return await async_write_to(chats, own, message)
 
-    async def _async_send(self, timer: Timer, message: str) -> bool:
+    async def _async_send(self, to: _Recipient, title: str, message: str) -> bool:
         """Send it to the phones of its owner; False if none of them takes it."""
-        person = self._people.person_of(timer.user_id)
+        person = self._people.person_of(to.user_id)
         sent = False
-        title = await async_phrase(self._hass, timer.language, "timer_title")
         for route in self._people.routes(person) if person else ():
             data = {**route.target, "title": title, "message": message}
             try:

@@ -2,6 +2,7 @@
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
@@ -51,6 +52,8 @@ class Speaker:
     """What belongs together: the calls of one turn are put back together."""
     undoes: bool = False
     """Whether what is called now puts something back."""
+    planned: datetime | None = None
+    """When what is called now was due, if it was planned earlier."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text from an untrusted source."""
 

@@ -31,6 +31,7 @@ TABLES: Final = (
     "polite",
     "statements",
     "inverted",
+    "reminders",
 )
 OF_QUESTIONS: Final = ("commands", "requests", "joins", "lead", "switching", "copulas", "states")
 UNITS: Final = ("second", "minute", "hour", "day", "week")
@@ -116,6 +117,29 @@ def read_later(sentence: str, language: str, *, is_evening: bool = False) -> Lat
         if any(part.commands for part in parts) and (kind := _judge(parts)) is not None:
             return kind
     return None
+
+
+def names_action(name: str, sentence: str, language: str) -> bool:
+    """Return whether a reminder is called like an action, in a sentence that orders one and no reminder."""
+    own, known = find(language), languages_with("times")
+    for each in dict.fromkeys((own, *known)):
+        if each not in known or each is None:
+            continue
+        parts = _parts(name, each, is_evening=False)
+        if not any(_is_action(part) for part in parts):
+            continue
+        others = [each, *({own} & set(known))] if own else [each]
+        asked = [part for other in others for part in _parts(sentence, other, is_evening=False)]
+        reminds = any(part.found["reminders"] for part in asked)
+        return not reminds and any(part.commands or part.found["switching"] for part in asked)
+    return False
+
+
+def _is_action(part: _Part) -> bool:
+    """Return whether a name begins or ends with a command, or ends with on or off."""
+    last = len(part.said) - 1
+    ends = {index + match.words - 1 for index, match in part.found["switching"].items()}
+    return last > 0 and bool({0, last}.intersection(part.commands) or last in ends)
 
 
 @cache

@@ -217,11 +217,12 @@ SECTIONS: Final = (
         holds=(
             "words of commands for later: times to come by their English word, what is before"
             " (`soon`, `during`, `at`) and behind lengths and times, conditions (`when`, `if`) and those"
-            " that are only polite, and what begins a statement about something else"
+            " that are only polite, what begins a statement about something else,"
+            " and words for reminders"
         ),
         needed=(
             *("english", "soon", "soon_behind", "during", "lengths", "amounts", "at"),
-            *("clock", "later", "evening", "repeated", "when", "if", "polite", "statements"),
+            *("clock", "later", "evening", "repeated", "when", "if", "polite", "statements", "reminders"),
         ),
         # `inverted`: verbs that begin a statement behind the time that it is about.
         optional=("during_behind", "sure_at", "inverted"),

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any
 
 from homeassistant.helpers import llm
@@ -88,7 +89,21 @@ class FrozenLook(Waiting):
     """Why messages did not go out."""
 
 
-type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrozenPlan(Waiting):
+    """Calls that are made later, or now and for a while only."""
+
+    calls: tuple[FrozenCall, ...]
+    due: datetime | None = None
+    """When they are made, in UTC; None for now."""
+    repeats: bool = False
+    hold: float = 0
+    """Seconds after which the states from before are restored; 0 if they are not."""
+    begin: Callable[[], Awaitable[None]] = field(compare=False, repr=False)
+    """Keeps the command, once a person has confirmed it."""
+
+
+type Frozen = FrozenCall | FrozenIntent | FrozenTool | FrozenLook | FrozenPlan
 
 
 @dataclass(slots=True, kw_only=True)

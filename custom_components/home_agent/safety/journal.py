@@ -48,6 +48,7 @@ class AuditDetails(TypedDict, total=False):
     success: bool
     reason: str | None
     undo: bool | None
+    planned: str | None
     action_id: str
     outcome: str
     tool: str
@@ -225,6 +226,7 @@ class Journal:
             data=clean_data(call.data),
             before=self.ledger.show(call.entity_ids),
             undoes=speaker.undoes,
+            planned=speaker.planned,
         )
 
     @callback
@@ -252,6 +254,7 @@ class Journal:
             success=action.success,
             reason=error,
             undo=True if action.undoes else None,
+            planned=action.planned.isoformat() if action.planned else None,
             **_origin(action.user_id, action.device_id, action.conversation_id),
         )
         self._on_change()

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Self, TypedDict
+from typing import Any, Final, NotRequired, Self, TypedDict
 
 from homeassistant.core import HomeAssistant, State, callback
 from homeassistant.util import dt as dt_util
@@ -46,6 +46,8 @@ class StoredAction(TypedDict):
     data: dict[str, Any]
     before: dict[str, StoredState]
     after: dict[str, StoredState]
+    planned: NotRequired[str]
+    """When it was due, in ISO 8601, if it was planned earlier."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,11 @@ class EarlierState:
         kept = DOMAINS[state.domain].kept_attributes
         given = {name: state.attributes[name] for name in kept if state.attributes.get(name) is not None}
         return cls(state.state[:MAX_TEXT], given)
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Return a stored state. Raises LookupError, TypeError or ValueError for anything else."""
+        return cls(str(stored["state"]), dict(stored["attributes"]))
 
     def as_dict(self) -> StoredState:
         """Return it as JSON-compatible data."""
@@ -93,10 +100,12 @@ class RecordedAction:
     undoes: bool = False
     """Whether it put something back."""
     undone: bool = False
+    planned: datetime | None = None
+    """When it was due, if it was planned earlier."""
 
     def as_dict(self) -> StoredAction:
         """Return it as JSON-compatible data."""
-        return {
+        stored: StoredAction = {
             "turn_id": self.turn_id,
             "conversation_id": self.conversation_id,
             "context_id": self.context_id,
@@ -114,6 +123,9 @@ class RecordedAction:
             "before": {key: shown.as_dict() for key, shown in self.before.items()},
             "after": {key: shown.as_dict() for key, shown in self.after.items()},
         }
+        if self.planned is not None:
+            stored["planned"] = self.planned.isoformat()
+        return stored
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -138,6 +150,7 @@ class RecordedAction:
             data=dict(stored["data"]),
             before=_shown(stored["before"]),
             after=_shown(stored["after"]),
+            planned=read_moment(planned) if (planned := stored.get("planned")) else None,
         )
 
 
@@ -241,7 +254,4 @@ def _plain(value: Any) -> Any:
 
 def _shown(stored: Mapping[str, Any]) -> dict[str, EarlierState]:
     """Return stored states."""
-    return {
-        str(entity_id): EarlierState(str(item["state"]), dict(item["attributes"]))
-        for entity_id, item in stored.items()
-    }
+    return {str(entity_id): EarlierState.from_dict(item) for entity_id, item in stored.items()}

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypedDict
 
 from ..knowledge.speaker import Speaker
-from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
+from .frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 
 
 class ActionOutcome(StrEnum):
@@ -91,11 +91,12 @@ class PendingAction:
 
     @property
     def entity_ids(self) -> set[str]:
-        """Return all targets, also those inside scripts and scenes that are not free."""
+        """Return all targets of now, also those inside scripts and scenes that are not free."""
         calls = [
             call
             for item in self.frozen
-            for call in (item.calls if isinstance(item, FrozenIntent) else (item,))
+            if not isinstance(item, FrozenPlan) or item.due is None
+            for call in (item.calls if isinstance(item, FrozenIntent | FrozenPlan) else (item,))
             if isinstance(call, FrozenCall)
         ]
         looks = {item.entity_id for item in self.frozen if isinstance(item, FrozenLook)}

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final, Self
 
@@ -10,8 +10,7 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ..store import read_moment, read_text_or_none
-
-WORKDAYS: Final = 5
+from .repeating import EVERY_DAY, WEEKEND, WORKDAYS, next_at
 
 
 class Repeat(StrEnum):
@@ -19,7 +18,12 @@ class Repeat(StrEnum):
 
     DAILY = "daily"
     WEEKDAYS = "weekdays"
+    WEEKENDS = "weekends"
     WEEKLY = "weekly"
+
+
+DAYS: Final = {Repeat.DAILY: EVERY_DAY, Repeat.WEEKDAYS: WORKDAYS, Repeat.WEEKENDS: WEEKEND}
+"""The days of the week of a repetition; a weekly one keeps its own."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +50,7 @@ class Timer:
         if self.repeat is None:
             return None
         local = dt_util.as_local(self.due)
-        step = 7 if self.repeat is Repeat.WEEKLY else 1
-        days = max(0, (dt_util.as_local(now).date() - local.date()).days)
-        day = local.date() + timedelta(days=days - days % step)
-        while True:
-            due = datetime.combine(day, local.time(), dt_util.get_default_time_zone())
-            free = self.repeat is Repeat.WEEKDAYS and day.weekday() >= WORKDAYS
-            if dt_util.as_utc(due) > max(now, self.due) and not free:
-                return dt_util.as_utc(due)
-            day += timedelta(days=step)
+        return next_at(local.time(), DAYS.get(self.repeat, (local.weekday(),)), max(now, self.due))
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""

@@ -8,13 +8,13 @@ from typing import Any, Final
 from homeassistant.components.intent import TimerInfo, async_device_supports_timers
 from homeassistant.components.intent.const import TIMER_DATA
 from homeassistant.components.intent.timers import TimerManager, TimerNotFoundError
-from homeassistant.core import CALLBACK_TYPE, HassJob, HomeAssistant, callback
-from homeassistant.helpers.event import async_track_point_in_utc_time
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 
 from ..const import DOMAIN
 from ..store import EntryStore, read_list
 from .records import Timer
+from .repeating import NextDue
 
 MAX_SECONDS: Final = 24 * 3600
 """Longer timers are announced by the agent: no device counts down for days."""
@@ -125,7 +125,7 @@ class Timers:
         self._timers: dict[str, Timer] = {}
         self._countdown = Countdown(hass)
         self._announce: Announce | None = None
-        self._cancel: CALLBACK_TYPE | None = None
+        self._next = NextDue(hass, "home_agent timer", self._ring)
 
     @property
     def full(self) -> bool:
@@ -235,13 +235,8 @@ class Timers:
     @callback
     def _wait(self) -> None:
         """Wait for the next timer."""
-        if self._cancel is not None:
-            self._cancel()
-            self._cancel = None
-        if self._announce is not None and self._timers:
-            job = HassJob(self._ring, "home_agent timer", cancel_on_shutdown=True)
-            due = min(self._asked_at(timer) for timer in self._timers.values())
-            self._cancel = async_track_point_in_utc_time(self._hass, job, due)
+        waits = self._announce is not None and self._timers
+        self._next.wait(min(self._asked_at(timer) for timer in self._timers.values()) if waits else None)
 
     def _asked_at(self, timer: Timer) -> datetime:
         """Return when the outcome of a timer is checked."""
@@ -250,7 +245,6 @@ class Timers:
     @callback
     def _ring(self, now: datetime) -> None:
         """Tell what is due. A repeated one waits for its next time, any other is done."""
-        self._cancel = None
         due: list[tuple[Timer, bool]] = []
         changed = False
         for timer in [timer for timer in self.all() if self._asked_at(timer) <= now]:

@@ -15,6 +15,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..domains.base import STATE
 from ..errors import ValidationError
+from ..planned.commands import PlannedCommands
 from ..safety.firewall.own_values import texts_in
 from ..safety.ledger import EarlierState, Ledger, RecordedAction
 from .base import HomeAgentTool, PartlyFailed, Speaker, TargetsFailed, ToolOutput, ToolRun
@@ -22,6 +23,7 @@ from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
 from .ha_control import async_carry_out, entity_locks
+from .planned_rows import given_by, planned_row, planned_rows
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
@@ -77,9 +79,14 @@ class ActivityTool(HomeAgentTool):
     description = "Your own last actions: list them, or undo what the last request changed ('put it back')."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
-    def __init__(self, actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions) -> None:
-        """Answer from these calls, the newest first."""
+    def __init__(
+        self,
+        actions: Callable[[Ledger, Speaker], Sequence[RecordedAction]] = own_actions,
+        planned: PlannedCommands | None = None,
+    ) -> None:
+        """Answer from these calls, the newest first, and from what is planned."""
         self._actions = actions
+        self._planned = planned
         self.parameters = probatio.Schema({probatio.Required("action"): probatio.In(["list", "undo"])})
 
     @override
@@ -102,9 +109,33 @@ class ActivityTool(HomeAgentTool):
         """List or undo."""
         actions = self._actions(run.guard.journal.ledger, run.speaker)
         if args["action"] == "undo":
-            return await _async_undo(actions, run)
+            return await self._async_undo(actions, run)
         told = [shown for action in actions if (shown := _told(action, run))]
-        return ActivityResult(newest_first=told[:MAX_LISTED]) if told else "Nothing was done here lately."
+        result = ActivityResult(newest_first=told[:MAX_LISTED])
+        if planned := planned_rows(self._planned, run):
+            result["planned"] = planned
+        return result if told or planned else "Nothing was done here lately."
+
+    async def _async_undo(self, actions: Sequence[RecordedAction], run: ToolRun) -> JsonValueType:
+        """Cancel what was planned last, or undo the last turn with changes, whichever was later.
+
+        Raises ValidationError if there is nothing, PartlyFailed or TargetsFailed for what stays.
+        """
+        if self._planned is None:
+            return await _async_undo(actions, run)
+        turn_id = last_change(actions, run.hass)
+        changed = next((action.at for action in actions if action.turn_id == turn_id), None)
+        own = [one for one in self._planned.seen_by(run.speaker) if not one.restores and given_by(one, run)]
+        newest = max(own, default=None, key=lambda command: command.created)
+        if newest is not None and (changed is None or newest.created > changed):
+            same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
+            await self._planned.async_cancel([command.id for command in same_turn])
+            return {"cancelled": [row for command in same_turn if (row := planned_row(command, run))]}
+        try:
+            return await _async_undo(actions, run)
+        finally:
+            if turn_id is not None:
+                self._planned.drop_of_turn(turn_id)
 
 
 class ActionRow(TypedDict):
@@ -116,12 +147,14 @@ class ActionRow(TypedDict):
     more: NotRequired[int]
     failed: NotRequired[str]
     undone: NotRequired[bool]
+    planned_for: NotRequired[str]
 
 
 class ActivityResult(TypedDict):
-    """The calls that the speaker may know of."""
+    """The calls that the speaker may know of, and what is planned."""
 
     newest_first: list[ActionRow]
+    planned: NotRequired[list[JsonValueType]]
 
 
 def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
@@ -140,6 +173,8 @@ def _told(action: RecordedAction, run: ToolRun) -> ActionRow | None:
         told["failed"] = action.error or "failed"
     if action.undone:
         told["undone"] = True
+    if action.planned is not None:
+        told["planned_for"] = f"{dt_util.as_local(action.planned):%Y-%m-%d %H:%M}"
     return told
 
 

@@ -9,7 +9,15 @@ from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 
 from ..errors import PermissionDenied, ToolExecutionError
-from ..safety.frozen import CallOrigin, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
+from ..safety.frozen import (
+    CallOrigin,
+    Frozen,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+)
 from ..safety.pending import PendingAction
 from .asked_about import check_contents, check_unchanged
 from .base import HomeAgentTool
@@ -51,6 +59,12 @@ async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, orig
             guard.check(call, user, speaker)
             check_contents(item, guard.contents(call, speaker))
             await guard.async_make(call, speaker)
+        case FrozenPlan():
+            for one in item.calls:
+                call = service_call(one)
+                guard.check(call, user, speaker)
+                check_contents(one, guard.contents(call, speaker))
+            await item.begin()
         case FrozenIntent():
             await guard.async_run_intent(item, user, speaker)
         case FrozenTool():

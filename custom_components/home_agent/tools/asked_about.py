@@ -1,20 +1,27 @@
 """The subject of a pending call: what a question has to name, and whether it is unchanged."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
-from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.json import json_dumps
 from homeassistant.helpers.redact import REDACTED
 
 from ..errors import ChangedSinceAsked, PermissionDenied
-from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenTool
+from ..safety.frozen import (
+    CallDraft,
+    Frozen,
+    FrozenCall,
+    FrozenIntent,
+    FrozenLook,
+    FrozenPlan,
+    FrozenTool,
+)
 from ..safety.redaction import redacted
 from ..safety.rules import Effect
 from ..texts import clean, cut
-from .named import entities_in
+from .named import entities_in, registry_ids
 from .other_apis import inner_name
 from .vetted import NOTIFY
 
@@ -61,8 +68,20 @@ def freeze(hass: HomeAssistant, draft: CallDraft, call: Frozen) -> str:
 @callback
 def check_unchanged(hass: HomeAssistant, call: Frozen) -> None:
     """Raise ChangedSinceAsked if an entity id means another entity than when the question was put."""
-    if _ids(hass, call.registered) != call.registered:
+    if registry_ids(hass, call.registered) != call.registered:
         raise ChangedSinceAsked
+
+
+def is_confirmed(call: FrozenCall, confirmed: Collection[FrozenCall]) -> bool:
+    """Return whether a person has confirmed this call earlier, with all its targets and effects."""
+    alike = [
+        one
+        for one in confirmed
+        if (one.domain, one.service, dict(one.data)) == (call.domain, call.service, dict(call.data))
+    ]
+    targets = {entity_id for one in alike for entity_id in one.entity_ids}
+    effects = {effect for one in alike for effect in one.contents}
+    return targets.issuperset(call.entity_ids) and effects.issuperset(call.contents)
 
 
 def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) -> None:
@@ -122,6 +141,8 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
     match call:
         case FrozenIntent():
             return all(_is_told(one, written=written) for one in calls_of_intent(call))
+        case FrozenPlan():
+            return all(_is_told(one, written=written) for one in call.calls)
         case FrozenCall() if call.domain == NOTIFY:
             line = told_message(call.data, full=written)
         case FrozenCall() | FrozenTool():
@@ -134,7 +155,7 @@ def _is_told(call: Frozen, *, written: bool) -> bool:
 def _things(call: Frozen) -> Iterator[str]:
     """Yield the items of a question: each entity of each call. The content of a script is part of it."""
     match call:
-        case FrozenIntent():
+        case FrozenIntent() | FrozenPlan():
             for one in call.calls:
                 yield from _things(one)
         case FrozenCall():
@@ -149,20 +170,13 @@ def _things(call: Frozen) -> Iterator[str]:
 def _registered(hass: HomeAssistant, call: Frozen) -> dict[str, str | None]:
     """Return the registry's id of each entity that a call names."""
     match call:
-        case FrozenIntent():
+        case FrozenIntent() | FrozenPlan():
             return {key: found for one in call.calls for key, found in _registered(hass, one).items()}
         case FrozenCall():
-            return _ids(hass, (*call.entity_ids, *entities_in(hass, call.data)))
+            return registry_ids(hass, (*call.entity_ids, *entities_in(hass, call.data)))
         case FrozenLook():
-            return _ids(hass, (call.entity_id, *(key for one in call.sends for key in one.entity_ids)))
+            return registry_ids(
+                hass, (call.entity_id, *(key for one in call.sends for key in one.entity_ids))
+            )
         case FrozenTool():
-            return _ids(hass, entities_in(hass, call.args))
-
-
-def _ids(hass: HomeAssistant, entity_ids: Iterable[str]) -> dict[str, str | None]:
-    """Return the registry's id of each entity, None for one that is not registered."""
-    registry = er.async_get(hass)
-    return {
-        entity_id: entry.id if (entry := registry.entities.get(entity_id)) else None
-        for entity_id in entity_ids
-    }
+            return registry_ids(hass, entities_in(hass, call.args))

@@ -13,7 +13,7 @@ from ..const import DOMAIN
 from ..errors import ToolExecutionError
 from ..knowledge.speaker import Speaker
 from ..safety.disclosure import DataCategory, Disclosure
-from ..safety.frozen import CallDraft, FrozenLook
+from ..safety.frozen import CallDraft, Frozen, FrozenCall, FrozenLook
 from ..safety.journal import Journal
 from ..safety.sanitizer.origins import PUBLIC
 from .telling import Told
@@ -68,9 +68,21 @@ class Gate(Protocol):
         """Return whether the agent may see this entity now."""
 
     async def async_call_service(
-        self, call: ServiceCall, speaker: Speaker, draft: CallDraft | None = None
+        self,
+        call: ServiceCall,
+        speaker: Speaker,
+        draft: CallDraft | None = None,
+        approved: Sequence[FrozenCall] | None = None,
     ) -> None:
         """Call a service and wait for it; raises ConfirmationNeeded for calls that wait in `draft`."""
+
+    def let_wait(self, item: Frozen, draft: CallDraft) -> str:
+        """Let something wait for a confirmation, and return the id of the action that it belongs to."""
+
+    async def async_foresee(
+        self, calls: Sequence[ServiceCall], speaker: Speaker
+    ) -> tuple[FrozenCall, ...] | None:
+        """Return calls that are made later if they need a confirmation, None if they are free."""
 
     async def async_read_service(self, call: ServiceCall, speaker: Speaker) -> dict[str, Any]:
         """Call a service that only responds, and return its response by entity."""
@@ -94,6 +106,8 @@ class ToolRun:
     """The draft in which calls wait for a confirmation; without a draft they are refused."""
     confirmed: bool = False
     """Whether a person has said yes to this very call."""
+    approved: tuple[FrozenCall, ...] | None = None
+    """The calls of a planned command that a person confirmed when it was given."""
     meanings: Mapping[str, str] = field(default_factory=dict)
     """What the action means by domain, where the call came in words of Home Assistant's own intents."""
 
@@ -122,7 +136,7 @@ class ToolRun:
         Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits for a
         confirmation, and ToolExecutionError for what failed.
         """
-        await self.guard.async_call_service(call, self.speaker, self.draft)
+        await self.guard.async_call_service(call, self.speaker, self.draft, self.approved)
         self.calls.touched.extend(call.entity_ids)
 
     async def read(self, call: ServiceCall) -> dict[str, Any]:

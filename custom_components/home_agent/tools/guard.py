@@ -4,7 +4,7 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -36,7 +36,7 @@ from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
 from ..safety.redaction import without_secrets
 from ..safety.rules import Effect, Verdict
-from .asked_about import freeze
+from .asked_about import freeze, is_confirmed
 from .base import ServiceCall
 from .intents import carries_command, is_scripted, predicted_calls
 from .named import entities_in, places_in
@@ -74,18 +74,35 @@ class Guard:
         return self._hass.states.get(entity_id) is not None and is_exposed(self._hass, entity_id)
 
     async def async_call_service(
-        self, call: ServiceCall, speaker: Speaker, draft: CallDraft | None = None
+        self,
+        call: ServiceCall,
+        speaker: Speaker,
+        draft: CallDraft | None = None,
+        approved: Sequence[FrozenCall] | None = None,
     ) -> None:
-        """Call a service on resolved targets and wait for it.
+        """Call a service on resolved targets and wait for it; `approved` are calls confirmed earlier.
 
         Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
         confirmation, and ToolExecutionError for a failed one.
         """
-        if self.check(call, await self.async_user(speaker), speaker) is Verdict.CONFIRM:
+        verdict = self.check(call, await self.async_user(speaker), speaker)
+        if verdict is Verdict.CONFIRM and not is_confirmed(self._frozen(call, speaker), approved or ()):
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
             raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker)))
         await self.async_make(call, speaker)
+
+    def let_wait(self, item: Frozen, draft: CallDraft) -> str:
+        """Let something wait for a confirmation, and return its action's id. Raises PermissionDenied."""
+        return freeze(self._hass, draft, item)
+
+    async def async_foresee(
+        self, calls: Sequence[ServiceCall], speaker: Speaker
+    ) -> tuple[FrozenCall, ...] | None:
+        """Return calls to be made later if they need a confirmation, None if not. Raises PermissionDenied."""
+        user = await self.async_user(speaker)
+        verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
+        return tuple(self._frozen(call, speaker) for call in calls) if verdict is Verdict.CONFIRM else None
 
     def contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
         """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""

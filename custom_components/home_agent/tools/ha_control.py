@@ -21,15 +21,19 @@ from ..domains import domains_of
 from ..errors import ConfirmationNeeded, PermissionDenied, ToolExecutionError, ValidationError
 from ..knowledge.house import EntityRecord, HouseSnapshot
 from ..knowledge.name_index import NAMES, name_index
+from ..planned.commands import PlannedCommands
+from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .control.arguments import ControlSchema, read_args, value_words
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
+from .control.later import Planner, check_later, command_of
 from .control.offered import schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
 from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
 from .control.telling import tell
+from .control.timing import Timing, read_timing
 from .control.values import Units
 from .resolving.candidates import protected
 from .resolving.resolver import resolve
@@ -55,9 +59,10 @@ class ControlTool(HomeAgentTool):
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     reports_targets = True
 
-    def __init__(self, *, gated: bool = False) -> None:
-        """Offer scripts and scenes too if `gated`."""
+    def __init__(self, planned: PlannedCommands | None = None, *, gated: bool = False) -> None:
+        """Offer scripts and scenes too if `gated`, and keep commands for later in `planned`."""
         self._gated = gated
+        self._planner = Planner(planned) if planned is not None else None
         self.parameters = ControlSchema()
         self.value_words = value_words()
         self._general = probatio.to_openapi(self.parameters, openapi_version="3.1.0")
@@ -102,8 +107,25 @@ class ControlTool(HomeAgentTool):
         records = _members(run, resolve_gated(target, domains, found, gated=self._gated))
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
+        timing = read_timing(run.hass, args, run.speaker.language)
+        check_later(run, timing, records, given)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
-            return await self._async_act(verb, given, records, run)
+            return await self._async_act(verb, given, records, run, timing)
+
+    async def async_run_planned(
+        self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
+    ) -> JsonValueType:
+        """Run a planned command on the entities that it was given for. Raises HomeAgentError."""
+        records = [run.house.entities[key] for key in command.entity_ids if key in run.house.entities]
+        for entity_id in set(command.entity_ids) - {record.entity_id for record in records}:
+            outcome.fail(entity_id, NOT_EXPOSED)
+        async with entity_locks(run.hass, [record.entity_id for record in records]):
+            plans, before = self._plans(command.verb, command.given, records, run, outcome)
+            if plans:
+                await async_carry_out(plans, before, command.verb, run, outcome)
+            if command.hold and self._planner:
+                await self._planner.async_hold(command, before, run, outcome)
+        return outcome.result()
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
@@ -111,14 +133,45 @@ class ControlTool(HomeAgentTool):
         return tell(args, result, run)
 
     async def _async_act(
-        self, verb: str, given: Mapping[str, Any], records: Sequence[EntityRecord], run: ToolRun
+        self,
+        verb: str,
+        given: Mapping[str, Any],
+        records: Sequence[EntityRecord],
+        run: ToolRun,
+        timing: Timing | None,
     ) -> JsonValueType:
-        """Act on entities and return what they show afterwards."""
+        """Act on entities and return what they show afterwards, or what happens to them later."""
         outcome = ControlOutcome(run.house)
         plans, before = self._plans(verb, given, records, run, outcome)
-        if plans:
+        if plans and timing is None:
             await async_carry_out(plans, before, verb, run, outcome)
+        elif plans and timing is not None:
+            await self._async_act_later(verb, given, plans, before, timing, run, outcome)
         return outcome.result()
+
+    async def _async_act_later(
+        self,
+        verb: str,
+        given: Mapping[str, Any],
+        plans: dict[str, Plan],
+        before: Mapping[str, State],
+        timing: Timing,
+        run: ToolRun,
+        outcome: ControlOutcome,
+    ) -> None:
+        """Plan a command, or begin one that is for a while."""
+        if (planner := self._planner) is None:
+            raise ValidationError("when and for are not available here")
+        planner.check(timing, given)
+        planner.fit(plans, before, timing, verb, given, run, outcome)
+        free, waiting = await planner.async_judge(plans, run, outcome)
+        command = command_of(verb, given, plans, timing, run)
+        planner.ask(command, waiting, timing, run, outcome)
+        if timing.schedule is not None:
+            await planner.async_plan(command, free, outcome)
+        elif now := {entity_id: plans[entity_id] for entity_id in free}:
+            await async_carry_out(now, before, verb, run, outcome)
+            await planner.async_hold(command, before, run, outcome)
 
     def _plans(
         self,

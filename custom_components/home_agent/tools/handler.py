@@ -288,18 +288,18 @@ class ToolHandler:
 
     async def async_run_own(self, tool: HomeAgentTool, args: dict[str, Any], origin: CallOrigin) -> None:
         """Run a confirmed call of a tool of our own. Raises HomeAgentError."""
-        run = await self._run_of(origin)
+        run = await self.async_run_of(origin)
         await tool.async_check(args, run)
         await self._async_run_judged(tool, args, run)
 
     async def async_check_leaving(self, item: FrozenTool, origin: CallOrigin) -> None:
         """Check and note what a confirmed call takes out of the home. Raises PermissionDenied."""
         if (leaving := self._leaving(item.tool, item.args)) is not None:
-            run = await self._run_of(origin)
+            run = await self.async_run_of(origin)
             await self._outgoing.async_check(leaving, run)
             self._outgoing.note_sent(leaving, run)
 
-    async def _run_of(self, origin: CallOrigin) -> ToolRun:
+    async def async_run_of(self, origin: CallOrigin) -> ToolRun:
         """Return the run of a confirmed call, with the words and the mark of the turn that made it."""
         return ToolRun(
             hass=self.hass,

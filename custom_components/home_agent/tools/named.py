@@ -1,6 +1,6 @@
 """Entities and places that the data of a call names, however Home Assistant may read them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, callback
@@ -50,3 +50,13 @@ def _targets(value: Any, depth: int) -> Iterator[tuple[str, Any]]:
     elif isinstance(value, list | tuple) and depth:
         for item in value:
             yield from _targets(item, depth - 1)
+
+
+@callback
+def registry_ids(hass: HomeAssistant, entity_ids: Iterable[str]) -> dict[str, str | None]:
+    """Return the registry's id of each entity, None for one that is not registered."""
+    registry = er.async_get(hass)
+    return {
+        entity_id: entry.id if (entry := registry.entities.get(entity_id)) else None
+        for entity_id in entity_ids
+    }

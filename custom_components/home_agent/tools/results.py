@@ -41,6 +41,10 @@ class ControlResult(TypedDict, total=False):
     """What the entities show in which nothing changed."""
     failed: dict[str, str]
     """Why it failed, by entity: a sentence without its subject."""
+    planned: dict[str, str]
+    """What happens later and when, by entity: "turn off at 18:30"."""
+    id: str
+    """The id of what is planned, by which it is cancelled."""
     notes: list[str]
     """What the person should hear beside it."""
 

@@ -73,15 +73,18 @@ _VERB_WORDS: Mapping[str, str] = {
     "open_latch": "open",
 }
 TARGET_SLOTS: Final = ("entity_id", "name", "area", "floor", "domain", "device_class")
+TIME_SLOTS: Final = ("when", "for", "repeat")
 LIST_SLOTS: Final = ("entity_id", "domain", "device_class")
 SLOT_WORDS: Final[Mapping[str, str]] = {
-    **{slot: slot for slot in ("action", *TARGET_SLOTS, "parameters")},
+    **{slot: slot for slot in ("action", *TARGET_SLOTS, *TIME_SLOTS, "parameters")},
     **dict.fromkeys(("target_device", "target_entity", "entity", "entity_ids", "entities"), "entity_id"),
     **dict.fromkeys(("names", "friendly_name"), "name"),
     **dict.fromkeys(("area_id", "areas", "room"), "area"),
     **dict.fromkeys(("floor_id", "floors"), "floor"),
     "domains": "domain",
     "device_classes": "device_class",
+    **dict.fromkeys(("delay", "at_time", "run_at"), "when"),
+    **dict.fromkeys(("for_duration", "hold"), "for"),
     **dict.fromkeys(("service_data", "data", "params"), "parameters"),
 }
 """Slots of a call by what models call them."""
@@ -102,6 +105,9 @@ class ControlSchema(probatio.Schema):
                 probatio.Optional("domain"): probatio.Any(str, [str]),
                 probatio.Optional("device_class"): probatio.Any(str, [str]),
                 probatio.Optional("parameters", description="values for the action"): dict,
+                probatio.Optional("when", description="later: 10 minutes, 18:30, sunset - 30 minutes"): str,
+                probatio.Optional("for", description="5 minutes, then as before"): str,
+                probatio.Optional("repeat", description="daily, weekdays, weekly, monday"): str,
             }
         )
 
@@ -139,6 +145,9 @@ def _in_order(args: Mapping[str, Any]) -> dict[str, Any]:
     for slot in TARGET_SLOTS:
         if slot in slots and (found := texts(slots[slot])):
             tidy[slot] = list(found) if slot in LIST_SLOTS else ", ".join(found)
+    for slot in TIME_SLOTS:
+        if slot in slots and (said := ", ".join(texts(slots[slot]))):
+            tidy[slot] = said
     given = {**loose, **_read_object(slots.get("parameters"))}
     return {**tidy, "parameters": given} if given else tidy
 

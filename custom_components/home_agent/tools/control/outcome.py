@@ -30,6 +30,9 @@ class ControlOutcome:
     done: dict[str, str] = field(default_factory=dict)
     unchanged: dict[str, str] = field(default_factory=dict)
     failed: dict[str, str] = field(default_factory=dict)
+    planned: dict[str, str] = field(default_factory=dict)
+    """What happens later and when."""
+    plan_id: str = ""
     notes: list[str] = field(default_factory=list)
     misfits: set[str] = field(default_factory=set)
     """Targets that the call does not fit, so that another call may help."""
@@ -60,6 +63,8 @@ class ControlOutcome:
             "done": self.done,
             "unchanged": self.unchanged,
             "failed": self.failed,
+            "planned": self.planned,
+            "id": self.plan_id,
             "notes": self.notes,
         }
         return cast("ControlResult", {key: value for key, value in parts.items() if value})
@@ -73,7 +78,7 @@ class ControlOutcome:
         content = cast("dict[str, JsonValueType]", self.content())
         if not self.failed:
             return content
-        if self.done or self.unchanged:
+        if self.done or self.unchanged or self.planned:
             raise PartlyFailed(self.error(), content)
         if self.misfits.issuperset(self.failed):
             raise ValidationError(self.error())

@@ -18,6 +18,10 @@ class CannotRestoreError(Exception):
     """An entity stays as it is; the text says why."""
 
 
+class ChangedSinceError(CannotRestoreError):
+    """Somebody has changed an entity since."""
+
+
 def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bool) -> Plan | None:
     """Return the plan that restores an entity; None if there is nothing to do.
 
@@ -35,10 +39,10 @@ def restoring(before: EarlierState, after: EarlierState, now: State, *, late: bo
     if all(same(name, value_of(before, name), value_of(shown, name)) for name in changed):
         return None
     facts = DOMAINS[now.domain]
-    was_moving = after.state in _moving(facts)
+    was_moving = after.state in moving(now.domain)
     arrived = late or (was_moving and shown.state not in GONE and now.context.user_id is None)
     if not arrived and any(not same(name, value_of(after, name), value_of(shown, name)) for name in changed):
-        raise CannotRestoreError(f"has changed since: it is {shown.state} now")
+        raise ChangedSinceError(f"has changed since: it is {shown.state} now")
     if before.state in GONE and STATE in changed:
         raise CannotRestoreError("did not report its state before, so that it cannot be put back")
     calls = [PlannedCall(service, data) for service, data in _calls(facts, before, changed, now)]
@@ -87,8 +91,9 @@ def same(name: str, one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _moving(facts: DomainFacts) -> frozenset[str]:
+def moving(domain: str) -> frozenset[str]:
     """Return the states in which something that lets people or water through is on its way."""
+    facts = DOMAINS[domain]
     actions = facts.actions.values() if facts.is_protected else ()
     return frozenset(state for action in actions for state in action.passing)
 
@@ -100,7 +105,7 @@ def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: S
         for name in changed & before.attributes.keys()
         if isinstance(before.attributes[name], str | int | float) and name not in ("color_mode", "effect")
     }
-    passing = _safe(facts).passing if _only_safe(facts, now) else _moving(facts)
+    passing = _safe(facts).passing if only_safe(facts, now) else moving(facts.name)
     if facts.is_protected and attributes:
         return Expectation(attributes=attributes, passing=passing)
     states = frozenset((before.state,)) if STATE in changed else frozenset[str]()
@@ -109,7 +114,7 @@ def _expected(facts: DomainFacts, before: EarlierState, changed: Changed, now: S
 
 def _calls(facts: DomainFacts, before: EarlierState, changed: Changed, now: State) -> ServiceCalls:
     """Yield the calls of a domain; none where it is not restored."""
-    if _only_safe(facts, now):
+    if only_safe(facts, now):
         safe = _safe(facts)
         if before.state not in safe.expected:
             raise CannotRestoreError("is not opened by an undo; it has to be asked for by name")
@@ -123,7 +128,7 @@ def _safe(facts: DomainFacts) -> Action:
     return facts.actions[str(facts.safe_action)]
 
 
-def _only_safe(facts: DomainFacts, now: State) -> bool:
+def only_safe(facts: DomainFacts, now: State) -> bool:
     """Return whether an undo may only close or lock an entity, as it leads into the home."""
     guarded = not facts.guarded_classes or now.attributes.get("device_class") in facts.guarded_classes
     return facts.safe_action is not None and guarded

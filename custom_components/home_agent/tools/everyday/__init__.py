@@ -1,5 +1,6 @@
 """What a household does every day: lists, calendar, weather, timers, messages, music and cameras."""
 
+from ...planned.commands import PlannedCommands
 from ...timers.timers import Timers
 from ..base import HomeAgentTool
 from .calendar_tool import CalendarTool
@@ -11,13 +12,15 @@ from .todo_tool import TodoTool
 from .weather_tool import WeatherTool
 
 
-def everyday_tools(timers: Timers, people: Receivers, see: See) -> list[HomeAgentTool]:
+def everyday_tools(
+    timers: Timers, planned: PlannedCommands, people: Receivers, see: See
+) -> list[HomeAgentTool]:
     """Return the everyday tools; which of them a model gets depends on the home."""
     return [
         TodoTool(),
         CalendarTool(),
         WeatherTool(),
-        TimerTool(timers),
+        TimerTool(timers, planned),
         CameraTool(see, people),
         MediaTool(),
         NotifyTool(people),

@@ -16,14 +16,18 @@ from homeassistant.util.json import JsonValueType
 from ...errors import ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words
+from ...languages.later import names_action
 from ...languages.times import in_english
+from ...planned.commands import PlannedCommands
+from ...planned.records import PlannedCommand
 from ...regex import lazy_regex
 from ...texts import fold, one_line
-from ...timers.records import WORKDAYS, Repeat, Timer
+from ...timers.records import DAYS, Repeat, Timer
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
+from ..planned_rows import called_so, newest_of, planned_row, planned_rows
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
 from .moments import FORMS, WEEKDAYS, at_clock, read_length, read_moment, readable
@@ -33,12 +37,18 @@ NEVER: Final = frozenset({"", "no", "none", "never", "once", "false"})
 REPEATS: Final = {
     Repeat.DAILY: ("daily", "day"),
     Repeat.WEEKDAYS: ("weekdays", "weekday", "workdays", "workday", "working day"),
+    Repeat.WEEKENDS: ("weekends", "weekend"),
     Repeat.WEEKLY: ("weekly", "week", *WEEKDAYS),
 }
 """How often: what models write for it."""
 MAX_NAME: Final = 200
+NOTHING: Final = "No timer or reminder is set, and nothing is planned."
 ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
 """Told where a timer is named after devices or after what is to be done with one."""
+NOT_A_REMINDER: Final = (
+    "A timer only reminds and switches nothing, so none was set. To do this later call ha_control with when, "
+    "such as 10 minutes, 18:30 or sunset, and repeat or for"
+)
 OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
 MAX_AHEAD: Final = timedelta(days=2 * 366)
@@ -63,9 +73,10 @@ class TimerTool(HomeAgentTool):
         }
     )
 
-    def __init__(self, timers: Timers) -> None:
-        """Take the timers."""
+    def __init__(self, timers: Timers, planned: PlannedCommands) -> None:
+        """Take the timers, and the planned commands, which are listed and cancelled like timers."""
         self._timers = timers
+        self._planned = planned
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -89,9 +100,18 @@ class TimerTool(HomeAgentTool):
         own = [timer for timer in self._timers.all() if _may_see(timer, run.speaker)]
         if action == "list":
             listed: list[JsonValueType] = [_as_result(timer) for timer in own[:MAX_LISTED]]
-            return {"timers": listed} if listed else "No timer or reminder is set."
+            planned = planned_rows(self._planned, run)
+            found: dict[str, JsonValueType] = {"timers": listed} if listed else {}
+            return found | ({"commands": planned} if planned else {}) or NOTHING
         if action == "cancel":
             when = readable(args.get("when") or "", run.speaker.language)
+            if commands := self._commands(args, said, own, run):
+                await self._planned.async_cancel([command.id for command in commands])
+                rows: list[JsonValueType] = [planned_row(command, run) for command in commands]
+                if not own or not _means_all(said, run.speaker.language):
+                    return {"cancelled_commands": rows}
+                await self._timers.async_cancel([timer.id for timer in own])
+                return {"cancelled": [_as_result(timer) for timer in own], "cancelled_commands": rows}
             meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, when)]
             await self._timers.async_cancel([timer.id for timer in meant])
             return {"cancelled": [_as_result(timer) for timer in meant]}
@@ -100,7 +120,7 @@ class TimerTool(HomeAgentTool):
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
         """Return what was set for today, or cancelled."""
-        if not isinstance(result, Mapping):
+        if not isinstance(result, Mapping) or "cancelled_commands" in result:
             return ()
         if (
             result.keys() == {"set"}
@@ -116,10 +136,27 @@ class TimerTool(HomeAgentTool):
             return (Told(key="timer_cancelled"),) if len(cancelled) == 1 else ()
         return (Told(key="cancelled", names=names, referents=len(names)),)
 
+    def _commands(
+        self, args: Mapping[str, Any], said: str, own: list[Timer], run: ToolRun
+    ) -> list[PlannedCommand]:
+        """Return the planned commands that are to be cancelled; none if a timer is meant."""
+        commands = self._planned.seen_by(run.speaker)
+        if _means_all(said, run.speaker.language):
+            return commands
+        is_timer = any(timer.id == said for timer in own) or called(own, said, lambda timer: (timer.name,))
+        if said:
+            return [] if is_timer else called_so(commands, said, run)
+        if (when := readable(args.get("when") or "", run.speaker.language)) and len(commands) + len(own) > 1:
+            moment = read_moment(when, "when")
+            return [one for one in commands if isinstance(moment, datetime) and one.due == moment]
+        return newest_of(commands, run) if commands and not own else []
+
     async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
         """Set a timer."""
         if self._timers.full:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
+        if "ha_control" in run.calls.tools and names_action(name, run.sentence, run.speaker.language):
+            raise ValidationError(NOT_A_REMINDER)
         speaker = run.speaker
         repeat = _repeat(args.get("repeat"), speaker.language)
         when = readable(args.get("when") or "", speaker.language)
@@ -208,7 +245,7 @@ def _due(when: str | None, repeat: Repeat | None) -> datetime:
         due = dt_util.as_utc(moment if isinstance(moment, datetime) else at_clock(moment, MORNING))
     if due <= now and repeat is not None:
         due = Timer(due=due, repeat=repeat).next_after(now) or due
-    if repeat is Repeat.WEEKDAYS and dt_util.as_local(due).weekday() >= WORKDAYS:
+    if repeat in DAYS and dt_util.as_local(due).weekday() not in DAYS[repeat]:
         due = Timer(due=due, repeat=repeat).next_after(due) or due
     if due <= now:
         raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")

@@ -1,0 +1,1 @@
+"""Commands for later: kept over a restart, and handed out when they are due."""

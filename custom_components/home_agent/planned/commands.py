@@ -1,0 +1,205 @@
+"""The planned commands of all agents in one store; each agent runs its own when they are due."""
+
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.util import dt as dt_util
+
+from ..const import DOMAIN, LOGGER
+from ..knowledge.speaker import Speaker
+from ..store import EntryStore, read_list
+from ..timers.repeating import NextDue
+from .records import Held, PlannedCommand
+
+STORE_KEY: Final = f"{DOMAIN}.planned"
+MAX_COMMANDS: Final = 100
+"""Commands of one agent."""
+CATCH_UP: Final = timedelta(minutes=15)
+"""How late a command may still run, after a restart for example."""
+CATCH_UP_CONFIRMED: Final = timedelta(minutes=1)
+"""The same for what a person had to confirm: it was confirmed for that time and not for another one."""
+
+type Run = Callable[[PlannedCommand, datetime], Coroutine[Any, Any, None]]
+"""Runs a command; gets the time when it was due."""
+
+
+def is_missed(command: PlannedCommand, due: datetime, now: datetime) -> bool:
+    """Return whether it is too late to run a command; what is to be restored is never too late."""
+    most = CATCH_UP if command.approved is None else CATCH_UP_CONFIRMED
+    return not command.restores and now - due > most
+
+
+class PlannedCommands:
+    """The planned commands of one agent."""
+
+    def __init__(
+        self, hass: HomeAssistant, changed: Callable[[], None], flush: Callable[[], Awaitable[None]]
+    ) -> None:
+        """Start with none; `changed` has a change written soon, `flush` at once."""
+        self._hass = hass
+        self._changed = changed
+        self._flush = flush
+        self._commands: dict[str, PlannedCommand] = {}
+        self._run: Run | None = None
+        self._next = NextDue(hass, "home_agent planned commands", self._ring)
+
+    @property
+    def full(self) -> bool:
+        """Return whether there is no space for another one."""
+        return sum(not command.restores for command in self._commands.values()) >= MAX_COMMANDS
+
+    def all(self) -> list[PlannedCommand]:
+        """Return all commands, the next one first."""
+        return sorted(self._commands.values(), key=lambda command: command.due)
+
+    def seen_by(self, speaker: Speaker) -> list[PlannedCommand]:
+        """Return the commands of a speaker, of the device that is spoken to, and of unknown voices."""
+        known = speaker.context.user_id
+        return [
+            command
+            for command in self.all()
+            if command.owner.user_id in (None, known)
+            or (command.owner.device_id is not None and command.owner.device_id == speaker.device_id)
+        ]
+
+    def stored(self) -> list[dict[str, Any]]:
+        """Return all that is to be written; called in a worker thread."""
+        return [command.as_dict() for command in list(self._commands.values())]
+
+    def restore(self, stored: object) -> Exception | None:
+        """Restore stored commands; return the problems of invalid ones. Raises TypeError for no list."""
+        found, problem = read_list(stored, PlannedCommand.from_dict)
+        self._commands = {command.id: command for command in found}
+        return problem
+
+    async def async_add(self, command: PlannedCommand) -> None:
+        """Keep a command and write it at once: a restart may be near. What is due runs at once."""
+        self._commands[command.id] = command
+        if self._run is not None and command.due <= (now := dt_util.utcnow()):
+            self._ring(now)
+        else:
+            self._note()
+        await self._flush()
+
+    async def async_cancel(self, command_ids: Iterable[str]) -> None:
+        """Drop commands."""
+        for command_id in command_ids:
+            self._commands.pop(command_id, None)
+        self._note()
+        await self._flush()
+
+    @callback
+    def take_held(self, entity_ids: Iterable[str]) -> dict[str, Held]:
+        """Return what is to be restored of entities, and restore it no more.
+
+        A second command for a while on the same entities restores what was before the first one.
+        """
+        wanted = set(entity_ids)
+        taken: dict[str, Held] = {}
+        for command in [command for command in self._commands.values() if command.restores]:
+            mine = {key: held for key, held in command.held.items() if key in wanted}
+            if not mine:
+                continue
+            taken |= mine
+            self._keep(command, {key: held for key, held in command.held.items() if key not in wanted})
+        if taken:
+            self._note()
+        return taken
+
+    @callback
+    def drop_of_turn(self, turn_id: str) -> None:
+        """Restore no more what a turn has changed, as it was undone."""
+        gone = [
+            command.id
+            for command in self._commands.values()
+            if command.restores and command.owner.turn_id == turn_id
+        ]
+        for command_id in gone:
+            del self._commands[command_id]
+        if gone:
+            self._note()
+
+    def _keep(self, command: PlannedCommand, held: Mapping[str, Held]) -> None:
+        """Keep only a part of what a command restores."""
+        if held:
+            self._commands[command.id] = replace(command, held=held, entity_ids=tuple(held))
+        else:
+            del self._commands[command.id]
+
+    def of_user(self, user_id: str | None) -> list[PlannedCommand]:
+        """Return the commands of a user; none without a user."""
+        return [
+            command
+            for command in self.all()
+            if user_id and user_id in (command.owner.user_id, command.owner.reports_to)
+        ]
+
+    @callback
+    def forget_user(self, user_id: str) -> int:
+        """Drop the commands of a user; return how many."""
+        gone = [command.id for command in self.of_user(user_id)]
+        for command_id in gone:
+            del self._commands[command_id]
+        if gone:
+            self._note()
+        return len(gone)
+
+    @callback
+    def async_start(self, run: Run) -> CALLBACK_TYPE:
+        """Begin to run what is due, what became due meanwhile at once; return how to stop."""
+        self._run = run
+        self._ring(dt_util.utcnow())
+
+        @callback
+        def stop() -> None:
+            self._run = None
+            self._next.wait(None)
+
+        return stop
+
+    @callback
+    def _note(self) -> None:
+        """Have a change written, and wait for what is the next one now."""
+        self._changed()
+        self._wait()
+
+    @callback
+    def _wait(self) -> None:
+        """Wait for the next command."""
+        waits = self._run is not None and self._commands
+        self._next.wait(min(command.due for command in self._commands.values()) if waits else None)
+
+    @callback
+    def _ring(self, now: datetime) -> None:
+        """Run what is due. A repeated one waits for its next time; any other is dropped before it runs."""
+        due = [command for command in self.all() if command.due <= now]
+        for command in due:
+            again = self._next_after(command, now)
+            if again is None:
+                del self._commands[command.id]
+            else:
+                self._commands[command.id] = command.at(again)
+            if self._run is not None:
+                self._hass.async_create_task(self._run(command, command.due), "home_agent planned command")
+        if due:
+            self._changed()
+        self._wait()
+
+    def _next_after(self, command: PlannedCommand, now: datetime) -> datetime | None:
+        """Return when a command is due again; None if it is not repeated, or where the sun does not set."""
+        try:
+            return command.schedule.next_after(self._hass, now)
+        except ValueError as err:
+            LOGGER.warning("A planned command is not repeated any more: %s", err)
+            return None
+
+
+class PlannedStore(EntryStore[PlannedCommands]):
+    """The file of all agents."""
+
+    def __init__(self, hass: HomeAssistant) -> None:
+        """Start empty."""
+        super().__init__(hass, STORE_KEY, lambda changed: PlannedCommands(hass, changed, self.async_flush))

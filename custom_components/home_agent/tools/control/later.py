@@ -1,0 +1,252 @@
+"""Commands for later: refused where the call does not say when, else judged and kept until they are due."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any, Final
+
+from homeassistant.core import State, callback
+from homeassistant.util import dt as dt_util
+
+from ...domains import DOMAINS
+from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
+from ...knowledge.house import EntityRecord
+from ...languages.later import LaterKind, read_later
+from ...planned.commands import MAX_COMMANDS, PlannedCommands
+from ...planned.records import RESTORE, Held, Owner, PlannedCommand
+from ...planned.schedule import Schedule
+from ...safety.frozen import FrozenCall, FrozenPlan
+from ...safety.ledger import EarlierState
+from ...safety.redaction import is_secret
+from ...timespans import format_span
+from ..base import ServiceCall, ToolRun
+from ..everyday.choosing import user_of
+from ..named import registry_ids
+from .direction import Direction, direction_of
+from .outcome import ControlOutcome
+from .planning import Plan
+from .restoring import only_safe
+from .timing import FOR_FORMS, WHEN_FORMS, Timing
+
+EVENING: Final = 17
+"""The hour from which this evening is now."""
+TAKE_TIMES: Final = frozenset({"timer", "input_datetime", "datetime", "date", "time", "calendar", "schedule"})
+"""Domains whose own values are times."""
+TIME_VALUES: Final = frozenset({"duration", "time", "datetime", "date", "start_time", "end_time"})
+NEEDS_WHEN: Final = (
+    f"This is for later, so nothing was done. Call again with when, such as {WHEN_FORMS}. "
+    "If no time was said, ask for it"
+)
+NEEDS_FOR: Final = f"This is for a while only, so nothing was done. Call again with for, such as {FOR_FORMS}"
+NEEDS_REPEAT: Final = (
+    "This is to be repeated, so nothing was done. Call again with when and repeat: "
+    "daily, weekdays, weekends, weekly or days of the week"
+)
+NEEDS_AUTOMATION: Final = (
+    "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
+    "Assistant, which a person has to approve. Tell the person so"
+)
+NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
+
+
+def check_later(
+    run: ToolRun, timing: Timing | None, records: Sequence[EntityRecord], given: Mapping[str, Any]
+) -> None:
+    """Raise ValidationError if the sentence, but not the call, is about later or on a condition."""
+    if any(record.domain in TAKE_TIMES for record in records) or not TIME_VALUES.isdisjoint(given):
+        return
+    kind = read_later(
+        without_names(run.sentence, records),
+        run.speaker.language,
+        is_evening=dt_util.now().hour >= EVENING,
+    )
+    schedule = timing.schedule if timing else None
+    if kind is LaterKind.CONDITION and not (schedule and schedule.sun):
+        raise ValidationError(NEEDS_AUTOMATION)
+    if kind is LaterKind.REPEATED and not (schedule and schedule.days):
+        raise ValidationError(NEEDS_REPEAT)
+    if timing is None and kind is not None and kind is not LaterKind.CONDITION:
+        raise ValidationError(NEEDS_FOR if kind is LaterKind.LENGTH else NEEDS_WHEN)
+
+
+def without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
+    """Return a sentence without the names of entities: "Every Evening" may be the name of a scene."""
+    found = sentence
+    for name in sorted({name for record in records for name in record.names}, key=len, reverse=True):
+        at = found.casefold().find(name.casefold())
+        if at >= 0 and len(found.casefold()) == len(found):
+            found = f"{found[:at]} {found[at + len(name) :]}"
+    return found
+
+
+def told(verb: str, given: Mapping[str, Any]) -> str:
+    """Return an action in words."""
+    values = ", ".join(f"{name} {value}" for name, value in given.items())
+    return f"{verb.replace('_', ' ')} ({values})" if values else verb.replace("_", " ")
+
+
+class Planner:
+    """Plans the commands of one agent."""
+
+    def __init__(self, planned: PlannedCommands) -> None:
+        """Take the store."""
+        self.planned = planned
+
+    @callback
+    def check(self, timing: Timing, given: Mapping[str, Any]) -> None:
+        """Raise ValidationError for what cannot be planned at all."""
+        if any(is_secret(name) for name in given):
+            raise ValidationError(NO_CODES)
+        if (timing.schedule or timing.hold) and self.planned.full:
+            raise ValidationError(f"{MAX_COMMANDS} commands are planned already; cancel some first")
+
+    @callback
+    def fit(
+        self,
+        plans: dict[str, Plan],
+        before: Mapping[str, State],
+        timing: Timing,
+        verb: str,
+        given: Mapping[str, Any],
+        run: ToolRun,
+        outcome: ControlOutcome,
+    ) -> None:
+        """Take out the plans whose end could not restore what was before; they go to the outcome."""
+        if not timing.hold:
+            return
+        for entity_id in list(plans):
+            state = before[entity_id]
+            facts = DOMAINS[state.domain]
+            meant = run.meanings.get(state.domain, verb)
+            if facts.restore is None and facts.safe_action is None:
+                outcome.fail(entity_id, ValidationError("cannot be put back, so for does not fit"))
+            elif only_safe(facts, state) and direction_of(meant, given) is not Direction.OPEN:
+                outcome.fail(
+                    entity_id,
+                    ValidationError("is never opened without a request, so it cannot be closed for a while"),
+                )
+            else:
+                continue
+            del plans[entity_id]
+
+    async def async_judge(
+        self, plans: Mapping[str, Plan], run: ToolRun, outcome: ControlOutcome
+    ) -> tuple[list[str], dict[str, tuple[FrozenCall, ...]]]:
+        """Return the entities whose calls are free, and those whose calls a person has to confirm."""
+        free: list[str] = []
+        waiting: dict[str, tuple[FrozenCall, ...]] = {}
+        for entity_id, made in plans.items():
+            calls = [
+                ServiceCall(domain=made.domain, service=call.service, entity_ids=(entity_id,), data=call.data)
+                for call in made.calls
+            ]
+            try:
+                frozen = await run.guard.async_foresee(calls, run.speaker)
+            except PermissionDenied as err:
+                outcome.fail(entity_id, f"was refused: {err}")
+                continue
+            if frozen is None:
+                free.append(entity_id)
+            else:
+                waiting[entity_id] = frozen
+        return free, waiting
+
+    async def async_plan(
+        self, command: PlannedCommand, entity_ids: Sequence[str], outcome: ControlOutcome
+    ) -> None:
+        """Keep a command for some of its entities, and say in the outcome what happens when."""
+        if not entity_ids:
+            return
+        command = replace(command, entity_ids=tuple(entity_ids))
+        await self.planned.async_add(command)
+        self._tell(command, outcome)
+
+    @staticmethod
+    def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:
+        """Say in the outcome what happens when."""
+        now = dt_util.utcnow()
+        until = f", then back after {format_span(command.hold)}" if command.hold else ""
+        outcome.planned |= {key: command.told_for(key, now) + until for key in command.entity_ids}
+        outcome.plan_id = outcome.plan_id or command.id
+
+    def ask(
+        self,
+        command: PlannedCommand,
+        waiting: Mapping[str, tuple[FrozenCall, ...]],
+        timing: Timing,
+        run: ToolRun,
+        outcome: ControlOutcome,
+    ) -> None:
+        """Let what a person has to confirm wait; once it is confirmed the command is kept."""
+        for entity_id, calls in waiting.items():
+            own = replace(command, entity_ids=(entity_id,), approved=calls)
+
+            async def begin(own: PlannedCommand = own) -> None:
+                if timing.schedule is None:
+                    own = own.at(dt_util.utcnow())
+                await self.planned.async_add(own)
+
+            item = FrozenPlan(
+                calls=calls,
+                due=timing.schedule.due if timing.schedule else None,
+                repeats=bool(timing.schedule and timing.schedule.days),
+                hold=command.hold,
+                begin=begin,
+            )
+            if run.draft is None:
+                outcome.fail(entity_id, "was refused: it needs a person's confirmation")
+                continue
+            try:
+                outcome.fail(entity_id, ConfirmationNeeded(run.guard.let_wait(item, run.draft)))
+            except PermissionDenied as err:
+                outcome.fail(entity_id, err)
+
+    async def async_hold(
+        self,
+        command: PlannedCommand,
+        before: Mapping[str, State],
+        run: ToolRun,
+        outcome: ControlOutcome,
+    ) -> None:
+        """Plan the end of a command for a while that has just run."""
+        changed = [key for key in (*outcome.done, *outcome.unchanged) if key in before]
+        earlier = self.planned.take_held(changed)
+        held: dict[str, Held] = {}
+        for entity_id in changed:
+            state = run.hass.states.get(entity_id)
+            if state is None or (entity_id in outcome.unchanged and entity_id not in earlier):
+                continue
+            first = earlier[entity_id].before if entity_id in earlier else EarlierState.of(before[entity_id])
+            held[entity_id] = Held(first, EarlierState.of(state))
+        if not held:
+            return
+        due = dt_util.utcnow() + timedelta(seconds=command.hold)
+        ending = replace(
+            command,
+            verb=RESTORE,
+            entity_ids=tuple(held),
+            given={},
+            hold=0,
+            held=held,
+            ends=due,
+            schedule=Schedule(due=due),
+            owner=replace(command.owner, turn_id=run.speaker.turn_id),
+        )
+        await self.planned.async_add(ending)
+        self._tell(ending, outcome)
+
+
+def command_of(
+    verb: str, given: Mapping[str, Any], plans: Mapping[str, Plan], timing: Timing, run: ToolRun
+) -> PlannedCommand:
+    """Return the command that a call gives."""
+    return PlannedCommand(
+        verb=verb,
+        entity_ids=tuple(plans),
+        given=dict(given),
+        told=told(verb, given),
+        schedule=timing.schedule or Schedule(due=dt_util.utcnow()),
+        hold=timing.hold.total_seconds(),
+        registered=registry_ids(run.hass, plans),
+        owner=Owner.of(run.speaker, user_of(run)),
+    )

@@ -1,0 +1,75 @@
+"""What is planned: as the model reads it, and which of it is meant where something is to be cancelled."""
+
+from collections.abc import Collection
+
+from homeassistant.util import dt as dt_util
+from homeassistant.util.json import JsonValueType
+
+from ..errors import ValidationError
+from ..planned.commands import PlannedCommands
+from ..planned.records import PlannedCommand
+from ..texts import fold
+from .base import ToolRun
+
+MAX_LISTED = 20
+MAX_NAMED = 5
+
+
+def planned_rows(planned: PlannedCommands | None, run: ToolRun) -> list[JsonValueType]:
+    """Return what is planned and may be known to the speaker, the next one first."""
+    if planned is None:
+        return []
+    rows = (planned_row(command, run) for command in planned.seen_by(run.speaker)[:MAX_LISTED])
+    return [row for row in rows if row]
+
+
+def planned_row(command: PlannedCommand, run: ToolRun) -> dict[str, JsonValueType]:
+    """Return a planned command as the model reads it; empty if none of its entities is exposed any more."""
+    now = dt_util.utcnow()
+    shown: dict[str, JsonValueType] = {
+        key: command.told_for(key, now) for key in command.entity_ids if run.is_exposed(key)
+    }
+    return {"id": command.id, "planned": shown} if shown else {}
+
+
+def given_by(command: PlannedCommand, run: ToolRun) -> bool:
+    """Return whether the speaker gave a command: in this conversation, as this person, or at this device."""
+    speaker, owner = run.speaker, command.owner
+    if speaker.conversation_id and owner.conversation_id == speaker.conversation_id:
+        return True
+    if (known := speaker.context.user_id) is not None:
+        return owner.user_id == known
+    return owner.device_id is not None and owner.device_id == speaker.device_id
+
+
+def called_so(commands: Collection[PlannedCommand], said: str, run: ToolRun) -> list[PlannedCommand]:
+    """Return the commands of an id, of the name of an entity, or of an action in words."""
+    by_id = [command for command in commands if command.id == said]
+    wanted = fold(said)
+    return by_id or [command for command in commands if wanted and _is_called(command, wanted, run)]
+
+
+def _is_called(command: PlannedCommand, wanted: str, run: ToolRun) -> bool:
+    """Return whether a folded text names an entity of a command, or the command in words."""
+    names = set(map(fold, command.entity_ids))
+    for entity_id in command.entity_ids:
+        if (record := run.house.entities.get(entity_id)) is not None:
+            names.update(map(fold, record.names))
+    return wanted == fold(command.told) or any(name and (name in wanted or wanted in name) for name in names)
+
+
+def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[PlannedCommand]:
+    """Return the commands of the last turn that planned any; "cancel that" means them.
+
+    Raises ValidationError that lists them if others were planned elsewhere.
+    """
+    newest = max(commands, key=lambda command: command.created)
+    together = [command for command in commands if command.owner.turn_id == newest.owner.turn_id]
+    here = bool(run.speaker.conversation_id) and newest.owner.conversation_id == run.speaker.conversation_id
+    if len(commands) > len(together) and not here:
+        now = dt_util.utcnow()
+        listed = "; ".join(
+            f"{one.id} {one.told} {one.schedule.told(now)}" for one in list(commands)[:MAX_NAMED]
+        )
+        raise ValidationError(f"name: which one is meant? Give the id of one of {listed}"[:300])
+    return together

@@ -1,0 +1,23 @@
+"""A house whose clocks show UTC."""
+
+from pathlib import Path
+
+import pytest
+
+from homeassistant.core import HomeAssistant
+from tests.helpers.secure_house import SecureHouse
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Keep the stores of one test from those of others."""
+    return str(tmp_path)
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Build the house; its clocks show UTC."""
+    await hass.config.async_set_time_zone("UTC")
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house

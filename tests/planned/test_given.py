@@ -1,0 +1,197 @@
+"""Commands for later when they are given: times, refusals, confirmations, sentences."""
+
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+
+from custom_components.home_agent.safety.pin import hash_pin
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import entity_registry as er
+from tests.helpers.agent import speech
+from tests.helpers.everyday_house import NOW, async_pass
+from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, give, made, planned
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import tool_calls
+
+pytestmark = pytest.mark.freeze_time(NOW)
+
+
+@pytest.mark.parametrize(
+    ("when", "language", "due"),
+    [
+        ("20 Minuten", "de", "2026-06-03 10:20"),
+        ("in 20 Minuten", "en", "2026-06-03 10:20"),
+        ("in einer halben Stunde", "de", "2026-06-03 10:30"),
+        ("zehn Minuten", "de", "2026-06-03 10:10"),
+        ("18:30", "en", "2026-06-03 18:30"),
+        ("at 6", "en", "2026-06-03 18:00"),
+        ("9:00", "en", "2026-06-04 09:00"),
+        ("morgen 7 Uhr", "de", "2026-06-04 07:00"),
+        ("demain à 7h", "fr", "2026-06-04 07:00"),
+        ("à 22h", "fr", "2026-06-03 22:00"),
+        ("mañana a las 7:30", "es", "2026-06-04 07:30"),
+        ("завтра в 7:00", "ru", "2026-06-04 07:00"),
+        ("tomorrow 7 am", "en", "2026-06-04 07:00"),
+        ("2026-06-05 18:00", "en", "2026-06-05 18:00"),
+        ("friday 18:00", "en", "2026-06-05 18:00"),
+    ],
+)
+async def test_times(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, when: str, language: str, due: str
+) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **{**LATER, "when": when}, language=language)
+    (command,) = planned(agent).all()
+    assert f"{command.due:%Y-%m-%d %H:%M}" == due
+
+
+@pytest.mark.parametrize(
+    ("args", "part"),
+    [
+        ({"when": "blue"}, "when: 'blue'"),
+        ({"when": "tomorrow"}, "has no time"),
+        ({"when": "2020-01-01 10:00"}, "is over already"),
+        ({"when": "2 years"}, "at most a year"),
+        ({"when": "18:30", "repeat": "hourly"}, "repeat: 'hourly'"),
+        ({"repeat": "daily"}, "when: say at which time"),
+        ({"for": "blue"}, "for: 'blue'"),
+        ({"when": "18:30", "parameters": {"code": "1234"}}, "code"),
+    ],
+)
+async def test_what_cannot_be_planned(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    args: dict[str, Any],
+    part: str,
+) -> None:
+    """The error names what is wrong; nothing is done and nothing is planned."""
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(agent, IN_TEN, **{"action": "turn_on", "entity_id": [HALL], **args})
+    assert part in told["error"]
+    assert not told["success"]
+    assert (made(secure), planned(agent).all()) == ([], [])
+
+
+async def test_days_of_the_week(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    args = {**LATER, "when": "7:00", "repeat": "Montag und Freitag"}
+    told = await give(agent, "Montags und freitags um 7 Uhr mach das Licht an", **args, language="de")
+    assert told["result"]["planned"] == {HALL: "turn on every Monday, Friday at 07:00"}
+    (command,) = planned(agent).all()
+    assert f"{command.due:%a %H:%M}" == "Fri 07:00"
+
+
+async def test_what_is_closed_is_not_opened_again(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Locking for a while would unlock without a word."""
+    hass.states.async_set(DOOR, "unlocked", {"friendly_name": "Front Door", "supported_features": 1})
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(
+        agent, "Lock the front door for 5 minutes", action="lock", entity_id=[DOOR], **{"for": "5 minutes"}
+    )
+    assert "never opened without a request" in told["error"]
+    assert (made(secure), planned(agent).all()) == ([], [])
+
+
+async def test_restricted(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """It is asked about when it is given: a no plans nothing, and the PIN has it run at its time."""
+    pin = await hass.async_add_executor_job(hash_pin, "4711")
+    agent = await secure.async_agent(model_server, {**ASKS, "policy_pin": pin})
+    own = Context(user_id=secure.anna.id)
+    for answer, count in (("no", 0), ("4711", 1)):
+        model_server.clear()
+        model_server.script([tool_calls([("ha_control", UNLOCK)])])
+        asked = await agent.say("Unlock the front door in ten minutes", context=own)
+        assert "At 10:10: " in speech(asked)
+        assert asked.continue_conversation
+        assert planned(agent).all() == []
+        said = speech(await agent.say(answer, context=own, conversation_id=asked.conversation_id))
+        assert len(planned(agent).all()) == count
+    assert said == "It is planned for 10:10."
+    assert "4711" not in str(planned(agent).stored())
+    assert made(secure) == []
+    await async_pass(hass, freezer, 601)
+    assert made(secure) == [("lock.unlock", (DOOR,))]
+
+
+async def test_for_a_while_after_a_yes(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    own = Context(user_id=secure.anna.id)
+    args = {"action": "unlock", "entity_id": [DOOR], "for": "5 minutes"}
+    model_server.script([tool_calls([("ha_control", args)])])
+    asked = await agent.say("Unlock the front door for five minutes", context=own)
+    assert speech(asked).startswith("For 5 min: ")
+    await agent.say("yes", context=own, conversation_id=asked.conversation_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert made(secure) == [("lock.unlock", (DOOR,))]
+    await async_pass(hass, freezer, 301)
+    assert made(secure)[1:] == [("lock.lock", (DOOR,))]
+
+
+async def test_an_automation_cannot_plan_what_is_restricted(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """The question goes to people, and until one of them has answered nothing is planned."""
+    agent = await secure.async_agent(model_server, ASKS)
+    agent.device_id = None
+    model_server.script([tool_calls([("ha_control", UNLOCK)])])
+    await agent.say("Unlock the front door in ten minutes")
+    await agent.say("yes")
+    await async_pass(hass, freezer, 601)
+    assert (made(secure), planned(agent).all()) == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "part"),
+    [
+        (IN_TEN, "en", "Call again with when"),
+        ("Mach um 22 Uhr das Licht im Flur an", "de", "Call again with when"),
+        ("Turn on the hall light for 5 minutes", "en", "Call again with for"),
+        ("Chaque soir à 22h allume la lumière", "fr", "when and repeat"),
+        ("When I come home, turn on the hall light", "en", "needs an automation"),
+        ("Wenn ich nach Hause komme, mach das Licht an", "de", "needs an automation"),
+    ],
+)
+async def test_a_sentence_about_later_never_acts_now(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    sentence: str,
+    language: str,
+    part: str,
+) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(agent, sentence, action="turn_on", entity_id=[HALL], language=language)
+    assert part in told["error"]
+    assert (made(secure), planned(agent).all()) == ([], [])
+
+
+async def test_a_name_is_no_time(hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse) -> None:
+    """What a device is called says nothing about later."""
+    state = hass.states.get(HALL)
+    assert state is not None
+    er.async_get(hass).async_update_entity(HALL, name="Every Evening")
+    hass.states.async_set(HALL, "off", {**state.attributes, "friendly_name": "Every Evening"})
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(agent, "Turn on Every Evening", action="turn_on", entity_id=[HALL])
+    assert told["result"]["done"] == {HALL: "on"}
+
+
+async def test_a_timer_is_no_command(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A reminder is refused if it is called like the action that the person asked for."""
+    agent = await secure.async_agent(model_server, ASKS)
+    args = {"action": "set", "when": "10 minutes", "name": "turn on hall light"}
+    told = await give(agent, IN_TEN, "timer", **args)
+    assert "ha_control with when" in told["error"]
+    told = await give(agent, "Remind me in ten minutes to turn on the hall light", "timer", **args)
+    assert told["result"]["note"] == "This only reminds: nothing will be switched. ha_control switches things"

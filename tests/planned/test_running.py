@@ -1,0 +1,306 @@
+"""Commands for later when they run: by the guard again, restored, cancelled, undone, kept."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+from freezegun.api import FrozenDateTimeFactory
+import pytest
+from pytest_homeassistant_custom_component.common import async_capture_events
+
+from custom_components.home_agent.const import EVENT_TOOL_EXECUTED
+from custom_components.home_agent.planned.commands import PlannedStore
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.util import dt as dt_util
+from tests.helpers.everyday_house import NOW, async_pass
+from tests.helpers.planned import ASKS, HALL, IN_TEN, LATER, give, made, planned
+from tests.helpers.secure_house import SecureHouse
+from tests.helpers.timers import shown
+from tests.servers.model_server import ModelServer
+
+pytestmark = pytest.mark.freeze_time(NOW)
+
+
+async def test_runs_later_as_the_person(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """Nothing happens now; at its time the call is made once, as the person, and stands in the ledger."""
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
+    assert (told["success"], told["error"]) == (True, None)
+    assert told["result"]["planned"] == {HALL: "turn on at 10:10"}
+    (command,) = planned(agent).all()
+    assert told["result"]["id"] == command.id
+    await async_pass(hass, freezer, 599)
+    assert made(secure) == []
+    events = async_capture_events(hass, EVENT_TOOL_EXECUTED)
+    await async_pass(hass, freezer, 1)
+    await async_pass(hass, freezer, 3600)
+    assert made(secure) == [("light.turn_on", (HALL,))]
+    assert secure.calls[0].context.user_id == secure.anna.id
+    assert [(event.data["tool_name"], event.data["success"]) for event in events] == [("ha_control", True)]
+    (action,) = agent.entry.runtime_data.handler.guard.journal.ledger.recent(5)
+    assert (action.user_id, action.planned) == (secure.anna.id, command.due)
+    listed = await give(
+        agent, "What did you do?", "activity", action="list", context=Context(user_id=secure.anna.id)
+    )
+    assert listed["result"]["newest_first"][0]["planned_for"] == "2026-06-03 10:10"
+    assert planned(agent).all() == []
+
+
+async def test_with_the_sun(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """A daily command follows the sunset from day to day."""
+    hass.config.latitude, hass.config.longitude = 52.5, 13.4
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(
+        agent,
+        "Every day half an hour before sunset turn on the hall light",
+        **{**LATER, "when": "sunset - 30 minutes", "repeat": "daily"},
+    )
+    (command,) = planned(agent).all()
+    assert command.schedule.offset == -1800
+    assert told["result"]["planned"][HALL].startswith("turn on daily at sunset - 30 min, next Wed ")
+    first = command.due
+    await async_pass(hass, freezer, (first - dt_util.utcnow()).total_seconds() + 1)
+    assert made(secure) == [("light.turn_on", (HALL,))]
+    (command,) = planned(agent).all()
+    assert timedelta(hours=23, minutes=50) < command.due - first < timedelta(hours=24, minutes=10)
+
+
+async def test_every_day_at_the_same_time_of_day(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """When clocks change, a daily command stays at its time; it runs once a day."""
+    await hass.config.async_set_time_zone("Europe/Berlin")
+    freezer.move_to("2026-10-24 10:00:00+00:00")  # the clocks change in the next night
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(
+        agent, "Every evening at 10 turn on the light", **{**LATER, "when": "22:00", "repeat": "daily"}
+    )
+    (command,) = planned(agent).all()
+    assert command.due.isoformat() == "2026-10-24T20:00:00+00:00"
+    await async_pass(hass, freezer, 10 * 3600 + 1)
+    (command,) = planned(agent).all()
+    assert command.due.isoformat() == "2026-10-25T21:00:00+00:00"
+    assert len(secure.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("away", "calls", "told"),
+    [
+        (timedelta(minutes=12), 1, []),
+        (
+            timedelta(hours=3),
+            0,
+            ["What was planned for 10:10 was not done, because Home Assistant was not running then: Hall."],
+        ),
+    ],
+)
+async def test_a_restart(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    freezer: FrozenDateTimeFactory,
+    away: timedelta,
+    calls: int,
+    told: list[str],
+) -> None:
+    """What became due meanwhile runs if it is not too late; else the person is told."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER)
+    store = PlannedStore(hass)
+    await store.async_load()
+    assert [command.told for command in store.of(agent.entry.entry_id).all()] == ["turn on"]
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    freezer.tick(away)
+    await async_pass(hass, freezer, 0)
+    assert made(secure) == []
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert len(secure.calls) == calls
+    assert shown(hass) == told
+
+
+async def test_for_a_while(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """It acts at once and restores the state from before, also after a restart that took longer."""
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(
+        agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"}
+    )
+    assert told["result"]["done"] == {HALL: "on"}
+    assert told["result"]["planned"] == {HALL: "back to off at 10:05"}
+    assert made(secure) == [("light.turn_on", (HALL,))]
+    assert await hass.config_entries.async_unload(agent.entry.entry_id)
+    freezer.tick(timedelta(hours=20))
+    assert await hass.config_entries.async_setup(agent.entry.entry_id)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert made(secure) == [("light.turn_on", (HALL,)), ("light.turn_off", (HALL,))]
+
+
+async def test_once_more_for_a_while(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """A second command for a while takes the place of the first one's end, and restores the same state."""
+    agent = await secure.async_agent(model_server, ASKS)
+    for minutes in (5, 10):
+        sentence = f"Turn on the hall light for {minutes} minutes"
+        await give(agent, sentence, **{**LATER, "when": "", "for": f"{minutes} minutes"})
+    await async_pass(hass, freezer, 400)
+    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
+    await async_pass(hass, freezer, 300)
+    assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
+
+
+async def test_at_a_time_and_for_a_while(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    told = await give(agent, IN_TEN, **{**LATER, "for": "until 10:30"})
+    assert told["result"]["planned"] == {HALL: "turn on at 10:10, then back after 20 min"}
+    await async_pass(hass, freezer, 601)
+    assert made(secure) == [("light.turn_on", (HALL,))]
+    await async_pass(hass, freezer, 1201)
+    assert made(secure)[1:] == [("light.turn_off", (HALL,))]
+
+
+async def test_offline_at_the_end(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """A device that is offline at the end is switched as soon as it is back."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, "Turn on the hall light for 5 minutes", **{**LATER, "when": "", "for": "5 minutes"})
+    on = hass.states.get(HALL)
+    assert on is not None
+    hass.states.async_set(HALL, "unavailable", on.attributes)
+    await async_pass(hass, freezer, 301)
+    hass.states.async_set(HALL, "on", on.attributes)
+    await async_pass(hass, freezer, 61)
+    assert made(secure)[1:] == [("light.turn_off", (HALL,))]
+
+
+REFUSED = "What was planned for 10:10 is not allowed any more: {}."
+
+
+async def test_a_stricter_policy_refuses(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """What was free when it was given and needs a yes when it runs is refused, and the person is told."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER)
+    await agent.set_options(policy_restricted=["light"])
+    await async_pass(hass, freezer, 601)
+    assert made(secure) == []
+    assert shown(hass) == [REFUSED.format("Hall")]
+
+
+@pytest.mark.parametrize("gone", ["exposure", "user", "id"])
+async def test_rights_of_the_time(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    freezer: FrozenDateTimeFactory,
+    gone: str,
+) -> None:
+    """Exposure, the person's rights and what an id means are those of the time when it runs."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
+    if gone == "exposure":
+        async_expose_entity(hass, "conversation", HALL, False)
+    elif gone == "user":
+        secure.anna.mock_policy({"entities": {}})
+    else:
+        (command,) = planned(agent).all()
+        await planned(agent).async_cancel([command.id])
+        await planned(agent).async_add(replace(command, registered={HALL: "another"}))
+    await async_pass(hass, freezer, 601)
+    assert made(secure) == []
+    assert len(shown(hass)) == 1
+
+
+async def test_cancel_and_list(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """Timers and commands are listed together; "cancel that" means the last command."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER)
+    listed = await give(agent, "What is planned?", "timer", action="list")
+    (row,) = listed["result"]["commands"]
+    assert row["planned"] == {HALL: "turn on at 10:10"}
+    gone = await give(agent, "Cancel that", "timer", action="cancel")
+    assert gone["result"]["cancelled_commands"] == [row]
+    await give(agent, IN_TEN, **LATER)
+    await give(agent, "Cancel the hall light", "timer", action="cancel", name="hall")
+    await give(agent, IN_TEN, **LATER)
+    await give(agent, "Cancel everything", "timer", action="cancel", name="*")
+    assert planned(agent).all() == []
+    await async_pass(hass, freezer, 601)
+    assert made(secure) == []
+
+
+async def test_undo(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """Before it has run an undo cancels it, afterwards it puts back what it did."""
+    agent = await secure.async_agent(model_server, ASKS)
+    own = Context(user_id=secure.anna.id)
+    await give(agent, IN_TEN, **LATER, context=own)
+    undone = await give(agent, "Undo that", "activity", action="undo", context=own)
+    assert undone["result"]["cancelled"][0]["planned"] == {HALL: "turn on at 10:10"}
+    assert planned(agent).all() == []
+    await give(agent, IN_TEN, **LATER, context=own)
+    await async_pass(hass, freezer, 601)
+    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
+    undone = await give(agent, "Undo that", "activity", action="undo", context=own)
+    assert undone["result"] == {"restored": {HALL: "off"}}
+    assert hass.states.get(HALL).state == "off"  # type: ignore[union-attr]
+
+
+async def test_undo_ends_a_while(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    """What was undone is not restored a second time: somebody may have switched it on again."""
+    agent = await secure.async_agent(model_server, ASKS)
+    own = Context(user_id=secure.anna.id)
+    args = {**LATER, "when": "", "for": "5 minutes"}
+    await give(agent, "Turn on the hall light for 5 minutes", **args, context=own)
+    await give(agent, "Undo that", "activity", action="undo", context=own)
+    on = hass.states.get(HALL)
+    assert on is not None
+    hass.states.async_set(HALL, "on", on.attributes)
+    await async_pass(hass, freezer, 400)
+    assert hass.states.get(HALL).state == "on"  # type: ignore[union-attr]
+
+
+async def test_a_person_is_forgotten(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """The commands of a user go with them, on disk as well."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER, context=Context(user_id=secure.anna.id))
+    assert len(planned(agent).of_user(secure.anna.id)) == 1
+    assert planned(agent).forget_user(secure.anna.id) == 1
+    assert planned(agent).stored() == []
+
+
+async def test_a_broken_file_is_kept(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, hass_storage: dict[str, Any]
+) -> None:
+    """What cannot be read is left out, the rest is there."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER)
+    (good,) = planned(agent).stored()
+    bad = {**good, "schedule": {**good["schedule"], "days": [9]}}
+    hass_storage["home_agent.planned"] = {
+        "version": 1,
+        "minor_version": 1,
+        "key": "home_agent.planned",
+        "data": {"entries": {"one": [good, bad, {"id": "x"}], "two": 5}},
+    }
+    store = PlannedStore(hass)
+    await store.async_load()
+    assert [command.told for command in store.of("one").all()] == ["turn on"]
