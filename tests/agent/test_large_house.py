@@ -27,12 +27,12 @@ async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_serve
     assert 'light.kitchen_light "Kitchen Light" in "Kitchen" [brightness]: on, 50%' in newest
     assert len(model_server.chats[0].raw) < 16_000
     assert len(home.entities) == 1200
-    answer = json.loads(model_server.chats[1].messages[-1]["content"])
+    answer = json.loads(model_server.chats[0].messages[-1]["content"])
     assert answer["success"] is True
 
 
 async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """Beside what the sentence names, the model sees what is on in the speaker's room."""
+    """A sentence that names no room is about the speaker's; one about nothing brings no states."""
     assert await async_setup_component(hass, "homeassistant", {})
     assert await async_setup_component(hass, "conversation", {})
     home = build_home(hass, 40)
@@ -44,6 +44,9 @@ async def test_what_is_on_where_the_person_is(hass: HomeAssistant, model_server:
     hass.states.async_set("light.living_room_light", "on", {"friendly_name": "Living Room Light"})
     await hass.async_block_till_done()
     await agent.say("Hm", device_id=satellite.id)
+    assert "light." not in model_server.chats[0].messages[-1]["content"]
+    model_server.clear()
+    await agent.say("Turn the light off", device_id=satellite.id)
     newest = model_server.chats[0].messages[-1]["content"]
     assert "light.living_room_light: on" in newest
     assert "kitchen" not in newest

@@ -234,6 +234,8 @@ class DirectContextProvider(ContextProvider):
     def _counts(request: ContextRequest) -> bool:
         """Return whether a sentence asks which or how many, so that a line about the kind is needed."""
         topic = read_topic(request.sentence, request.speaker.language)
+        if topic.commands:
+            return False
         return topic.asks_which or (topic.is_asked and bool(topic.states) and not topic.kinds)
 
     @staticmethod
