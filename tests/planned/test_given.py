@@ -12,8 +12,9 @@ from tests.helpers.agent import speech
 from tests.helpers.everyday_house import NOW, async_pass
 from tests.helpers.planned import ASKS, DOOR, HALL, IN_TEN, LATER, UNLOCK, give, made, planned
 from tests.helpers.secure_house import SecureHouse
+from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import tool_calls
+from tests.servers.replies import text, tool_calls
 
 pytestmark = pytest.mark.freeze_time(NOW)
 
@@ -195,3 +196,18 @@ async def test_a_timer_is_no_command(
     assert "ha_control with when" in told["error"]
     told = await give(agent, "Remind me in ten minutes to turn on the hall light", "timer", **args)
     assert told["result"]["note"] == "This only reminds: nothing will be switched. ha_control switches things"
+
+
+async def test_tools_of_assist_do_not_act_now_either(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """Home Assistant's own intents know no time, so a sentence about later does not reach them."""
+    agent = await secure.async_agent(model_server, {**ASKS, "llm_apis": ["assist"]})
+
+    model_server.script(
+        [tool_calls([("intent__HassTurnOn", {"area": "Hall", "domain": ["light"]})]), text("Okay.")]
+    )
+    await agent.say(IN_TEN)
+    told = tool_results(model_server.chats[-1])[-1]
+    assert "ha_control takes when" in told["error"]
+    assert made(secure) == []

@@ -5,9 +5,12 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import Final
 
+from homeassistant.util import dt as dt_util
+
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...languages import find, languages_with, table, words
+from ...languages.later import LaterKind, read_later
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
 from ..base import ServiceCall, ToolRun
@@ -33,6 +36,12 @@ ONLY_ASKS: Final = "The person only asks how things are. Read it with ha_query a
 FORBIDDEN: Final = "The person says what is not to be done. Change nothing"
 OPPOSITE: Final = "is not moved: the person asked for the opposite"
 
+NOT_NOW: Final = (
+    "This is for later or on a condition, so nothing was done. ha_control takes when, for and repeat; "
+    "a condition needs an automation"
+)
+EVENING: Final = 17
+"""The hour from which this evening is now."""
 OPEN_STATES: Final = frozenset(("open", "opening", "unlocked", "unlocking", "disarmed"))
 
 
@@ -169,9 +178,19 @@ def check_asked(run: ToolRun) -> None:
         raise ValidationError(FORBIDDEN)
 
 
+def is_later(run: ToolRun, sentence: str | None = None) -> LaterKind | None:
+    """Return what the command of a sentence waits for; None if it is for now."""
+    is_evening = dt_util.now().hour >= EVENING
+    return read_later(
+        run.sentence if sentence is None else sentence, run.speaker.language, is_evening=is_evening
+    )
+
+
 def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
-    """Raise ValidationError if the sentence only asks, or commands the opposite of one of the calls."""
+    """Raise ValidationError if the sentence only asks, is about later, or commands the opposite of a call."""
     for call in calls:
         check_asked(run)
+        if is_later(run) is not None:
+            raise ValidationError(NOT_NOW)
         if contradicts(direction_of(call.service, call.data), run.sentence, run.speaker.language):
             raise ValidationError(f"{', '.join(call.entity_ids)} {OPPOSITE}")

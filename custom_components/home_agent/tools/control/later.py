@@ -11,7 +11,7 @@ from homeassistant.util import dt as dt_util
 from ...domains import DOMAINS
 from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
-from ...languages.later import LaterKind, read_later
+from ...languages.later import LaterKind
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import RESTORE, Held, Owner, PlannedCommand
 from ...planned.schedule import Schedule
@@ -22,14 +22,12 @@ from ...timespans import format_span
 from ..base import ServiceCall, ToolRun
 from ..everyday.choosing import user_of
 from ..named import registry_ids
-from .direction import Direction, direction_of
+from .direction import Direction, direction_of, is_later
 from .outcome import ControlOutcome
 from .planning import Plan
 from .restoring import only_safe
 from .timing import FOR_FORMS, WHEN_FORMS, Timing
 
-EVENING: Final = 17
-"""The hour from which this evening is now."""
 TAKE_TIMES: Final = frozenset({"timer", "input_datetime", "datetime", "date", "time", "calendar", "schedule"})
 """Domains whose own values are times."""
 TIME_VALUES: Final = frozenset({"duration", "time", "datetime", "date", "start_time", "end_time"})
@@ -55,11 +53,7 @@ def check_later(
     """Raise ValidationError if the sentence, but not the call, is about later or on a condition."""
     if any(record.domain in TAKE_TIMES for record in records) or not TIME_VALUES.isdisjoint(given):
         return
-    kind = read_later(
-        without_names(run.sentence, records),
-        run.speaker.language,
-        is_evening=dt_util.now().hour >= EVENING,
-    )
+    kind = is_later(run, without_names(run.sentence, records))
     schedule = timing.schedule if timing else None
     if kind is LaterKind.CONDITION and not (schedule and schedule.sun):
         raise ValidationError(NEEDS_AUTOMATION)
