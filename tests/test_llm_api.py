@@ -69,6 +69,20 @@ async def test_our_api(hass: HomeAssistant, model_server: ModelServer) -> None:
     assert DOMAIN in [api.id for api in llm.async_get_apis(hass)]
 
 
+async def test_others_see_what_the_home_supports(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Another agent reads the actions that our own model reads, and may write one text for a list."""
+    agent = await locked(hass, model_server)
+    await agent.say("Hello")
+    (ours,) = (one for one in model_server.chats[0].json["tools"] if one["function"]["name"] == "ha_control")
+    instance = await llm.async_get_api(hass, DOMAIN, context_of())
+    (tool,) = (one for one in instance.tools if one.name == "ha_control")
+    shown = probatio.to_openapi(tool.parameters, custom_serializer=instance.custom_serializer)
+    own = ours["function"]["parameters"]
+    assert shown["properties"]["action"] == own["properties"]["action"]
+    assert shown["properties"].keys() == own["properties"].keys()
+    assert {"type": "string"} in shown["properties"]["entity_id"]["anyOf"]
+
+
 @pytest.mark.parametrize("merged", [False, True])
 async def test_others_pass_our_guard(hass: HomeAssistant, model_server: ModelServer, merged: bool) -> None:
     """Another agent gets exposure, permission and policy like our own, alone and merged with Assist."""

@@ -17,7 +17,7 @@ from .agent.speaker import async_speaker_of
 from .const import DOMAIN
 from .runtime import HomeAgentConfigEntry
 from .safety.disclosure import Disclosure
-from .tools.base import useful_tools
+from .tools.base import parameters_in, useful_tools
 from .tools.calls.validation import JsonSchema, serialize
 from .tools.handler import ToolHandler
 from .tools.turn_calls import TurnCalls
@@ -50,17 +50,37 @@ class LenientSchema(probatio.Schema):
         return self._own(data, **options)
 
 
+def _lenient(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a schema of an object that also takes a single text in place of a list."""
+    slots = {
+        name: {"anyOf": [{"type": "string"}, slot]} if slot.get("type") == "array" else slot
+        for name, slot in schema["properties"].items()
+    }
+    return {**schema, "properties": slots}
+
+
 class SharedTool(llm.Tool):
     """One of our tools, used by another agent; each call passes the guard."""
 
-    def __init__(self, tool: llm.Tool, handler: ToolHandler, disclosure: Disclosure) -> None:
-        """Show the tool as it is; `disclosure` is for a model that may be anywhere."""
+    def __init__(
+        self,
+        tool: llm.Tool,
+        handler: ToolHandler,
+        disclosure: Disclosure,
+        here: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Show the tool as it is, with the parameters `here` where they depend on the home.
+
+        `disclosure` is for a model that may be anywhere.
+        """
         self._disclosure = disclosure
         self._handler = handler
         self.name = tool.name
         self.title = tool.title
         self.description = tool.description
         own = tool.parameters
+        if here is not None:
+            own = JsonSchema(_lenient(here), own)
         self.parameters = own if isinstance(own, JsonSchema) else LenientSchema(own)
         self.annotations = tool.annotations
         self.integration = DOMAIN
@@ -104,7 +124,10 @@ class HomeAgentLLMAPI(llm.API):
         handler, policy = entries[0].runtime_data.handler, entries[0].runtime_data.data_policy
         house = await entries[0].runtime_data.shared.house.async_snapshot()
         offered = useful_tools(self.hass, house, handler.tools.values())
-        shared = {name: SharedTool(tool, handler, policy.away) for name, tool in handler.tools.items()}
+        shared = {
+            name: SharedTool(tool, handler, policy.away, parameters_in(self.hass, house, tool))
+            for name, tool in handler.tools.items()
+        }
         return SharedInstance(
             api=self,
             api_prompt=PROMPT,

@@ -178,6 +178,11 @@ NOT_MOVED: Mapping[str, tuple[str, str, dict[str, Any]]] = {
         "en",
         {**ARGS, "delay": 600},
     ),
+    "unknown length": ("Turn on the hallway light", "en", {**ARGS, "duration": 300}),
+    "another number": ("Turn on the hallway light in 5 minutes", "en", {**ARGS, "delay": 600}),
+    "unknown key": ("Turn on the hallway light", "en", {**ARGS, "wait_time": "10 minutes"}),
+    "time in an object": ("Turn on the hallway light", "en", {**ARGS, "parameters": {"timeout": 30}}),
+    "two times": ("Turn on the hallway light", "en", {**ARGS, "at": "18:30", "delay": "5 minutes"}),
     "no sure action": ("The hallway light, please", "en", {"entity_id": "light.hallway"}),
 }
 
@@ -255,6 +260,67 @@ async def test_what_is_not_guessed(
     reply = tool_calls([(NAME, args)])
     assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == {}
     assert json.loads(model_server.chats[1].messages[-1]["content"])["success"] is False
+
+
+TIMES: Mapping[str, tuple[str, str, dict[str, Any]]] = {
+    "seconds that were said": ("Turn on the hallway light in 10 minutes", "en", {"delay": 600}),
+    "minutes that were said": ("Schalte das Licht im Flur in zehn Minuten ein", "de", {"delay": 10}),
+    "words": ("Allume le couloir dans 10 minutes", "fr", {"after": "10 minutes"}),
+    "unit in the key": ("Enciende el pasillo en 10 minutos", "es", {"delay_minutes": 10}),
+    "time of day": ("Turn on the hallway light at 23:45", "en", {"at": "23:45"}),
+    "day and time": ("Turn on the hallway light tomorrow at 7", "en", {"date": "tomorrow", "time": "7:00"}),
+    "schedule": ("Turn on the hallway light at sunset", "en", {"parameters": {"schedule": "sunset"}}),
+}
+
+
+@pytest.mark.parametrize("case", TIMES.values(), ids=TIMES)
+async def test_times_under_other_names(
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent, case: tuple[str, str, dict[str, Any]]
+) -> None:
+    """A time under another name is `when`: the command is planned, and nothing happens now."""
+    sentence, language, times = case
+    reply = tool_calls([(NAME, {**ARGS, **times})])
+    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == {}
+    assert [command.entity_ids for command in agent.entry.runtime_data.planned.all()] == [("light.hallway",)]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "times"),
+    [
+        ("Turn on the hallway light for 5 minutes", "en", {"duration": 300}),
+        ("Mach das Licht im Flur bis 23:45 an", "de", {"until": "23:45"}),
+        ("Zet het licht in de gang 5 minuten aan", "nl", {"parameters": {"duration": "5 minutes"}}),
+    ],
+)
+async def test_a_while_under_other_names(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    agent: Agent,
+    sentence: str,
+    language: str,
+    times: dict[str, Any],
+) -> None:
+    """A length under another name is `for`: it is on now, and its end is planned."""
+    reply = tool_calls([(NAME, {**ARGS, **times})])
+    assert (await changes(hass, model_server, agent, (sentence, language), reply))[0] == HALLWAY
+    assert [command.verb for command in agent.entry.runtime_data.planned.all()] == ["restore"]
+
+
+async def test_actions_that_the_home_has(
+    hass: HomeAssistant, model_server: ModelServer, agent: Agent
+) -> None:
+    """The error about an unknown action lists what the model was offered, and nothing else."""
+    said = ("The hallway light, please", "en")
+    await changes(hass, model_server, agent, said, tool_calls([(NAME, {**ARGS, "action": "arm_the_night"})]))
+    (tool,) = (one for one in model_server.chats[0].json["tools"] if one["function"]["name"] == NAME)
+    offered = tool["function"]["parameters"]["properties"]["action"]["enum"]
+    error = json.loads(model_server.chats[1].messages[-1]["content"])["error"]
+    listed = [
+        name.strip(" .…") for name in error.partition("Allowed: ")[2].partition(". Request")[0].split(",")
+    ]
+    assert "arm_night" not in offered
+    assert {name for name in listed if name} <= {*offered}, error
+    assert len(listed) > 1
 
 
 async def test_json_in_a_sentence_is_not_run(

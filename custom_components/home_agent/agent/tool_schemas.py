@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 
 from ..context.catalogue import Catalogue
 from ..knowledge.house import HouseSnapshot
-from ..tools.base import HomeAgentTool, useful_tools
+from ..tools.base import HomeAgentTool, parameters_in, useful_tools
 from ..tools.calls.validation import serialize
 from ..tools.foreign import async_report_refused, async_sanitize
 from ..tools.other_apis import async_instances, async_prompts, is_foreign, named_tools, wire_name
@@ -79,7 +79,7 @@ class OwnTools:
     def _schema_of(self, tool: llm.Tool, house: HouseSnapshot) -> dict[str, Any]:
         """Return the schema of a tool for this home."""
         general = self._schemas[tool]
-        here = tool.parameters_in(self._hass, house) if isinstance(tool, HomeAgentTool) else None
+        here = parameters_in(self._hass, house, tool)
         if here is None:
             return general
         return {**general, "function": {**general["function"], "parameters": here}}

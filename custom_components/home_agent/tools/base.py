@@ -259,6 +259,11 @@ def useful_tools(hass: HomeAssistant, house: HouseSnapshot, tools: Iterable[llm.
     ]
 
 
+def parameters_in(hass: HomeAssistant, house: HouseSnapshot, tool: llm.Tool) -> Mapping[str, Any] | None:
+    """Return the parameters of a tool as JSON Schema for this home, where they depend on it."""
+    return tool.parameters_in(hass, house) if isinstance(tool, HomeAgentTool) else None
+
+
 class TargetsFailed(ToolExecutionError):
     """No target was done; `result` says what failed."""
 

@@ -24,15 +24,17 @@ from ..knowledge.name_index import NAMES, name_index
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
+from .calls.validation import schema_of
 from .control.arguments import ControlSchema, read_args, value_words
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
 from .control.later import Planner, check_later, command_of
-from .control.offered import schema_in
+from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
 from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
 from .control.telling import tell
+from .control.time_words import with_times
 from .control.timing import Timing, read_timing
 from .control.values import Units
 from .resolving.candidates import protected
@@ -77,6 +79,10 @@ class ControlTool(HomeAgentTool):
             has_fields=lambda entity_id: bool(fields_of(hass, entity_id)),
         )
 
+    def actions_in(self, house: HouseSnapshot) -> list[str]:
+        """Return the actions that models are offered in this home; all if it has nothing to control."""
+        return actions_in(house, gated=self._gated) or list(schema_of(self).slots["action"].allowed)
+
     @override
     async def async_prepare(self, hass: HomeAssistant, house: HouseSnapshot) -> None:
         """Build the index of names."""
@@ -107,7 +113,8 @@ class ControlTool(HomeAgentTool):
         records = _members(run, resolve_gated(target, domains, found, gated=self._gated))
         if len(records) > MAX_TARGETS:
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
-        timing = read_timing(run.hass, args, run.speaker.language)
+        times, given = with_times(args, given, records, run.sentence, run.speaker.language)
+        timing = read_timing(run.hass, times, run.speaker.language)
         check_later(run, timing, records, given)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             return await self._async_act(verb, given, records, run, timing)

@@ -35,7 +35,6 @@ from .calls.bounds import TOO_LARGE, bounded
 from .calls.clear_orders import ClearOrder, read_order
 from .calls.dialect_calls import Adapted, adapt
 from .calls.repair import fit
-from .calls.validation import schema_of
 from .control.direction import check_calls
 from .guard import Guard
 from .ha_control import ControlTool
@@ -201,8 +200,9 @@ class ToolHandler:
             large = call.tool_args[UNPARSED] == TOO_LARGE
             raise ValidationError(TOO_LARGE if large else NOT_JSON)
         order = ClearOrder(call.tool_args)
-        if call.tool_name == ControlTool.name:
-            choices = schema_of(tool).slots["action"].allowed
+        house = await self._house.async_snapshot()
+        if isinstance(tool, ControlTool):
+            choices = tool.actions_in(house)
             order = read_order(call.tool_args, turn.sentence, turn.speaker.language, choices)
         try:
             fitted = fit(tool, order.args)
@@ -213,7 +213,7 @@ class ToolHandler:
         run = ToolRun(
             hass=self.hass,
             guard=self.guard,
-            house=await self._house.async_snapshot(),
+            house=house,
             speaker=turn.speaker,
             calls=turn,
             draft=draft,

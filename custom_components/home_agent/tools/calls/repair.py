@@ -18,6 +18,7 @@ from ...literals import ARGUMENT_KEYS, MAX_CHARS, parsed
 from ...regex import lazy_regex
 from ...texts import fold
 from ..base import HomeAgentTool
+from ..control.time_words import is_about_time
 from ..resolving.targets import NO_VALUE
 from .bounds import check_texts
 from .validation import ANYTHING, SlotSchema, check, problems, schema_of
@@ -154,12 +155,13 @@ def _says_nothing(value: Any, slot: SlotSchema) -> bool:
 
 
 def _key_renamed(args: Args, schema: SlotSchema) -> Args | None:
-    """Give an unknown key the name of the one free slot that it resembles."""
+    """Give an unknown key the name of the one free slot that it resembles; a time stays a time."""
     known = schema.slots
     renamed: Args = {}
     for key, value in args.items():
         slot = key
-        if key not in known and (near := _like(key, [name for name in known if name not in args])):
+        free = [name for name in known if name not in args and is_about_time(name) == is_about_time(key)]
+        if key not in known and (near := _like(key, free)):
             slot = near
         renamed.setdefault(slot, value)
     return renamed

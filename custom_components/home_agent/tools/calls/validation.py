@@ -128,9 +128,12 @@ class _Written(dict[Any, Any]):
 class JsonSchema(probatio.Schema):
     """A JSON Schema that checks arguments, and that models read as it was written."""
 
-    def __init__(self, written: Mapping[str, Any]) -> None:
-        """Read a schema of an object. Raises probatio.SchemaError for invalid data."""
-        self._checks = probatio.from_openapi(dict(written))
+    def __init__(self, written: Mapping[str, Any], checks: probatio.Schema | None = None) -> None:
+        """Read a schema of an object; where `checks` is given, that checks arguments in its place.
+
+        Raises probatio.SchemaError for invalid data.
+        """
+        self._checks = checks or probatio.from_openapi(dict(written))
         node = _Written(self._checks.schema if isinstance(self._checks.schema, dict) else {})
         node.written = written
         super().__init__(node)

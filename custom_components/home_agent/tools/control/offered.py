@@ -65,7 +65,7 @@ def schema_in(
 
     `has_fields` tells whether a script takes values. The schema is the same as long as the home is.
     """
-    offered = house.derived((DERIVED, gated), lambda house: offered_in(house, gated=gated))
+    offered = _offered(house, gated=gated)
     slots = dict(general["properties"])
     for name in ACCEPTED_ONLY:
         slots.pop(name, None)
@@ -79,6 +79,16 @@ def schema_in(
     fields = {name: found.schema() for name, found in offered.fields.items()}
     ordered = {name: slots.pop(name) for name in targets} | fields | slots
     return {"type": "object", "properties": ordered, "required": list(general["required"])}
+
+
+def actions_in(house: HouseSnapshot, *, gated: bool) -> list[str]:
+    """Return the actions that models are offered in a home, in order."""
+    return sorted(_offered(house, gated=gated).actions)
+
+
+def _offered(house: HouseSnapshot, *, gated: bool) -> Offered:
+    """Return what models are offered in a home, made once for each snapshot."""
+    return house.derived((DERIVED, gated), lambda house: offered_in(house, gated=gated))
 
 
 def _named(names: Sequence[str]) -> str:
