@@ -27,7 +27,7 @@ async def test_what_the_sentence_names_is_found(hass: HomeAssistant, model_serve
     assert 'light.kitchen_light "Kitchen Light" in "Kitchen" [brightness]: on, 50%' in newest
     assert len(model_server.chats[0].raw) < 16_000
     assert len(home.entities) == 1200
-    answer = json.loads(model_server.chats[0].messages[-1]["content"])
+    answer = json.loads(model_server.chats[1].messages[-1]["content"])
     assert answer["success"] is True
 
 
@@ -124,3 +124,30 @@ async def test_what_just_changed_is_found_before_the_index_is_ready(
     assert f'{lamps[4989]} "Chandelier 4989" in "Scullery"' in await told_beside(
         "Turn on chandelier 4989 in the scullery"
     )
+
+
+async def test_questions_about_everything_in_a_large_home(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """Lines about hundreds of entities are complete; what is hidden meanwhile is not named."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "conversation", {})
+    home = build_home(hass, 1200)
+    agent = await async_add_agent(hass, model_server)
+    gone = [entity_id for entity_id in home.entities if entity_id.startswith("fan.")][:2]
+    for entity_id in gone:
+        state = hass.states.get(entity_id)
+        assert state is not None
+        hass.states.async_set(entity_id, "unavailable", state.attributes)
+    expose(hass, gone[1], exposed=False)
+    await agent.say("Which devices are offline?")
+    newest = model_server.chats[0].messages[-1]["content"]
+    name = hass.states.get(gone[0])
+    assert name is not None
+    assert f"devices: 1 of 1199 unavailable: {name.name}" in newest
+    model_server.clear()
+    await agent.say("What is on?")
+    newest = model_server.chats[0].messages[-1]["content"]
+    lights = sum(entity_id.startswith("light.") for entity_id in home.entities)
+    assert f"of {lights} on: " in newest
+    assert "more (ha_query)" in newest

@@ -8,8 +8,8 @@ import pytest
 from custom_components.home_agent.context.kind_lines import (
     LineOptions,
     kind_lines,
-    measure_line,
-    offline_line,
+    measure_draft,
+    offline_draft,
 )
 from custom_components.home_agent.knowledge.house import Area, EntityRecord, HouseSnapshot
 from homeassistant.core import HomeAssistant, State
@@ -182,16 +182,14 @@ def test_measurements_begin_with_the_highest() -> None:
         "sensors: Washing Machine rinsing",
     ]
     thermostat = one("climate.a", "Bath", "off")
-    assert (
-        measure_line("temperatures", [(thermostat, 21.5, "21.5°")], HOUSE).text
-        == "temperatures: Bath 21.5° (complete)"
-    )
+    draft = measure_draft("temperatures", [(thermostat, 21.5)], HOUSE, shown=lambda _member: "21.5°")
+    assert draft.line().text == "temperatures: Bath 21.5° (complete)"
 
 
 def test_what_is_offline() -> None:
-    line = offline_line([*lamps("on", "unavailable"), one("fan.a", "Fan", "unknown")], HOUSE)
+    line = offline_draft([*lamps("on", "unavailable"), one("fan.a", "Fan", "unknown")], HOUSE).line()
     assert line.text == "devices: 1 of 3 unavailable: Lamp 2 (complete)"
-    assert offline_line(lamps("on"), HOUSE).text == "devices: none of 1 unavailable (complete)"
+    assert offline_draft(lamps("on"), HOUSE).line().text == "devices: none of 1 unavailable (complete)"
 
 
 @pytest.mark.usefixtures("hass")

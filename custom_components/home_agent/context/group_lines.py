@@ -1,29 +1,28 @@
 """The lines about the groups that a sentence is about."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from homeassistant.core import State
 
 from ..domains import DOMAINS
 from ..domains.showing import number_of, with_unit
-from ..knowledge.house import HouseSnapshot
+from ..knowledge.house import EntityRecord, HouseSnapshot
 from .kind_lines import (
-    COMPLETE,
+    Draft,
     KindLine,
     LineOptions,
     Member,
     is_active,
-    kind_lines,
+    kind_drafts,
     kind_of,
-    measure_line,
-    offline_line,
+    measure_draft,
+    offline_draft,
     state_words,
     without_groups,
 )
 from .named import MEASURED
 from .selection import Group
-from .states import describe_state
 
 TEMPERATURE: Final = MEASURED.partition(".")[2]
 TEMPERATURES: Final = "temperatures"
@@ -31,54 +30,73 @@ NAME_LENGTH: Final = 12
 """Characters of a short name; not even those of more names could fit."""
 FEWEST_NAMES: Final = 3
 
+type Telling = Callable[[Group], Callable[[State], State]]
+"""Returns, for a group, the function that takes out of a state the texts that its line may not show."""
 
-def group_lines(
+
+def group_drafts(
     groups: Iterable[Group],
     states: Mapping[str, State],
     house: HouseSnapshot,
     *,
     rooms: bool,
-    details: bool,
-    max_names: int,
-) -> list[KindLine]:
-    """Return the lines about some groups; `rooms` for a reader who does not know where the entities are."""
-    lines: list[KindLine] = []
+    told: Telling | None = None,
+) -> list[Draft]:
+    """Return the lines about some groups before it is decided how many names they have.
+
+    `rooms` is for a reader who does not know where the entities are.
+    """
+    drafts: list[Draft] = []
     for group in groups:
         members = [
             (record, states[record.entity_id]) for record in group.records if record.entity_id in states
         ]
         options = LineOptions(
-            place=group.place, resting=group.resting, rooms=rooms, details=details, max_names=max_names
+            place=group.place,
+            resting=group.resting,
+            rooms=rooms,
+            told=None if told is None else told(group),
         )
         if group.offline:
-            lines.append(offline_line(members, house, options))
+            drafts.append(offline_draft(members, house, options))
         elif group.measured:
-            lines.append(_temperatures(members, house, options))
+            drafts.append(_temperatures(members, house, options))
         elif group.merged:
-            lines += _merged(members, house, options)
+            drafts += _merged(members, house, options)
         else:
-            lines += kind_lines(members, house, options)
-    return lines
+            drafts += kind_drafts(members, house, options)
+    return drafts
 
 
-def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+def _temperatures(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
     """Return the line about temperatures; a thermostat counts where its device has no sensor."""
     devices = {record.device for record, _state in members if record.domain == "sensor" and record.device}
     found = []
     for record, state in members:
         if record.domain == "sensor":
-            value, shown = number_of(state.state), describe_state(state, record)
+            value = number_of(state.state)
         elif record.device in devices:
             continue
         else:
-            value = number_of(state.attributes.get(DOMAINS[record.domain].measures[TEMPERATURE]))
-            shown = with_unit(value, "°")
+            value = _measured(record, state)
         if value:
-            found.append(((record, state), float(value), shown))
-    return measure_line(TEMPERATURES, found, house, options)
+            found.append(((record, state), float(value)))
+
+    def shown(member: Member) -> str:
+        """Return a temperature with its unit."""
+        if member[0].domain == "sensor":
+            return options.describe(member)
+        return with_unit(_measured(*member), "°")
+
+    return measure_draft(TEMPERATURES, found, house, options, shown)
 
 
-def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[KindLine]:
+def _measured(record: EntityRecord, state: State) -> str:
+    """Return the temperature that a thermostat measures; empty if it measures none."""
+    return number_of(state.attributes.get(DOMAINS[record.domain].measures[TEMPERATURE]))
+
+
+def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> list[Draft]:
     """Return the lines of the kinds of which some are on, then one about all that are not."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
@@ -89,32 +107,23 @@ def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOption
         if not any(is_active(state) or state.state == "unavailable" for _record, state in found)
     }
     lively = [member for kind, found in kinds.items() if kind not in quiet for member in found]
-    lines = kind_lines(lively, house, options)
+    drafts = kind_drafts(lively, house, options)
     if not quiet:
-        return lines
+        return drafts
     rest: dict[str, list[str]] = {}
     for kind, found in quiet.items():
         _word, resting = state_words(found[0][0])
         rest.setdefault(resting, []).append(f"{len(found)} of {len(found)} {kind}")
     place = f" in {options.place}" if options.place else ""
     text = "; ".join(f"{word}{place}: {', '.join(counts)}" for word, counts in rest.items())
-    ids = tuple(record.entity_id for found in quiet.values() for record, _state in found)
-    return [*lines, KindLine(f"{text} {COMPLETE}", ids)]
+    return [*drafts, Draft(text, house, options, (), [one for found in quiet.values() for one in found])]
 
 
-def within(
-    groups: Sequence[Group],
-    states: Mapping[str, State],
-    house: HouseSnapshot,
-    *,
-    rooms: bool,
-    fits: int,
-    most: int,
-) -> list[KindLine]:
+def within(drafts: Sequence[Draft], *, fits: int, most: int) -> list[KindLine]:
     """Return the lines with as many names, at most `most`, as fit into some characters."""
     names, details = min(most, max(FEWEST_NAMES, fits // NAME_LENGTH)), True
     while True:
-        lines = group_lines(groups, states, house, rooms=rooms, details=details, max_names=names)
+        lines = [draft.line(names, details=details) for draft in drafts]
         if names <= 1 or sum(len(line.text) for line in lines) <= fits:
             return lines
         if not details:

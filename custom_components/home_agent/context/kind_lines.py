@@ -4,8 +4,9 @@ The block of states beside a sentence and the results of queries are made of the
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from homeassistant.core import State
@@ -57,9 +58,74 @@ class LineOptions:
     max_names: int = MAX_NAMES
     marked: bool = True
     """Whether a line that leaves nothing out says that it is complete."""
+    told: Callable[[State], State] | None = None
+    """Returns a state with only the texts that a line may show; called for those that it names."""
+
+    def describe(self, member: Member, *, aged: bool = True) -> str:
+        """Return the state of an entity in a few words."""
+        record, state = member
+        return describe_state(state if self.told is None else self.told(state), record, aged=aged)
 
 
 DEFAULTS: Final = LineOptions()
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A line about a kind before it is decided how many names it has."""
+
+    head: str
+    house: HouseSnapshot
+    options: LineOptions
+    parts: Sequence[tuple[str, Sequence[Member]]]
+    """The entities to be named, with the words before them; those that matter most come first."""
+    others: Sequence[Member] = ()
+    """All entities that the line counts, if they are not all in `parts`."""
+    shown: Callable[[Member], str] | None = None
+    """Returns what is told of an entity behind its name."""
+    detail: Callable[[Member], str] | None = None
+    """The same where it may be left out."""
+
+    @cached_property
+    def _members(self) -> Sequence[Member]:
+        """Return all entities that the line counts."""
+        return self.others or [member for _words, members in self.parts for member in members]
+
+    @cached_property
+    def _same(self) -> Counter[str]:
+        """Return how many entities have each name."""
+        return Counter(record.name for record, _state in self._members)
+
+    def line(self, max_names: int | None = None, *, details: bool = True) -> KindLine:
+        """Return the line with at most `max_names` names, and without details unless they are wanted."""
+        text, room = self.head, self.options.max_names if max_names is None else max_names
+        shown = self.shown or (self.detail if details and self.options.details else None)
+        left_out = 0
+        ids: list[str] = []
+        for words, members in self.parts:
+            listed = [self._name(member, shown) for member in members[:room]]
+            room -= len(listed)
+            left_out += len(members) - len(listed)
+            ids += [record.entity_id for record, _state in members[: len(listed)]]
+            text += words + ", ".join(listed) if listed else ""
+        if left_out:
+            text = f"{text}, {MORE.format(left_out)}"
+        elif self.options.marked:
+            text = f"{text} {COMPLETE}"
+        everything = dict.fromkeys((*ids, *(record.entity_id for record, _state in self._members)))
+        return KindLine(text, tuple(everything), len(ids), left_out)
+
+    def _name(self, member: Member, shown: Callable[[Member], str] | None) -> str:
+        """Return the name of an entity with what is told of it."""
+        record = member[0]
+        parts = [clean(record.name, NAME_CHARS)]
+        area = self.house.areas.get(record.area_id or "")
+        needed = self.options.rooms or self._same[record.name] > 1
+        if area is not None and needed and area.name.casefold() not in record.name.casefold():
+            parts.append(f"in {clean(area.name, NAME_CHARS)}")
+        if shown is not None and (told := shown(member)):
+            parts.append(told)
+        return " ".join(parts)
 
 
 def kind_of(record: EntityRecord) -> str:
@@ -78,12 +144,19 @@ def kind_lines(
     """Return one line for each kind among some entities, in the order in which the kinds come first.
 
     A group counts only if none of its members is among the entities. Entities that are unavailable are
-    counted and named as such. Titles are shown as the states have them: `without_outside` takes them out.
+    counted and named as such. Titles are shown as the states have them, unless `options.told` takes them out.
     """
+    return [draft.line() for draft in kind_drafts(members, house, options)]
+
+
+def kind_drafts(
+    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
+) -> list[Draft]:
+    """Return the same lines before it is decided how many names they have."""
     kinds: dict[str, list[Member]] = {}
     for member in without_groups(members):
         kinds.setdefault(kind_of(member[0]), []).append(member)
-    return [_line(kind, found, house, options) for kind, found in kinds.items()]
+    return [_draft(kind, found, house, options) for kind, found in kinds.items()]
 
 
 def kind_counts(members: Iterable[Member]) -> list[str]:
@@ -128,32 +201,34 @@ def is_active(state: State) -> bool:
     return state.state not in AT_REST and state.state not in GONE
 
 
-def offline_line(
-    members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS
-) -> KindLine:
+def offline_draft(members: Iterable[Member], house: HouseSnapshot, options: LineOptions = DEFAULTS) -> Draft:
     """Return the line about the entities that are unavailable."""
     listed = list(members)
     gone = [member for member in listed if member[1].state == "unavailable"]
-    names = _Names(gone, house, options)
     count = f"{len(gone) or 'none'} of {len(listed)} unavailable"
-    return names.line(f"devices{_in(options)}: {count}", gone)
+    return Draft(f"devices{_in(options)}: {count}", house, options, [(": ", gone)])
 
 
-def measure_line(
+def measure_draft(
     kind: str,
-    members: Iterable[tuple[Member, float, str]],
+    members: Iterable[tuple[Member, float]],
     house: HouseSnapshot,
     options: LineOptions = DEFAULTS,
-) -> KindLine:
-    """Return the line about measurements, each with its number and as it is shown, the highest first."""
+    shown: Callable[[Member], str] | None = None,
+) -> Draft:
+    """Return the line about measurements by their numbers, the highest first.
+
+    `shown` returns how a measurement is told, if that is not its state.
+    """
     measured = sorted(members, key=lambda one: (-one[1], one[0][0].entity_id))
-    shown = {one[0][0].entity_id: one[2] for one in measured}
-    names = _Names([one[0] for one in measured], house, options, shown)
     order = ", highest first" if len(measured) > 1 else ""
-    return names.line(f"{kind}{_in(options)}{order}", [one[0] for one in measured])
+    listed = [member for member, _number in measured]
+    return Draft(
+        f"{kind}{_in(options)}{order}", house, options, [(": ", listed)], shown=shown or options.describe
+    )
 
 
-def _line(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+def _draft(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
     """Return the line of one kind."""
     members = sorted(members, key=lambda member: (member[0].area_id or "", member[0].name))
     record = members[0][0]
@@ -168,29 +243,35 @@ def _line(kind: str, members: Sequence[Member], house: HouseSnapshot, options: L
         kept = gone if member[1].state in GONE else active if is_active(member[1]) else resting
         kept.append(member)
     word, rest = state_words(record)
-    names = _Names(
-        members,
-        house,
-        options,
-        _details(active, word) if options.details and len(active) <= MAX_DETAILS else {},
-    )
     head = f"{kind}{_in(options)}: {len(active) or 'none'} of {len(members)} {word}"
     parts = [(f"; {rest}: ", resting)] if options.resting else []
-    return names.line(head, active, *parts, ("; unavailable: ", gone))
+    detailed = {member[0].entity_id for member in active} if len(active) <= MAX_DETAILS else set()
+    return Draft(
+        head,
+        house,
+        options,
+        [(": ", active), *parts, ("; unavailable: ", gone)],
+        others=members,
+        detail=lambda member: _detail(member, word, options) if member[0].entity_id in detailed else "",
+    )
 
 
-def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+def _batteries(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
     """Return the line about batteries, the lowest first."""
     levels = {record.entity_id: battery_level(state) for record, state in members}
     known = [member for member in members if levels[member[0].entity_id] is not None]
     known.sort(key=lambda member: (levels[member[0].entity_id] or 0.0, member[0].entity_id))
     low = [member for member in known if (levels[member[0].entity_id] or 0.0) <= LOW_BATTERY]
     gone = [member for member in members if levels[member[0].entity_id] is None]
-    shown = {record.entity_id: describe_state(state, record).partition(",")[0] for record, state in known}
-    names = _Names(members, house, options, shown)
-    others = known[len(low) :]
-    head = f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low"
-    return names.line(head, low, ("; others: ", others), ("; unavailable: ", gone))
+    return Draft(
+        f"{kind}{_in(options)}: {len(low) or 'none'} of {len(members)} low",
+        house,
+        options,
+        [(": ", low), ("; others: ", known[len(low) :]), ("; unavailable: ", gone)],
+        shown=lambda member: (
+            "" if levels[member[0].entity_id] is None else options.describe(member).partition(",")[0]
+        ),
+    )
 
 
 def battery_level(state: State) -> float | None:
@@ -200,17 +281,12 @@ def battery_level(state: State) -> float | None:
     return float(state.state) if number_of(state.state) else None
 
 
-def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> KindLine:
+def _readings(kind: str, members: Sequence[Member], house: HouseSnapshot, options: LineOptions) -> Draft:
     """Return the line about what sensors show: numbers with the highest first, else as they are."""
-    numbers = [
-        ((record, state), float(state.state), describe_state(state, record))
-        for record, state in members
-        if number_of(state.state)
-    ]
+    numbers = [(member, float(member[1].state)) for member in members if number_of(member[1].state)]
     if len(numbers) == len(members):
-        return measure_line(kind, numbers, house, options)
-    shown = {record.entity_id: describe_state(state, record) for record, state in members}
-    return _Names(members, house, options, shown).line(f"{kind}{_in(options)}", members)
+        return measure_draft(kind, numbers, house, options)
+    return Draft(f"{kind}{_in(options)}", house, options, [(": ", members)], shown=options.describe)
 
 
 def state_words(record: EntityRecord) -> tuple[str, str]:
@@ -222,61 +298,12 @@ def state_words(record: EntityRecord) -> tuple[str, str]:
     return word, {"open": "closed", "unlocked": "locked", "home": "away"}.get(word, "off")
 
 
-def _details(members: Iterable[Member], word: str) -> dict[str, str]:
-    """Return what is to be told of each entity beside its state, by entity id."""
-    found = {}
-    for record, state in members:
-        parts = [part for part in describe_state(state, record, aged=False).split(", ") if part != word]
-        found[record.entity_id] = f"({', '.join(parts)})" if parts else ""
-    return found
+def _detail(member: Member, word: str, options: LineOptions) -> str:
+    """Return what is to be told of an entity beside its state."""
+    parts = [part for part in options.describe(member, aged=False).split(", ") if part != word]
+    return f"({', '.join(parts)})" if parts else ""
 
 
 def _in(options: LineOptions) -> str:
     """Return where the entities of a line are."""
     return f" in {clean(options.place, NAME_CHARS)}" if options.place else ""
-
-
-class _Names:
-    """Entities by their names, with a room where names alone would not tell them apart."""
-
-    def __init__(
-        self,
-        members: Iterable[Member],
-        house: HouseSnapshot,
-        options: LineOptions,
-        shown: Mapping[str, str] | None = None,
-    ) -> None:
-        """Take what is to be told of each entity behind its name."""
-        self._members = list(members)
-        self._house, self._options = house, options
-        self._shown = shown or {}
-        self._same = Counter(record.name for record, _state in self._members)
-
-    def line(self, head: str, first: Sequence[Member], *parts: tuple[str, Sequence[Member]]) -> KindLine:
-        """Return the line: the head, the names of `first`, then those of further parts with their words."""
-        text, room = head, self._options.max_names
-        left_out = 0
-        ids: list[str] = []
-        for words, members in ((": ", first), *parts):
-            listed = [self._name(record) for record, _state in members[:room]]
-            room -= len(listed)
-            left_out += len(members) - len(listed)
-            ids += [record.entity_id for record, _state in members[: len(listed)]]
-            text += words + ", ".join(listed) if listed else ""
-        if left_out:
-            text = f"{text}, {MORE.format(left_out)}"
-        elif self._options.marked:
-            text = f"{text} {COMPLETE}"
-        everything = dict.fromkeys((*ids, *(record.entity_id for record, _state in self._members)))
-        return KindLine(text, tuple(everything), len(ids), left_out)
-
-    def _name(self, record: EntityRecord) -> str:
-        """Return the name of an entity with what is told of it."""
-        parts = [clean(record.name, NAME_CHARS)]
-        area = self._house.areas.get(record.area_id or "")
-        needed = self._options.rooms or self._same[record.name] > 1
-        if area is not None and needed and area.name.casefold() not in record.name.casefold():
-            parts.append(f"in {clean(area.name, NAME_CHARS)}")
-        if shown := self._shown.get(record.entity_id):
-            parts.append(shown)
-        return " ".join(parts)

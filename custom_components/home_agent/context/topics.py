@@ -273,8 +273,14 @@ def language_of(sentence: str, spoken: str) -> str | None:
     if not said:
         return own
     written = is_unspaced(sentence)
+    owns = topic_reader(own)
+    share = owns.share(said) if owns.unspaced == written else 0
+    if not written and len(said) < share * EVIDENCE + 1:
+        return own  # no sentence has more words of another language than it has words
     shares = {
-        each: reader.share(said) for each in known if (reader := topic_reader(each)).unspaced == written
+        each: share if reader is owns else reader.share(said)
+        for each in known
+        if (reader := topic_reader(each)).unspaced == written
     }
     best = max(shares, key=lambda each: (shares[each], each == own))
     return best if shares[best] >= shares.get(own, 0) * EVIDENCE + 1 else own

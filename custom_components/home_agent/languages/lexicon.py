@@ -47,6 +47,9 @@ class Match(NamedTuple):
     letters: int = 0
 
 
+NO_MATCH: Final = Match()
+
+
 def clauses(text: str) -> list[Clause]:
     """Return the clauses of a text that have any words."""
     found = [Clause()]
@@ -84,15 +87,6 @@ def _word(text: str, *, starts: bool = False) -> Word:
     return Word(plain(text) + mark, fold(text) + mark, starts)
 
 
-@dataclass(slots=True)
-class _Table:
-    """The phrases of a table by their first word, and those whose first word may have any ending."""
-
-    by_first: dict[str, list[tuple[Word, ...]]] = field(default_factory=dict)
-    by_letter: dict[str, list[tuple[Word, ...]]] = field(default_factory=dict)
-    """Those whose first word may have any ending, by its first letter without accents."""
-
-
 class Lexicon:
     """The tables of a language, in one of which an entry is a word or a phrase; `*` stands for any ending.
 
@@ -103,21 +97,23 @@ class Lexicon:
         """Take the tables by name."""
         self._spellings: set[str] = set()
         self._beginnings: tuple[str, ...] = ()
-        self._tables: dict[str, _Table] = {}
+        self._tables = tuple(tables)
+        self._by_first: dict[str, list[tuple[str, tuple[Word, ...]]]] = {}
+        """The phrases by their first word, each with its table."""
+        self._by_letter: dict[str, list[tuple[str, tuple[Word, ...]]]] = {}
+        """Those whose first word may have any ending, by its first letter without accents."""
         for name, entries in tables.items():
-            found = self._tables[name] = _Table()
             for entry in entries:
-                self._add(self._read(entry), found)
+                self._add(self._read(entry), name)
 
-    @staticmethod
-    def _add(phrase: tuple[Word, ...], table: _Table) -> None:
+    def _add(self, phrase: tuple[Word, ...], table: str) -> None:
         """Add a phrase to a table."""
         first = phrase[0]
         if first.plain.endswith(ANY_ENDING):
-            table.by_letter.setdefault(first.folded[:1], []).append(phrase)
+            self._by_letter.setdefault(first.folded[:1], []).append((table, phrase))
             return
         for spelling in {first.plain, first.folded}:
-            table.by_first.setdefault(spelling, []).append(phrase)
+            self._by_first.setdefault(spelling, []).append((table, phrase))
 
     def _read(self, entry: str) -> tuple[Word, ...]:
         """Return the words of an entry; a star stays at the end of its word."""
@@ -137,19 +133,26 @@ class Lexicon:
 
     def matches(self, table: str, words: Sequence[Word]) -> dict[int, Match]:
         """Return the best match of a table at each word that has a match."""
-        found: dict[int, Match] = {}
-        entries = self._tables[table]
-        for index, word in enumerate(words):
-            phrases = [*entries.by_first.get(word.plain, ()), *entries.by_letter.get(word.folded[:1], ())]
-            if word.folded != word.plain:
-                phrases += entries.by_first.get(word.folded, ())
-            if phrases and (best := max(self._match(phrase, words, index) for phrase in phrases)).words:
-                found[index] = best
-        return found
+        return self._found(words, (table,))[table]
 
     def all_matches(self, words: Sequence[Word]) -> dict[str, dict[int, Match]]:
         """Return the best matches of each table."""
-        return {name: self.matches(name, words) for name in self._tables}
+        return self._found(words, self._tables)
+
+    def _found(self, words: Sequence[Word], tables: Sequence[str]) -> dict[str, dict[int, Match]]:
+        """Return the best matches of some tables; each word is looked up once for all of them."""
+        found: dict[str, dict[int, Match]] = {name: {} for name in tables}
+        for index, word in enumerate(words):
+            phrases = [*self._by_first.get(word.plain, ()), *self._by_letter.get(word.folded[:1], ())]
+            if word.folded != word.plain:
+                phrases += self._by_first.get(word.folded, ())
+            for table, phrase in phrases:
+                if table not in found:
+                    continue
+                match = self._match(phrase, words, index)
+                if match.words and match > found[table].get(index, NO_MATCH):
+                    found[table][index] = match
+        return found
 
     def _match(self, phrase: Sequence[Word], words: Sequence[Word], index: int) -> Match:
         """Return the match of a phrase at a word."""

@@ -29,12 +29,12 @@ from ...safety.firewall.own_values import cleaned, without_outside
 from ...texts import words
 from ..concepts import class_concepts
 from ..formats import StateWriter, introduced
-from ..group_lines import within
-from ..kind_lines import MAX_NAMES, KindLine, is_active
+from ..kind_lines import KindLine, is_active
 from ..retrieval import async_retrieve
-from ..selection import Group, Selection, async_select
+from ..selection import Group, Selection, async_prepare_selection, async_select
 from ..tokens import estimate_tokens
 from ..topics import read_topic
+from ..written_lines import WrittenLines, async_write_lines
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 
 STATES_BESIDE_FULL_CATALOGUE = 8
@@ -90,8 +90,9 @@ class DirectContextProvider(ContextProvider):
 
     @override
     async def async_prepare(self, house: HouseSnapshot) -> None:
-        """Build the index of words."""
+        """Build the index of words, and what the first sentence would have to read."""
         await async_retrieve(self._hass, house, "", 1)
+        await async_prepare_selection(self._hass, house)
 
     @override
     async def async_provide(self, request: ContextRequest) -> Slot:
@@ -108,7 +109,7 @@ class DirectContextProvider(ContextProvider):
                 places_only=not request.catalogue.complete,
             )
         if selection is not None and request.catalogue.complete:
-            return self._selected(selection, request)
+            return await self._async_selected(selection, request)
         limit = STATES_BESIDE_FULL_CATALOGUE if request.catalogue.complete else FOUND_IN_LARGE_HOUSE
         meant = await self.async_meant(request)
         limit = max(limit, len(meant.hits))
@@ -141,7 +142,7 @@ class DirectContextProvider(ContextProvider):
                 if entity_id not in records and is_exposed(self._hass, entity_id)
             }
         told = self._told(records.values(), request, [record.entity_id for record in found[:1]])
-        counted, texts, removed = self._counted(kinds, request, LARGE_KINDS_TOKENS)
+        counted, texts, removed = await self._async_counted(kinds, request, LARGE_KINDS_TOKENS)
         lines = self._lines(told, request, sum(estimate_tokens(line.text) for line in counted))
         told = told[: len(lines)]
         entity_ids = [one.record.entity_id for one in told]
@@ -162,7 +163,7 @@ class DirectContextProvider(ContextProvider):
             scores=tuple(_scores(entity_id, by_words, by_meaning) for entity_id in entity_ids),
         )
 
-    def _selected(self, selection: Selection, request: ContextRequest) -> Slot:
+    async def _async_selected(self, selection: Selection, request: ContextRequest) -> Slot:
         """Return the states that a sentence is about, for a model that knows every entity."""
         records = {record.entity_id: record for record in selection.records}
         about = frozenset(records)
@@ -175,7 +176,7 @@ class DirectContextProvider(ContextProvider):
         told = told[: len(lines)]
         left = min(request.budget.retrieved, KINDS_TOKENS + self._tokens(request))
         left -= sum(map(estimate_tokens, lines))
-        counted, texts, removed = self._counted(selection.groups, request, left)
+        counted, texts, removed = await self._async_counted(selection.groups, request, left)
         lines += [line.text for line in counted]
         ids = [one.record.entity_id for one in told]
         ids += [entity_id for line in counted for entity_id in line.entity_ids[: line.named]]
@@ -196,39 +197,17 @@ class DirectContextProvider(ContextProvider):
             removed=(*removed, *(found for one in told for found in one.removed)),
         )
 
-    def _counted(
+    async def _async_counted(
         self, groups: Sequence[Group], request: ContextRequest, tokens: int
-    ) -> tuple[list[KindLine], bool, list[Removal]]:
-        """Return the lines about kinds, whether they show texts from outside, and what was taken out."""
-        bare: dict[str, State] = {}
-        shown: dict[str, State] = {}
-        removed: list[Removal] = []
-        for group in groups:
-            for record in group.records:
-                if (state := self._hass.states.get(record.entity_id)) is None:
-                    continue
-                if not is_exposed(self._hass, record.entity_id):
-                    continue
-                told = is_active(state) or record.domain == "sensor"
-                plain = bare[record.entity_id] = without_outside(self._hass, state) if told else state
-                shown[record.entity_id] = plain
-                if group.about and plain is not state:
-                    shown[record.entity_id], found = cleaned(self._hass, state)
-                    removed += found
-        if not shown:
-            return [], False, []
-        write = partial(
-            within,
+    ) -> WrittenLines:
+        """Return the lines about kinds."""
+        return await async_write_lines(
+            self._hass,
             groups,
-            house=request.house,
+            request.house,
             rooms=not request.catalogue.complete,
             fits=max(tokens, 0) * CHARS_PER_TOKEN,
-            most=MAX_NAMES,
         )
-        lines = write(shown)
-        differing = any(shown[key] is not bare[key] for key in shown)
-        texts = differing and [line.text for line in lines] != [line.text for line in write(bare)]
-        return lines, texts, removed
 
     @staticmethod
     def _counts(request: ContextRequest) -> bool:
