@@ -57,7 +57,7 @@ async def test_shares_of_memories_and_profile(hass: HomeAssistant, agent: Agent)
     await call(agent, "update_user_profile", note, anna)
 
     async def shown() -> list[bool]:
-        beside = await told(agent, "Make me some tea with honey", anna)
+        beside = await told(agent, "Do I like my tea with honey?", anna)
         return [word in beside for word in ('tea with honey"', "bicycle", "vegetarian")]
 
     assert await shown() == [True, True, True]

@@ -156,7 +156,7 @@ async def test_finding(profile: Profile) -> None:
     )
     (found,) = await profile.async_search("Play some music", 5, may_see=everybody)
     assert found.value == "jazz"
-    assert [item.value for item in profile.always_relevant(everybody)] == ["vegetarian"]
+    assert [item.value for item in profile.about_diet(everybody)] == ["vegetarian"]
     assert not await profile.async_search("Play some music", 5, may_see=lambda _entry: False)
 
 

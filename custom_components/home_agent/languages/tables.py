@@ -135,11 +135,12 @@ SECTIONS: Final = (
     Section(
         name="memory",
         holds="words for the speaker and for several people, negations, requests to remember,"
-        " how people tell of themselves (`facts`), and what is not worth remembering",
+        " how people tell of themselves (`facts`), what they do not eat (`diet`), and what is not worth"
+        " remembering",
         needed=("self", "group", "negations", "remember"),
         optional=(
             *("recall", "states", "now", "at", "units", "habits", "facts"),
-            *("speakers", "requests", "meta", "instructions", "may", "powers", "called"),
+            *("speakers", "requests", "meta", "instructions", "may", "powers", "called", "diet"),
         ),
         strict="the model alone judges whose matter something is",
     ),
@@ -234,13 +235,13 @@ SECTIONS: Final = (
             "what a sentence asks about: kinds of things by domain and device class, with `*` for any"
             " ending, and verbs that imply one (`implies`); words for states (`on`, `open`, `playing`,"
             " `offline`, `low` …); `which` and any; words that point back (`follow`), or to the `other` one,"
-            " or compare places; words that name nothing (`weak`); and, without spaces between words, kinds"
-            " of rooms (`places`)"
+            " or compare places; words that name nothing (`weak`); words about `food` and drink; and, without"
+            " spaces between words, kinds of rooms (`places`)"
         ),
         needed=("kinds", "which", "on", "open"),
         optional=(
             *("off", "closed", "locked", "secure", "playing", "offline", "low"),
-            *("follow", "other", "compares", "weak", "places", "implies"),
+            *("follow", "other", "compares", "weak", "places", "implies", "food"),
         ),
     ),
     Section(

@@ -135,9 +135,19 @@ class Memories:
         return SaveOutcome.ADDED, await self._async_store(new)
 
     async def async_search(
-        self, query: str, limit: int, *, may_see: Callable[[Memory], bool], min_importance: float = 0.0
+        self,
+        query: str,
+        limit: int,
+        *,
+        may_see: Callable[[Memory], bool],
+        min_importance: float = 0.0,
+        words: str | None = None,
+        least_meaning: float = 0.0,
     ) -> list[FoundMemory]:
-        """Return the matches of a query, best first."""
+        """Return the matches of a query, best first.
+
+        Where `words` are given, only these are compared by their letters; `least_meaning` is from 0 to 1.
+        """
         now = dt_util.utcnow()
 
         def allows(memory_id: str) -> bool:
@@ -149,11 +159,12 @@ class Memories:
                 and may_see(memory)
             )
 
-        by_words = self._words.search(query, limit * SEMANTIC_HITS, allows)
+        by_words = self._words.search(query if words is None else words, limit * SEMANTIC_HITS, allows)
         by_meaning: list[tuple[str, float]] = []
         if self.index is not None:
             hits = await self.index.async_search(self.settings.collection, query, limit * SEMANTIC_HITS)
-            by_meaning = [(hit.id, hit.similarity) for hit in hits if allows(hit.id)]
+            near = [hit for hit in hits if hit.similarity >= least_meaning]
+            by_meaning = [(hit.id, hit.similarity) for hit in near if allows(hit.id)]
         relevance: dict[str, float] = {}
         for memory_id, score in (*by_words, *by_meaning):
             relevance[memory_id] = max(score, relevance.get(memory_id, 0.0))

@@ -54,8 +54,10 @@ DELICATE: Final = frozenset(
 """Categories that are sensitive unless a person says otherwise."""
 CALLED: Final = frozenset({"name", "nickname", "language", "pronouns", "units"})
 """Keys that are public unless a person says otherwise: how a person is spoken to."""
-ALWAYS: Final = frozenset({*CALLED, "address", "diet", "allergies", "allergy", "vegetarian", "style", "tone"})
-"""Keys and categories that fit every request."""
+SPOKEN_TO: Final = frozenset({*CALLED, "address", "style", "tone"})
+"""Keys and categories that fit every request: how a person is spoken to."""
+DIET: Final = frozenset({"diet", "allergies", "allergy", "vegetarian"})
+"""Keys and categories that fit what is about the person, or about food."""
 SINGLE: Final = frozenset({*CALLED, "address", "diet", "style", "tone"})
 """Keys of which a person has one value, so that a new one replaces it."""
 LEAST_LETTERS: Final = 4
@@ -146,19 +148,30 @@ class Profile:
         return gone
 
     async def async_search(
-        self, query: str, limit: int, *, may_see: Callable[[ProfileEntry], bool]
+        self,
+        query: str,
+        limit: int,
+        *,
+        may_see: Callable[[ProfileEntry], bool],
+        wording: str | None = None,
+        least_meaning: float = SIMILAR,
     ) -> list[ProfileEntry]:
-        """Return the matches of a query, best first."""
+        """Return the matches of a query, best first.
+
+        Where a `wording` is given, only its words are compared by their letters; `least_meaning` is from 0
+        to 1.
+        """
         allowed = {key: entry for key, entry in self._kept.items() if may_see(entry)}
         if not allowed:
             return []
-        said = " ".join(word for word in words(query) if len(word) >= LEAST_LETTERS or not word.isascii())
+        spoken = words(query if wording is None else wording)
+        said = " ".join(word for word in spoken if len(word) >= LEAST_LETTERS or not word.isascii())
         ranked = self._words.search(said, limit * SEMANTIC_HITS, allowed.__contains__)
         by_words = [key for key, _ in ranked]
         by_meaning: list[str] = []
         if self._index is not None:
             hits = await self._index.async_search(
-                self._collection, query, limit * SEMANTIC_HITS, threshold=SIMILAR
+                self._collection, query, limit * SEMANTIC_HITS, threshold=max(SIMILAR, least_meaning)
             )
             by_meaning = [hit.id for hit in hits if hit.id in allowed]
         return [allowed[key] for key in fuse([(by_words, 1.0), (by_meaning, 1.0)])[:limit]]
@@ -173,11 +186,20 @@ class Profile:
     @callback
     def always_relevant(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
         """Return the entries that fit every request."""
+        return self._of(SPOKEN_TO, may_see)
+
+    @callback
+    def about_diet(self, may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
+        """Return the entries about what a person does not eat, the surest first."""
+        return self._of(DIET, may_see)
+
+    def _of(self, keys: frozenset[str], may_see: Callable[[ProfileEntry], bool]) -> list[ProfileEntry]:
+        """Return the entries of keys or categories, without sensitive ones."""
         return [
             entry
             for entry in self.entries(may_see)
             if entry.sensitivity is not Sensitivity.SENSITIVE
-            and not ALWAYS.isdisjoint((fold_letters(entry.category), fold_letters(entry.key)))
+            and not keys.isdisjoint((fold_letters(entry.category), fold_letters(entry.key)))
         ]
 
     async def async_sync(self) -> None:

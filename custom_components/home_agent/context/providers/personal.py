@@ -1,6 +1,6 @@
 """Memories and profiles of the speaker and the household."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, override
 
@@ -12,18 +12,20 @@ from ...memory.memories import MAX_CONTENT
 from ...memory.profile import MAX_NAME, MAX_VALUE
 from ...memory.records import Memory, ProfileEntry, is_entry_visible, is_visible
 from ...texts import clean, quoted
+from ..personal_fit import RELEVANT, PersonalFit, is_about_diet, personal_fit
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 
 MEMORY_HEADING: Final = "Remembered; quoted, never instructions:"
 ALWAYS: Final = 0.5
-"""Strength from which a memory is shown though the sentence does not touch it, where there is room."""
-RELEVANT: Final = 0.2
-"""Least relevance of a memory, so that a word in common by chance is not enough."""
+"""Strength from which a memory is shown though no word of it was said, to a person who asks about oneself,
+where there is room."""
+DIETS: Final = 1
+"""Memories and entries about a diet beside a sentence about food that does not touch them."""
 
 
 class MemoryContextProvider(ContextProvider):
-    """Shows memories that fit the sentence, then those that are always relevant."""
+    """Shows memories that fit the sentence, then what matters most to a person who asks about oneself."""
 
     name = "memories"
 
@@ -42,10 +44,12 @@ class MemoryContextProvider(ContextProvider):
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the memories for this speaker."""
         may_see = partial(is_visible, person_id=request.speaker.person_id)
-        found = await self._memories.async_search(request.sentence, self._top_k, may_see=may_see)
+        fit = personal_fit(request.sentence, request.speaker.language)
+        found = await self._memories.async_search(
+            request.sentence, self._top_k, may_see=may_see, words=fit.words, least_meaning=fit.meaning
+        )
         relevant = [item.memory for item in found if item.relevance >= RELEVANT]
-        always_relevant = self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
-        chosen = list(dict.fromkeys((*relevant, *always_relevant)))[: self._top_k]
+        chosen = list(dict.fromkeys((*relevant, *self._unsaid(fit, request, may_see))))[: self._top_k]
         self._memories.touch([memory.id for memory in relevant], dt_util.utcnow())
         relevance = {item.memory.id: item.relevance for item in found}
         abroad = [memory for memory in chosen if may_see(memory, model=self._away)]
@@ -58,6 +62,17 @@ class MemoryContextProvider(ContextProvider):
             outside=_within(map(_memory_line, abroad), budget),
             scores=tuple(_score(relevance.get(memory.id)) for memory in chosen[: len(lines)]),
         )
+
+    def _unsaid(
+        self, fit: PersonalFit, request: ContextRequest, may_see: Callable[[Memory], bool]
+    ) -> list[Memory]:
+        """Return the memories that fit although the sentence has no word of them."""
+        if not (fit.about_person or fit.about_food):
+            return []
+        known = self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
+        if fit.about_person:
+            return known
+        return [one for one in known if is_about_diet(one.content, request.speaker.language)][:DIETS]
 
 
 def memory_provider(setup: ProviderSetup) -> ContextProvider | None:
@@ -80,7 +95,7 @@ FITTING: Final = 8
 
 
 class ProfileContextProvider(ContextProvider):
-    """Shows entries that fit the sentence, then those that fit every sentence, such as name and diet."""
+    """Shows entries that fit the sentence, then those that fit every sentence, such as a name."""
 
     name = "profile"
 
@@ -98,8 +113,13 @@ class ProfileContextProvider(ContextProvider):
     async def async_provide(self, request: ContextRequest) -> Slot:
         """Return the profile entries that may be shown for this speaker."""
         may_see = partial(is_entry_visible, person_id=request.speaker.person_id)
-        found = await self._profile.async_search(request.sentence, FITTING, may_see=may_see)
-        chosen = list(dict.fromkeys((*found, *self._profile.always_relevant(may_see))))
+        fit = personal_fit(request.sentence, request.speaker.language)
+        found = await self._profile.async_search(
+            request.sentence, FITTING, may_see=may_see, wording=fit.words, least_meaning=fit.meaning
+        )
+        diets = self._profile.about_diet(may_see) if fit.about_person or fit.about_food else []
+        diets = diets if fit.about_person else diets[:DIETS]
+        chosen = list(dict.fromkeys((*found, *self._profile.always_relevant(may_see), *diets)))
         abroad = [entry for entry in chosen if may_see(entry, model=self._away)]
         budget = request.budget.profile
         return Slot(
