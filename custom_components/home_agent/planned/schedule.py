@@ -11,11 +11,9 @@ from homeassistant.helpers.sun import get_astral_event_next
 from homeassistant.util import dt as dt_util
 
 from ..store import read_moment
-from ..timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS, next_at
+from ..timers.repeating import EVERY_DAY, next_at, told_days
 
 SUN_EVENTS: Final = (SUN_EVENT_SUNRISE, SUN_EVENT_SUNSET)
-WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
-_NAMED: Final = {EVERY_DAY: "daily", WORKDAYS: "on weekdays", WEEKEND: "on weekends"}
 MAX_OFFSET: Final = 12 * 3600
 
 
@@ -48,7 +46,7 @@ class Schedule:
         local, today = dt_util.as_local(self.due), dt_util.as_local(now).date()
         clock = f"{local:%H:%M}"
         if self.days:
-            days = _NAMED.get(self.days) or "every " + ", ".join(WEEKDAYS[day] for day in self.days)
+            days = told_days(self.days)
             return (
                 f"{days} at {self._told_sun()}, next {local:%a} {clock}" if self.sun else f"{days} at {clock}"
             )

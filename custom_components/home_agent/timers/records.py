@@ -41,6 +41,8 @@ class Timer:
     """Where it was set."""
     chat: int | None = None
     """The chat in which it was set."""
+    days: tuple[int, ...] = ()
+    """The days of the week of a weekly one, from 0 for Monday; empty for the day on which it is due."""
     outside: bool = False
     """Whether its name may be from an untrusted text."""
     id: str = field(default_factory=ulid_now)
@@ -49,12 +51,18 @@ class Timer:
         """Return when it is due again, at the same time of a later local day; None if it is not repeated."""
         if self.repeat is None:
             return None
-        local = dt_util.as_local(self.due)
-        return next_at(local.time(), DAYS.get(self.repeat, (local.weekday(),)), max(now, self.due))
+        return next_at(dt_util.as_local(self.due).time(), self.on_days, max(now, self.due))
+
+    @property
+    def on_days(self) -> tuple[int, ...]:
+        """Return the days of the week on which it is repeated; empty if it is not."""
+        if self.repeat is None:
+            return ()
+        return DAYS.get(self.repeat) or self.days or (dt_util.as_local(self.due).weekday(),)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""
-        return {**asdict(self), "due": self.due.isoformat()}
+        return {**asdict(self), "due": self.due.isoformat(), "days": list(self.days)}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -68,8 +76,16 @@ class Timer:
             user_id=read_text_or_none(stored["user_id"]),
             device_id=read_text_or_none(stored["device_id"]),
             chat=_read_chat(stored.get("chat")),
+            days=_read_days(stored.get("days", ())),
             outside=bool(stored.get("outside", False)),
         )
+
+
+def _read_days(stored: object) -> tuple[int, ...]:
+    """Return stored days of the week. Raises TypeError for anything else."""
+    if isinstance(stored, list | tuple) and all(day in EVERY_DAY for day in stored):
+        return tuple(stored)
+    raise TypeError("not days of the week")
 
 
 def _read_chat(stored: object) -> int | None:

@@ -11,6 +11,13 @@ from homeassistant.util import dt as dt_util
 EVERY_DAY: Final = tuple(range(7))
 WORKDAYS: Final = tuple(range(5))
 WEEKEND: Final = (5, 6)
+WEEKDAYS: Final = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_NAMED: Final = {EVERY_DAY: "daily", WORKDAYS: "on weekdays", WEEKEND: "on weekends"}
+
+
+def told_days(days: tuple[int, ...]) -> str:
+    """Return sorted days of the week as the model reads them."""
+    return _NAMED.get(days) or "every " + ", ".join(WEEKDAYS[day] for day in days)
 
 
 def next_at(clock: time, days: Collection[int], after: datetime) -> datetime:

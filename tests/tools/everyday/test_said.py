@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.timers.records import Timer
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent
 from tests.helpers.everyday_house import NOW, async_add_calendar, async_add_list, async_items
@@ -58,6 +59,48 @@ async def test_lengths_in_every_language(
     agent = await async_agent(hass, model_server)
     told = await call(agent, "timer", language=language, action="set", when=when, name="Pizza")
     assert told["result"]["set"]["in"] == left
+
+
+@pytest.mark.parametrize(
+    ("language", "repeat", "due", "told"),
+    [
+        ("de", "samstags", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("de", "jeden Samstag", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("de", "montags und freitags", "Fri 2026-06-05 08:15", "every Monday, Friday"),
+        ("de", "Mo-Do", "Wed 2026-06-03 08:15", "every Monday, Tuesday, Wednesday, Thursday"),
+        ("en", "saturday", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("en", "every saturday", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("en", "monday, friday", "Fri 2026-06-05 08:15", "every Monday, Friday"),
+        ("en", "Mon to Fri", "Wed 2026-06-03 08:15", "weekdays"),
+        ("fr", "tous les samedis", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("es", "los sábados", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("nl", "elke zaterdag", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("it", "ogni sabato", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("pt", "aos sábados", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("pl", "w soboty", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("sv", "varje lördag", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("da", "om lørdagen", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("nb", "hver lørdag", "Sat 2026-06-06 08:15", "every Saturday"),
+        ("ru", "по субботам", "Sat 2026-06-06 08:15", "every Saturday"),
+    ],
+)
+async def test_days_of_the_week(
+    hass: HomeAssistant, model_server: ModelServer, language: str, repeat: str, due: str, told: str
+) -> None:
+    agent = await async_agent(hass, model_server)
+    given = {"action": "set", "when": "8:15", "name": "Swimming", "repeat": repeat}
+    reminder = (await call(agent, "timer", language=language, **given))["result"]["set"]
+    assert (reminder["due"], reminder["repeat"]) == (due, told)
+    (timer,) = agent.entry.runtime_data.timers.all()
+    assert Timer.from_dict(timer.as_dict()) == timer
+    assert (again := timer.next_after(timer.due)) is not None
+    assert again.weekday() in timer.on_days
+
+
+async def test_days_that_are_not_clear(hass: HomeAssistant, model_server: ModelServer) -> None:
+    agent = await async_agent(hass, model_server)
+    given = {"action": "set", "when": "8:15", "repeat": "lundi au mercredi"}
+    assert "days such as" in (await call(agent, "timer", language="fr", **given))["error"]
 
 
 async def test_times_in_words(hass: HomeAssistant, model_server: ModelServer) -> None:

@@ -10,30 +10,21 @@ from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
 from ...languages.times import in_english
-from ...planned.schedule import MAX_OFFSET, SUN_EVENTS, WEEKDAYS, Schedule, next_sun
+from ...planned.schedule import MAX_OFFSET, SUN_EVENTS, Schedule, next_sun
 from ...regex import lazy_regex
-from ...timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS, next_at
+from ...timers.repeating import EVERY_DAY, next_at
 from ...timespans import format_local
+from ..everyday.days import NEVER, read_days
 from ..everyday.moments import read_length, read_moment
 
 SLOTS: Final = ("when", "for", "repeat")
 WHEN_FORMS: Final = "10 minutes, 18:30, tomorrow 7:00, sunset - 30 minutes or 2026-03-29 18:30"
 FOR_FORMS: Final = "5 minutes, 2 hours or until 23:00"
-REPEAT_FORMS: Final = "daily, weekdays, weekends, weekly or days such as monday, friday"
 MAX_AHEAD: Final = timedelta(days=366)
 MIN_HOLD: Final = timedelta(seconds=1)
 IGNORED: Final = frozenset({"at", "the", "today", "tomorrow"})
 """Words beside an event of the sun that say nothing about its offset."""
 AT_ONCE: Final = frozenset({"", "now", "right now", "immediately", "at once", "none", "null"})
-NEVER: Final = frozenset({"", "no", "none", "never", "once", "false", "null"})
-_REPEATS: Final = {
-    "daily": EVERY_DAY,
-    "day": EVERY_DAY,
-    "weekdays": WORKDAYS,
-    "weekends": WEEKEND,
-    "weekly": (),
-    "week": (),
-}
 _HOUR: Final = lazy_regex(r"\b(\d{1,2}) ?(?:oclock|h)\b")
 _BARE_HOUR: Final = lazy_regex(r"(?:at )(\d{1,2})")
 _MINUS: Final = str.maketrans({"\u2212": "-", "\u2013": "-"})
@@ -55,7 +46,7 @@ def read_timing(hass: HomeAssistant, args: Mapping[str, Any], language: str) -> 
     Raises ValidationError that names the slot and what is accepted.
     """
     when, hold, repeat = (str(args.get(slot) or "").strip() for slot in SLOTS)
-    days = _read_days(repeat, language)
+    days = read_days(repeat, language)
     schedule = None
     if when.casefold() not in AT_ONCE:
         schedule = _read_schedule(hass, when, days, language)
@@ -171,33 +162,6 @@ def _repeated(hass: HomeAssistant, schedule: Schedule, days: tuple[int, ...], no
         else:
             due = next_at(local.time(), days, now)
     return Schedule(due=due, days=days, sun=schedule.sun, offset=schedule.offset)
-
-
-def _read_days(text: str, language: str) -> tuple[int, ...] | None:
-    """Return the days of a repetition, none for weekly; None for no repetition. Raises ValidationError."""
-    if text.casefold() in NEVER:
-        return None
-    found = _first(text, language, _days)
-    if found is None:
-        raise ValidationError(f"repeat: {text[:40]!r} is not one of {REPEAT_FORMS}")
-    return found
-
-
-def _days(said: str) -> tuple[int, ...] | None:
-    """Return the days that an English text means; None if it means none."""
-    said = said.removeprefix("every ").removeprefix("each ").removeprefix("on ").removeprefix("at ")
-    if said in _REPEATS:
-        return _REPEATS[said]
-    known = {name.casefold(): number for number, name in enumerate(WEEKDAYS)}
-    known |= {name[:3]: number for name, number in list(known.items())}
-    named = [
-        word.removesuffix("s")
-        for word in said.replace(",", " ").split()
-        if word not in ("and", "every", "at")
-    ]
-    if not named or not all(word in known for word in named):
-        return None
-    return tuple(sorted({known[word] for word in named}))
 
 
 def _read_hold(hass: HomeAssistant, text: str, begins: datetime, language: str) -> timedelta:

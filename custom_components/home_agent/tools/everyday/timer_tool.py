@@ -17,12 +17,12 @@ from ...errors import ValidationError
 from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words
 from ...languages.later import names_action
-from ...languages.times import in_english
 from ...planned.commands import PlannedCommands
 from ...planned.records import PlannedCommand
 from ...regex import lazy_regex
 from ...texts import fold, one_line
 from ...timers.records import DAYS, Repeat, Timer
+from ...timers.repeating import told_days
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
@@ -30,17 +30,12 @@ from ..control.direction import commanded
 from ..planned_rows import called_so, newest_of, planned_row, planned_rows
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
-from .moments import FORMS, WEEKDAYS, at_clock, read_length, read_moment, readable
+from .days import read_days
+from .moments import FORMS, at_clock, read_length, read_moment, readable
 
 ACTIONS: Final = ("set", "list", "cancel", "extend")
-NEVER: Final = frozenset({"", "no", "none", "never", "once", "false"})
-REPEATS: Final = {
-    Repeat.DAILY: ("daily", "day"),
-    Repeat.WEEKDAYS: ("weekdays", "weekday", "workdays", "workday", "working day"),
-    Repeat.WEEKENDS: ("weekends", "weekend"),
-    Repeat.WEEKLY: ("weekly", "week", *WEEKDAYS),
-}
-"""How often: what models write for it."""
+REPEATS: Final = {days: repeat for repeat, days in DAYS.items()}
+"""Repetitions that have a name of their own, by their days."""
 MAX_NAME: Final = 200
 NOTHING: Final = "No timer or reminder is set, and nothing is planned."
 ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
@@ -158,13 +153,14 @@ class TimerTool(HomeAgentTool):
         if "ha_control" in run.calls.tools and names_action(name, run.sentence, run.speaker.language):
             raise ValidationError(NOT_A_REMINDER)
         speaker = run.speaker
-        repeat = _repeat(args.get("repeat"), speaker.language)
+        repeat, days = _repeat(args.get("repeat") or "", speaker.language)
         when = readable(args.get("when") or "", speaker.language)
-        due = _due(when, repeat)
+        due = _due(when, repeat, days)
         timer = Timer(
             due=due,
             name=name,
             repeat=repeat,
+            days=days,
             language=speaker.language,
             user_id=user_of(run),
             device_id=speaker.device_id,
@@ -186,7 +182,7 @@ class TimerTool(HomeAgentTool):
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
         timer = _meant(own, said)
         by = read_length(when)
-        due = timer.due + by if by is not None else _due(when, timer.repeat)
+        due = timer.due + by if by is not None else _due(when, timer.repeat, timer.days)
         if due <= dt_util.utcnow():
             raise ValidationError("when: that would be over already")
         timer = replace(timer, due=due)
@@ -216,22 +212,15 @@ def _as_said(when: str, sentence: str) -> str:
     return found[0] if found and read_length(when) is not None else ""
 
 
-def _repeat(text: str | None, language: str) -> Repeat | None:
-    """Return how often a reminder is repeated. Raises ValidationError for anything else."""
-    written = (text or "").strip()
-    said = ""
-    for form in (written, *in_english(written, language)):
-        said = form.casefold().removeprefix("every ").removeprefix("each ")
-        if said in NEVER:
-            return None
-        for repeat, words in REPEATS.items():
-            if said in words:
-                return repeat
-    said = written.casefold()
-    raise ValidationError(f"repeat: {said[:40]!r} is not one of {', '.join(Repeat)}; set one for each time")
+def _repeat(text: str, language: str) -> tuple[Repeat | None, tuple[int, ...]]:
+    """Return how often a reminder is repeated, and the days of a weekly one. Raises ValidationError."""
+    days = read_days(text, language)
+    if days is None or days in REPEATS:
+        return (REPEATS[days] if days else None), ()
+    return Repeat.WEEKLY, days
 
 
-def _due(when: str | None, repeat: Repeat | None) -> datetime:
+def _due(when: str | None, repeat: Repeat | None, days: tuple[int, ...]) -> datetime:
     """Return when a timer is due, in UTC. Raises ValidationError for an unclear or past time."""
     text = (when or "").strip()
     if not text:
@@ -243,10 +232,9 @@ def _due(when: str | None, repeat: Repeat | None) -> datetime:
     else:
         moment = read_moment(text, "when", f"10 minutes, 2 hours, {FORMS}")
         due = dt_util.as_utc(moment if isinstance(moment, datetime) else at_clock(moment, MORNING))
-    if due <= now and repeat is not None:
-        due = Timer(due=due, repeat=repeat).next_after(now) or due
-    if repeat in DAYS and dt_util.as_local(due).weekday() not in DAYS[repeat]:
-        due = Timer(due=due, repeat=repeat).next_after(due) or due
+    timer = Timer(due=due, repeat=repeat, days=days)
+    if repeat is not None and (due <= now or dt_util.as_local(due).weekday() not in timer.on_days):
+        due = timer.next_after(now) or due
     if due <= now:
         raise ValidationError(f"when: {text[:40]!r} is over already; it is {format_local(now)}")
     if due - now > MAX_AHEAD:
@@ -295,7 +283,7 @@ def _as_result(timer: Timer) -> dict[str, JsonValueType]:
         if timer.outside:
             result["from"] = OUTSIDE
     if timer.repeat:
-        result["repeat"] = timer.repeat.value
+        result["repeat"] = told_days(timer.on_days) if timer.repeat is Repeat.WEEKLY else timer.repeat.value
     return result
 
 

@@ -1,0 +1,66 @@
+"""Days of the week on which something is repeated, as models write them in any language."""
+
+from typing import Final
+
+from ...errors import ValidationError
+from ...languages.times import in_english
+from ...regex import lazy_regex
+from ...timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS
+from .moments import WEEKDAYS
+
+REPEAT_FORMS: Final = "daily, weekdays, weekends, weekly or days such as monday, friday"
+NEVER: Final = frozenset({"", "no", "none", "never", "once", "false", "null"})
+_REPEATS: Final = {
+    "daily": EVERY_DAY,
+    "day": EVERY_DAY,
+    "weekdays": WORKDAYS,
+    "weekday": WORKDAYS,
+    "workdays": WORKDAYS,
+    "workday": WORKDAYS,
+    "working day": WORKDAYS,
+    "weekends": WEEKEND,
+    "weekend": WEEKEND,
+    "weekly": (),
+    "week": (),
+}
+_IGNORED: Final = frozenset({"and", "every", "each", "on", "at"})
+"""Words beside days that say nothing."""
+_TO: Final = frozenset({"to", "until", "through"})
+_DASHES: Final = lazy_regex(r"\s*[-\u2010-\u2015]\s*")
+
+
+def read_days(text: str, language: str) -> tuple[int, ...] | None:
+    """Return the days of a repetition from 0 for Monday, none for weekly; None for no repetition.
+
+    Raises ValidationError for anything else.
+    """
+    written = " ".join(text.casefold().replace(",", " and ").split())
+    for form in dict.fromkeys((_DASHES.sub(" to ", written), written)):
+        for said in (form, *in_english(form, language)):
+            if said in NEVER:
+                return None
+            if (found := _days(said)) is not None:
+                return found
+    raise ValidationError(f"repeat: {text[:40]!r} is not one of {REPEAT_FORMS}")
+
+
+def _days(said: str) -> tuple[int, ...] | None:
+    """Return the days that an English text means; None if it means none, or if that is not clear."""
+    words = said.split()
+    if (named := _REPEATS.get(" ".join(word for word in words if word not in _IGNORED))) is not None:
+        return named
+    known = {name: number for number, name in enumerate(WEEKDAYS)}
+    known |= {name[:3]: number for name, number in list(known.items())}
+    found: set[int] = set()
+    last, begins = None, None
+    for word in words:
+        day = known.get(word.removesuffix("s"))
+        is_clear = day is not None or word in _IGNORED | _TO
+        if not is_clear or (word == "at" and last is not None):  # "lundi au mercredi" may be a range
+            return None
+        if day is not None:
+            first = day if begins is None else begins
+            found |= {number % 7 for number in range(first, first + (day - first) % 7 + 1)}
+        begins = last if word in _TO else None
+        last = day
+    return None if begins is not None else tuple(sorted(found)) or None
