@@ -118,9 +118,9 @@ SECTIONS: Final = (
     ),
     Section(
         name="directions",
-        holds="verbs and particles for opening and unlocking, and for closing and locking",
+        holds="verbs and particles for opening and unlocking, and for closing and locking; `staying`: leave",
         needed=("open", "close"),
-        optional=("particle_verbs", "opening", "closing", "neutral", "trailing", "inside_words"),
+        optional=("particle_verbs", "opening", "closing", "neutral", "trailing", "inside_words", "staying"),
         strict="a sentence is compared with the words of all other languages",
     ),
     Section(

@@ -199,7 +199,7 @@ class ControlTool(HomeAgentTool):
                 outcome.fail(entity_id, ValidationError(NOT_EXPOSED))
             elif state.state == STATE_UNAVAILABLE:
                 outcome.fail(entity_id, OFFLINE)
-            elif protected(record) and self._is_opposite(run, verb, given, state):
+            elif protected(record) and self._is_opposite(run, verb, given, state, record):
                 outcome.fail(entity_id, ValidationError(OPPOSITE))
             else:
                 try:
@@ -219,11 +219,13 @@ class ControlTool(HomeAgentTool):
         return plan(state, meant, given, units, gated=self._gated, alone=alone)
 
     @staticmethod
-    def _is_opposite(run: ToolRun, verb: str, given: Mapping[str, Any], state: State) -> bool:
+    def _is_opposite(
+        run: ToolRun, verb: str, given: Mapping[str, Any], state: State, record: EntityRecord
+    ) -> bool:
         """Return whether an action would move an entity the other way than the person said."""
         meant = run.meanings.get(state.domain, verb)
         way = toggled(state.state) if meant == "toggle" else direction_of(meant, given)
-        return contradicts(way, run.sentence, run.speaker.language)
+        return contradicts(way, run.sentence, run.speaker.language, record, run.house)
 
 
 async def async_carry_out(

@@ -1,6 +1,7 @@
 """Calls that a sentence cannot mean: it only asks or forbids, or it commands the opposite."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from functools import cache, lru_cache
 from typing import Final
@@ -9,15 +10,23 @@ from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
 from ...errors import ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...languages import find, languages_with, table, words
 from ...languages.later import LaterKind, read_later
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
 from ..base import ServiceCall, ToolRun
+from .addressed import About, what_about
 from .negation import forbids
 from .questions import asks_about_state, parts_of
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
+STATE_TABLES: Final = ("topics", "names.states")
+SHOWN: Final[Mapping[str, Sequence[str]]] = {
+    "shown_open": ("open", "unlocked"),
+    "shown_closed": ("closed", "locked"),
+}
+"""The states in which something may be left."""
 MAX_CHARS: Final = 300
 
 
@@ -59,12 +68,94 @@ def toggled(state: str) -> Direction:
     return Direction.CLOSE if state in OPEN_STATES else Direction.OPEN
 
 
-def contradicts(direction: Direction | None, sentence: str, language: str) -> bool:
-    """Return whether a sentence commands the very opposite of a direction, and nothing else."""
+def contradicts(
+    direction: Direction | None,
+    sentence: str,
+    language: str,
+    record: EntityRecord | None = None,
+    house: HouseSnapshot | None = None,
+) -> bool:
+    """Return whether a sentence commands the very opposite of a direction, and nothing else.
+
+    With an entity, only the clauses count that are about it or that name nothing.
+    """
     if direction is None:
         return False
-    wanted = commanded(sentence, language)
+    own = find(language)
+    if record is not None and house is not None and own is not None and (orders := _orders(sentence, own)):
+        wanted = _wanted_of(orders, record, house, own)
+    else:
+        wanted = commanded(sentence, language)
     return bool(wanted) and direction not in wanted
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    """A part of a sentence."""
+
+    direction: Direction | None
+    named: tuple[Word, ...]
+    """Its words without those for moving something."""
+    stays: bool = False
+    """Whether something is to stay as it is."""
+    acts: bool = False
+    """Whether it has a verb for anything else."""
+
+
+def _wanted_of(
+    orders: Sequence[_Order], record: EntityRecord, house: HouseSnapshot, language: str
+) -> frozenset[Direction]:
+    """Return which directions the parts of a sentence command for an entity."""
+    own: set[Direction] = set()
+    others: set[Direction] = set()
+    is_meant = is_named = False
+    earlier: Direction | None = None
+    for order in orders:
+        about = what_about(order.named, record, house, language)
+        # "Close the garage and the front door": the second part has the verb of the first one.
+        direction = order.direction or (earlier if about is About.TARGET and not order.acts else None)
+        if direction is None:
+            is_meant = is_meant or about is About.TARGET or (order.acts and about is About.UNKNOWN)
+        elif about is not About.OTHER:
+            # "Open everything, but close the garage": from where the garage is named, that counts for it.
+            own = {direction} if about is About.TARGET and not is_named else {*own, direction}
+            is_named = is_named or about is About.TARGET
+        elif not order.stays:
+            others.add(direction)
+        earlier = order.direction if order.direction and not order.stays else earlier
+    # What only commands another device to be closed is no reason to open this one.
+    return frozenset(own or (() if is_meant else others))
+
+
+@lru_cache(maxsize=64)
+def _orders(sentence: str, language: str) -> tuple[_Order, ...]:
+    """Return the parts of a sentence if any commands a direction; none for languages without spaces."""
+    known = language in languages_with("directions")
+    if not known or table(language, "directions.inside_words") or len(sentence) > MAX_CHARS:
+        return ()
+    lexicon = _lexicon(language)
+    staying = _staying(language)
+    parts = (part for clause in clauses(sentence) for part in _parts(clause.words, lexicon))
+    orders = tuple(_order(part, lexicon, staying) for part in parts if part)
+    return orders if any(order.direction for order in orders) else ()
+
+
+def _order(said: Sequence[Word], lexicon: Lexicon, staying: Lexicon) -> _Order:
+    """Return what a part commands."""
+    found = lexicon.all_matches(said) | staying.all_matches(said)
+    stays = bool(found["staying"]) and bool(found["shown_open"] or found["shown_closed"])
+    direction = _direction(said, lexicon, only_first=False)
+    if stays:
+        direction = Direction.CLOSE if found["shown_closed"] else Direction.OPEN
+    covered = {
+        at
+        for matches in found.values()
+        for index, match in matches.items()
+        for at in range(index, index + match.words)
+    }
+    named = tuple(word for index, word in enumerate(said) if index not in covered)
+    acts = any(found[name] for name in ("commands", "staying", "particle_verbs"))
+    return _Order(direction, named, stays, acts)
 
 
 @lru_cache(maxsize=64)
@@ -86,6 +177,19 @@ def _lexicon(language: str) -> Lexicon:
     """Return the words of a language for opening and closing, and those that part its clauses."""
     tables = {name: words(language, f"directions.{name}") for name in TABLES}
     return Lexicon({**tables, "joins": words(language, "questions.joins")})
+
+
+@cache
+def _staying(language: str) -> Lexicon:
+    """Return the words of a language for leaving something as it is, and for any other command."""
+    shown = {
+        way: [
+            word for name in STATE_TABLES for state in states for word in words(language, f"{name}.{state}")
+        ]
+        for way, states in SHOWN.items()
+    }
+    tables = {name: words(language, f"questions.{name}") for name in ("commands", "joins")}
+    return Lexicon({**shown, **tables, "staying": words(language, "directions.staying")})
 
 
 def _directions(sentence: str, language: str, *, only_first: bool = False) -> Iterator[Direction]:
@@ -192,5 +296,7 @@ def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
         check_asked(run)
         if is_later(run) is not None:
             raise ValidationError(NOT_NOW)
-        if contradicts(direction_of(call.service, call.data), run.sentence, run.speaker.language):
+        way, language = direction_of(call.service, call.data), run.speaker.language
+        records = [run.house.entities.get(entity_id) for entity_id in call.entity_ids] or [None]
+        if any(contradicts(way, run.sentence, language, record, run.house) for record in records):
             raise ValidationError(f"{', '.join(call.entity_ids)} {OPPOSITE}")
