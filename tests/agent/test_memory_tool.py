@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from custom_components.home_agent.memory.records import Origin
 from homeassistant.core import Context, HomeAssistant
 from tests.helpers.agent import Agent
 from tests.helpers.remembering import (
@@ -189,3 +190,20 @@ async def test_only_the_profile(hass: HomeAssistant, agent: Agent) -> None:
     assert (await memory(agent, "forget", "Forget it", "music", anna))["result"] == {
         "forgotten": ["music: jazz"]
     }
+
+
+@pytest.mark.parametrize(
+    ("said", "origin"),
+    [
+        ("Hazelnuts make Mia ill, everybody should know", Origin.TOLD),
+        ("Remember what I told you", Origin.TOLD),
+        ("Mia had a bad day after dinner", Origin.EXTRACTED),
+    ],
+)
+async def test_a_persons_own_words_are_told(
+    hass: HomeAssistant, agent: Agent, said: str, origin: Origin
+) -> None:
+    """What the person says in this very sentence needs no word such as "remember" to stay."""
+    await memory(agent, "remember", said, "Hazelnuts make Mia ill", user(hass, "Anna"), household=True)
+    (kept,) = agent.entry.runtime_data.memories.all()
+    assert kept.origin is origin

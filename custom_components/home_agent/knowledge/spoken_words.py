@@ -87,6 +87,12 @@ def whites() -> Mapping[str, int]:
 
 
 @cache
+def shades(kind: str) -> frozenset[str]:
+    """Return the words beside colours of a kind: `light`, `dark`, `warm`, `cold` or `plain`."""
+    return _in_all_languages(f"names.shades.{kind}")
+
+
+@cache
 def _idioms() -> Sequence[str]:
     """Return the phrases in which a word for "all" does not request anything, the longest first."""
     return sorted(_in_all_languages("quantities.idioms"), key=lambda idiom: (-len(idiom), idiom))

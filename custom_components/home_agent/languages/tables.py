@@ -204,9 +204,12 @@ SECTIONS: Final = (
     ),
     Section(
         name="names",
-        holds="kinds of things by domain, colours and states by the English word, whites by kelvin, articles",
+        holds=(
+            "kinds of things by domain, colours and states by the English word, whites by kelvin, articles;"
+            " words beside colours (`shades`): light, dark, warm, cold, and those without an effect (`plain`)"
+        ),
         needed=("domains",),
-        optional=("articles", "colors", "states", "whites"),
+        optional=("articles", "colors", "states", "whites", "shades"),
     ),
     Section(
         name="concepts",

@@ -78,7 +78,8 @@ class StoreMemoryTool(HomeAgentTool):
         """Remember one thing. Raises PermissionDenied and ValidationError for what must not be kept."""
         content = args["content"]
         asked = asks_to_remember(run.sentence)
-        if run.tainted and not (asked and is_own_words(content, run.sentence, run.speaker.person or "")):
+        own = is_own_words(content, run.sentence, run.speaker.person or "")
+        if run.tainted and not (asked and own):
             raise PermissionDenied(
                 "After text from outside was read, only what the person asks to remember is kept, in the "
                 "person's own words"
@@ -103,7 +104,7 @@ class StoreMemoryTool(HomeAgentTool):
                 type=MemoryType(args.get("memory_type", MemoryType.FACT)),
                 importance=min(max(args.get("importance", DEFAULT_IMPORTANCE), 0.0), 1.0),
                 person=None if shared else speaker.person_id,
-                origin=Origin.TOLD if asked else Origin.EXTRACTED,
+                origin=Origin.TOLD if asked or own else Origin.EXTRACTED,
                 private=secret,
                 heard=Provenance(
                     at=dt_util.utcnow(),

@@ -137,6 +137,8 @@ class TurnCalls:
     """What the models that are asked may receive."""
     origins: Origins = field(default_factory=Origins)
     """What was said and read from outside in this conversation."""
+    in_order: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by a call that reads what another call of the same answer may change: they run concurrently."""
     draft: Draft = field(init=False)
     """What waits for a confirmation."""
 

@@ -8,7 +8,7 @@ import pytest
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.errors import ValidationError
 from custom_components.home_agent.tools.control.arguments import clean, normalise, read_verb
-from custom_components.home_agent.tools.control.values import Units
+from custom_components.home_agent.tools.control.values import Units, read_color
 from custom_components.home_agent.tools.vetted import TARGET_KEYS
 from homeassistant.const import UnitOfTemperature
 
@@ -60,6 +60,56 @@ def read(domain: str, verb: str, units: Units | None = None, **given_parameters:
 )
 def test_light(written: dict[str, Any], expected: dict[str, Any]) -> None:
     assert read("light", "set_value", **written) == expected
+
+
+ORANGE = [255, 165, 0]
+RED = [255, 0, 0]
+DARK_RED = [139, 0, 0]
+LIGHT_BLUE = [173, 216, 230]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        *(("warm orange", ORANGE), ("a soft orange", ORANGE), ("warmes Orange", ORANGE)),
+        *(
+            ("dark red", DARK_RED),
+            ("dunkelrot", DARK_RED),
+            ("rouge foncé", DARK_RED),
+            ("rojo oscuro", DARK_RED),
+        ),
+        *(("donkerrood", DARK_RED), ("rosso scuro", DARK_RED), ("vermelho escuro", DARK_RED)),
+        *(("ciemnoczerwony", DARK_RED), ("mörkröd", DARK_RED), ("mørkerød", DARK_RED)),
+        *(("mørkerødt lys", DARK_RED), ("тёмно-красный", DARK_RED)),
+        *(("hellblau", LIGHT_BLUE), ("light blue", LIGHT_BLUE), ("bleu clair", LIGHT_BLUE)),
+        *(("azul claro", LIGHT_BLUE), ("lichtblauw", LIGHT_BLUE), ("jasnoniebieski", LIGHT_BLUE)),
+        *(("ljusblå", LIGHT_BLUE), ("lyseblå", LIGHT_BLUE), ("светло-синий", LIGHT_BLUE)),
+        *(("red light", RED), ("rotes Licht", RED), ("luz roja", RED), ("красного", RED), ("knallrot", RED)),
+    ],
+)
+def test_colours_as_people_say_them(said: str, expected: list[int]) -> None:
+    """A qualifier beside a known colour makes another one, or is left out."""
+    assert read("light", "turn_on", color=said) == {"rgb_color": expected}
+
+
+@pytest.mark.parametrize(
+    ("said", "kelvin"),
+    [
+        *(("warmweiß", 2700), ("warm white light", 2700), ("blanc chaud", 2700), ("luz blanca cálida", 2700)),
+        *(("varmt vitt", 2700), ("varmt hvidt lys", 2700), ("warmes Licht", 2700), ("тёплый белый", 2700)),
+        *(("kaltes Weiß", 6000), ("blanco frío", 6000), ("zimna biel", 6000), ("koud wit", 6000)),
+        *(("candle light", 2000), ("Kerzenlicht", 2000), ("luce di candela", 2000), ("levende lys", 2000)),
+    ],
+)
+def test_whites_as_people_say_them(said: str, kelvin: int) -> None:
+    """Warm and cold white are colour temperatures."""
+    assert read("light", "turn_on", color=said) == {"color_temp_kelvin": kelvin}
+
+
+@pytest.mark.parametrize("said", ["dragon", "light", "teal green", "not red", "red and blue", "hell " * 20])
+def test_no_colour_is_guessed(said: str) -> None:
+    with pytest.raises(ValueError, match="a colour name"):
+        read_color(said, Units())
 
 
 @pytest.mark.parametrize(
@@ -125,6 +175,7 @@ def test_temperatures_come_in_the_unit_of_the_house() -> None:
         ("media_player", "set_value", {"shuffle": "perhaps"}, "true or false"),
         ("date", "set_value", {"date": "tomorrow"}, "a date such as"),
         ("light", "turn_on", {"color_temp": 20}, "kelvin"),
+        ("light", "turn_on", {"color": "blurple"}, "^color: 'blurple' is not .*nearest name is purple"),
         ("light", "turn_on", {"color_temp": "dragon"}, "warm, neutral, cool"),
         ("light", "turn_on", {"hs_color": "red"}, "a list of numbers"),
         ("light", "turn_on", {"flash": "often"}, "short or long"),

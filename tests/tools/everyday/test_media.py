@@ -279,6 +279,22 @@ async def test_in_the_demo_house(hass: HomeAssistant, model_server: ModelServer)
     assert boats["result"]["started"]["title"] == "The Paper Boats"
 
 
+@pytest.mark.parametrize("room", ["lounge", "the sitting room", "Wohnzimmer", "salon"])
+async def test_a_room_with_a_screen_and_a_speaker(
+    hass: HomeAssistant, model_server: ModelServer, room: str
+) -> None:
+    """By any name of the room: the speaker for music, the screen for films."""
+    await async_demo_house(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    agent = await async_add_agent(hass, model_server)
+    assert (await call(agent, query="jazz", player=room))["result"]["on"] == "Living Room Speaker"
+    found = await call(agent, query="jazz", player=room, kind="film", action="search")
+    assert found["result"]["on"] == "Television"
+    unknown = await call(agent, query="jazz", player="cellar")
+    assert "'cellar' is not known here" in unknown["error"]
+    assert "Television" in unknown["error"]
+
+
 async def test_by_the_name_of_the_intent(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A model that was trained on Home Assistant's intents plays with them too."""
     agent = await async_agent(hass, model_server)

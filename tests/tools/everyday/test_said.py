@@ -154,6 +154,23 @@ async def test_the_list_with_the_item_that_was_named(hass: HomeAssistant, model_
     assert not unclear["success"], "nothing says which list"
 
 
+async def test_calls_of_one_answer_see_each_other(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The calls of one answer run side by side; what one has changed is what the next one finds."""
+    agent = await async_agent(hass, model_server)
+    shopping = await async_add_list(hass, "Shopping")
+    await call(agent, "todo_list", action="add", items=["butter", "oat cereal", "rye cereal"])
+    calls = [
+        ("todo_list", {"action": "change", "items": ["butter"], "to": "2 butters"}),
+        ("todo_list", {"action": "complete", "items": ["cornflakes"]}),
+    ]
+    agent.server.script([tool_calls(calls), text("Which cereal?")])
+    await agent.say("two butters, and take the cereal off")
+    changed, unclear = tool_results(agent.server.chats[-1])[-2:]
+    assert changed["success"]
+    assert "There are: 2 butters, oat cereal, rye cereal" in unclear["error"]
+    assert set(await async_items(hass, shopping)) == {"2 butters", "oat cereal", "rye cereal"}
+
+
 async def test_what_models_are_told(hass: HomeAssistant, model_server: ModelServer) -> None:
     """Parameters that are rarely needed cost nothing in each request, and are still accepted."""
     agent = await async_agent(hass, model_server)

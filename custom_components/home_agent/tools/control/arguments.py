@@ -321,7 +321,7 @@ def _read(domain: str, name: str, value: Any, units: Units) -> dict[str, Any]:
         kind = DOMAINS[domain].parameters[name].kind
         read = READERS[kind](value, units)
     except ValueError as err:
-        raise ValidationError(f"parameters.{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
+        raise ValidationError(f"{name}: {str(value)[:40]!r} is not {err}"[:MAX_ERROR]) from err
     if kind in ("color", "brightness"):
         return dict(read)
     return {name: read}

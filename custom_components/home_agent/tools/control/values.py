@@ -7,13 +7,14 @@ from datetime import date, time
 from typing import Any
 
 from homeassistant.const import UnitOfTemperature
-from homeassistant.util import color as color_util, dt as dt_util
+from homeassistant.util import dt as dt_util
 from homeassistant.util.unit_conversion import TemperatureConverter
 
 from ... import timespans
-from ...knowledge.spoken_words import colors, whites
+from ...knowledge.spoken_words import whites
 from ...regex import lazy_regex
 from ...texts import fold
+from .colors import COLOR_FORMS, named_color, nearest_color
 
 MAX_TEXT = 255
 LARGEST = 1e15
@@ -170,29 +171,20 @@ def read_color(value: Any, units: Units) -> dict[str, Any]:
         keys = {str(key).casefold()[:1]: item for key, item in value.items()}
         value = [keys[key] for key in ("rgb" if "r" in keys else "hs") if key in keys]
     if isinstance(value, str):
-        return _named_color(value, units)
+        return _written_color(value, units)
     if isinstance(value, (list, tuple)):
         parts = [read_number(item, units) for item in value]
         if len(parts) == RGB_PARTS and all(0 <= part <= FULL_BYTE for part in parts):
             return {"rgb_color": [round(part) for part in parts]}
         if len(parts) == HS_PARTS and 0 <= parts[0] <= FULL_HUE and 0 <= parts[1] <= FULL_PERCENT:
             return {"hs_color": parts}
-    raise ValueError("a colour name, #rrggbb or [red, green, blue]")
+    raise ValueError(COLOR_FORMS)
 
 
-def _named_color(text: str, units: Units) -> dict[str, Any]:
+def _written_color(text: str, units: Units) -> dict[str, Any]:
     """Return a colour from a text."""
-    word = fold(text)
-    if word in whites():
-        return {"color_temp_kelvin": whites()[word]}
-    name = colors().get(word, word).replace(" ", "")
-    for shade in ("", "light", "dark"):
-        if shade and not name.startswith(shade):
-            continue
-        try:
-            return {"rgb_color": list(color_util.color_name_to_rgb(name.removeprefix(shade)))}
-        except ValueError:
-            continue
+    if (found := named_color(text)) is not None:
+        return found
     compact = text.strip().casefold()
     if match := _HEX.fullmatch(compact):
         digits = match[1] if len(match[1]) == HEX_DIGITS else "".join(2 * digit for digit in match[1])
@@ -202,7 +194,8 @@ def _named_color(text: str, units: Units) -> dict[str, Any]:
     parts = _LISTED.findall(compact) if compact.startswith(("rgb", "[", "(")) or compact[:1].isdigit() else []
     if len(parts) == RGB_PARTS and all(0 <= float(part) <= FULL_BYTE for part in parts):
         return {"rgb_color": [round(float(part)) for part in parts]}
-    raise ValueError("a colour name, #rrggbb or [red, green, blue]")
+    near = nearest_color(text)
+    raise ValueError(f"{COLOR_FORMS}; the nearest name is {near}" if near else COLOR_FORMS)
 
 
 def read_numbers(value: Any, units: Units) -> list[float]:

@@ -1,6 +1,6 @@
 """Which list, calendar, weather station or camera is meant."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from homeassistant.core import State
 
@@ -32,11 +32,12 @@ def choose_one(
     records: list[EntityRecord],
     said: str | None,
     slot: str,
-    better: Callable[[EntityRecord], bool] = lambda _record: False,
+    better: Sequence[Callable[[EntityRecord], bool]] = (),
 ) -> EntityRecord:
     """Return the entity of a name or a room, else the only one in the home, the sentence or the room.
 
-    Of several the only one that is `better` is taken. Raises ValidationError that lists what there is.
+    Of several each test of `better` leaves those that pass it, if any do.
+    Raises ValidationError that lists what there is.
     """
     if not records:
         raise ValidationError(f"{slot}: there is none that is exposed and can do this")
@@ -44,7 +45,8 @@ def choose_one(
         found = named(records, said) or _in_place(run, records, said)
         if one := _only(found, better):
             return one
-        raise choose(run.house, found or records, f"{slot}: {said[:60]!r} is not clear. There are")
+        problem = "could be several" if found else "is not known here"
+        raise choose(run.house, found or records, f"{slot}: {said[:60]!r} {problem}. There are")
     if len(records) == 1:
         return records[0]
     sentence = squash(run.sentence)
@@ -58,10 +60,10 @@ def choose_one(
     raise choose(run.house, there or records, f"{slot}: say which one")
 
 
-def _only(found: list[EntityRecord], better: Callable[[EntityRecord], bool]) -> EntityRecord | None:
-    """Return the only one, or the only one of several that is better."""
-    if len(found) > 1:
-        found = [item for item in found if better(item)]
+def _only(found: list[EntityRecord], better: Sequence[Callable[[EntityRecord], bool]]) -> EntityRecord | None:
+    """Return the only one, or the only one of several that is left by the tests for better ones."""
+    for test in better if len(found) > 1 else ():
+        found = [item for item in found if test(item)] or found
     return found[0] if len(found) == 1 else None
 
 

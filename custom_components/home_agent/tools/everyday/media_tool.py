@@ -1,14 +1,16 @@
 """play_media: music, radio and films by their names, found in what a player knows."""
 
 import asyncio
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.const import STATE_BUFFERING, STATE_PLAYING
+from homeassistant.components.media_player import MediaPlayerDeviceClass
+from homeassistant.const import ATTR_DEVICE_CLASS, STATE_BUFFERING, STATE_PLAYING
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
@@ -41,6 +43,9 @@ KINDS: Final = {
     "series": ("tv_show", "season", "episode"),
 }
 """Kind: the media classes of Home Assistant that it means."""
+
+WATCHED: Final = frozenset({"film", "series"})
+"""Kinds that need a screen."""
 
 SOURCES: Final = ("media_source", "radio_browser", "dlna_dms", "jellyfin")
 """Media sources that hold music and films; others hold what cameras have seen, photos or speech."""
@@ -247,7 +252,7 @@ class MediaTool(HomeAgentTool):
         if not query:
             raise ValidationError("query: say what is to be played")
         action = args.get("action") or "play"
-        player = _player(run, args.get("player"), needed=ENQUEUE if action == "queue" else PLAY)
+        player = _player(run, args, needed=ENQUEUE if action == "queue" else PLAY)
         found = await async_find(run, player.entity_id, query, args.get("kind"))
         if not found:
             raise ToolExecutionError("The player finds nothing of that name that it can play")
@@ -273,14 +278,29 @@ def _finds(state: State, needed: str = PLAY) -> bool:
     return all(supports(state, features) for features in (f"{SEARCH} {BROWSE}", PLAY, needed))
 
 
-def _player(run: ToolRun, said: str | None, *, needed: str) -> EntityRecord:
-    """Return the player that is meant; of several in one room the one that can search."""
+def _player(run: ToolRun, args: Mapping[str, Any], *, needed: str) -> EntityRecord:
+    """Return the player that is meant.
 
-    def searches(record: EntityRecord) -> bool:
-        return supports(run.hass.states.get(record.entity_id), SEARCH)
+    Of several in one room it is the one that can search, then the screen for films and the other one for
+    everything else, then the one that is playing.
+    """
+    wants_screen = args.get("kind") in WATCHED
+
+    def searches(state: State) -> bool:
+        return supports(state, SEARCH)
+
+    def shows(state: State) -> bool:
+        return (state.attributes.get(ATTR_DEVICE_CLASS) == MediaPlayerDeviceClass.TV) == wants_screen
+
+    def plays(state: State) -> bool:
+        return state.state == STATE_PLAYING
+
+    def better(record: EntityRecord, test: Callable[[State], bool]) -> bool:
+        return (state := run.hass.states.get(record.entity_id)) is not None and test(state)
 
     able = records_of(run, DOMAIN, lambda state: _finds(state, needed))
-    return choose_one(run, able, said, "player", better=searches)
+    tests = [partial(better, test=test) for test in (searches, shows, plays)]
+    return choose_one(run, able, args.get("player"), "player", better=tests)
 
 
 async def _async_play(run: ToolRun, entity_id: str, found: MediaMatch, *, queue: bool) -> str:

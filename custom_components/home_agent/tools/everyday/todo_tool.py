@@ -178,6 +178,11 @@ class TodoTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Do one thing with one list. Raises ValidationError for a list or an item that is not clear."""
+        async with run.calls.in_order:
+            return await self._async_run(args, run)
+
+    async def _async_run(self, args: Mapping[str, Any], run: ToolRun) -> JsonValueType:
+        """Do one thing with one list, when the calls before it are done."""
         action, said = args["action"], args.get("list")
         items = list(dict.fromkeys(text for item in as_list(args.get("items")) if (text := item.strip())))
         if action != "read" and not items:
