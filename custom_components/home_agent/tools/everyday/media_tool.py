@@ -9,7 +9,7 @@ from typing import Any, Final, override
 
 import probatio
 
-from homeassistant.components.media_player import MediaPlayerDeviceClass
+from homeassistant.components.media_player.const import MediaPlayerDeviceClass
 from homeassistant.const import ATTR_DEVICE_CLASS, STATE_BUFFERING, STATE_PLAYING
 from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
