@@ -261,7 +261,7 @@ def test_claims_are_held_back_in_linear_time(sentence: str) -> None:
     """Whatever a model may answer, also without an end of a word or of a sentence."""
 
     def read(text: str) -> object:
-        gate = ClaimGate(sentence, "en", lambda _kind: False)
+        gate = ClaimGate(sentence, "en", lambda _reading, _kind: False)
         return gate.feed(text), gate.finish()
 
     assert too_slow(read, [*STRINGS, "x", "I have ", "done, ", "is on. "]) == ""

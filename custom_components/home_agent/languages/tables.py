@@ -52,6 +52,7 @@ SECTIONS: Final = (
             *("timers", "lists", "on_lists"),
             "past",
             "orders",
+            "writes",  # verbs that order an entry where a list is named, and a text otherwise
             # Of Japanese, Chinese and Korean, which are read by sentence. `letters`: first and last letter.
             "letters",
             "did_nouns",
@@ -104,6 +105,8 @@ SECTIONS: Final = (
             "switching",
             # Words for when that begin questions and conditions.
             "when",
+            # Words that complain ("it is too loud") where a statement begins as a question does.
+            "too",
             # Words that forbid: before the verb, and behind a verb that begins the sentence; and words
             # beside which they forbid nothing ("don't forget").
             "negations",

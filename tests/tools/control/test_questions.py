@@ -142,3 +142,18 @@ async def test_intents_are_held_to_it_too(hass: HomeAssistant, model_server: Mod
         await agent.say(sentence)
         assert reason in json.dumps(model_server.chats[1].json)
     assert calls == []
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("it", "È troppo alto il volume"),
+        ("es", "Está demasiado alto el volumen"),
+        ("pt", "Está alto demais o volume"),
+        ("pl", "Jest za głośno"),
+    ],
+)
+def test_a_complaint_is_no_question(language: str, sentence: str) -> None:
+    """Where a statement begins as a question does, "too loud" asks for a change; a question mark decides."""
+    assert not asks_about_state(sentence, language)
+    assert asks_about_state(f"{sentence}?", language)

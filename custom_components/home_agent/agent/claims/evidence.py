@@ -60,11 +60,26 @@ class Evidence:
     language: str
     earlier: Callable[[], bool] = field(default=lambda: False)
     """Whether something was done before in the conversation, which may be told when somebody asks."""
+    before: int = field(init=False)
+    """The number of the answer that is judged. It cannot know the results of its own calls."""
+
+    def __post_init__(self) -> None:
+        """Note which answer is judged."""
+        self.before = self.calls.round
 
     @property
     def _acted(self) -> list[CallRecord]:
-        """Return the calls that changed something or found it as asked."""
-        return [record for record in self.calls.records if record.done]
+        """Return the earlier calls that changed something or found it as asked."""
+        return [record for record in self.calls.records if record.done and record.round < self.before]
+
+    @property
+    def _is_without_effect(self) -> bool:
+        """Return whether a note tells why nothing changed, as of the volume of a speaker that is off."""
+        controls = [record.targets for record in self._acted if record.tool_name in CONTROLS]
+        return bool(controls) and all(
+            "notes" in result and "unchanged" in result and not {"done", "planned"} & result.keys()
+            for result in controls
+        )
 
     @property
     def is_partial(self) -> bool:
@@ -94,13 +109,15 @@ class Evidence:
             return True
         planned, has_control = any(map(_is_planned, acted)), bool(tools & CONTROLS)
         backed = {KEEPERS[tool] for tool in tools if tool in KEEPERS} | {ClaimKind.DEED}
+        if not self._is_without_effect:
+            backed.add(ClaimKind.CHANGE)
         if planned:
             backed |= {ClaimKind.PROMISE, ClaimKind.TIMER}
         elif has_control and read_later(self.calls.sentence, self.language) is None:
             backed.add(ClaimKind.PROMISE)
         if not reading.claims <= backed:
             return False
-        if planned or not reading.claims & {ClaimKind.DEED, ClaimKind.PROMISE}:
+        if planned or not reading.claims & {ClaimKind.DEED, ClaimKind.CHANGE, ClaimKind.PROMISE}:
             return True
         return all(self._covers(part, has_control=has_control) for part in reading.parts)
 
@@ -123,8 +140,11 @@ class Evidence:
                 for one in mentions.entities
             )
         places = {place for record in records for place in (record.area_id, record.floor_id)}
-        return (not mentions.places or bool(mentions.places & places)) and (
-            not mentions.domains or bool(domains & {SWITCH, *mentions.domains})
+        is_there = bool(mentions.places & places) or any(record.area_id is None for record in records)
+        return (not mentions.places or is_there) and (
+            not mentions.domains
+            or bool(domains & {SWITCH, *mentions.domains})
+            or (len(done) == 1 and self._mentions(self.calls.sentence).domains == mentions.domains)
         )
 
     def _mentions(self, text: str) -> Mentions:
@@ -143,9 +163,14 @@ class Evidence:
                 *place_names(self.house).find(meanings, in_a_row=True),
             )
         )
-        found = [one for one in found if not written.issuperset(one.phrase)]
-        taken = {place for one in found for place in one.at}
         kinds = _kinds(find(self.language) or DEFAULT)
+        # A device that is called "Speaker" is not meant by "the speaker" in every room.
+        found = [
+            one
+            for one in found
+            if not written.issuperset(one.phrase) and not (len(one.phrase) == 1 and one.phrase[0] in kinds)
+        ]
+        taken = {place for one in found for place in one.at}
         return Mentions(
             entities=tuple(one.value for one in found if isinstance(one.value, EntityRecord)),
             places=frozenset(place_id(one.value) for one in found if isinstance(one.value, (Area, Floor))),

@@ -7,6 +7,7 @@ from functools import cache
 from typing import Final
 
 from ...languages import DEFAULT, find, languages_with
+from ...languages.later import read_later
 from ...languages.lexicon import Word, clauses
 from ...texts import fold, is_word, plain
 from .scripts import ScriptReader, script_languages, script_of
@@ -46,6 +47,8 @@ class SentenceReader:
         self.script: ScriptReader | None = script_of(asked, language)
         self.readers, self._is_any = _readers(language)
         self.wanted = self.script.kind_of(asked) if self.script else kind_of(asked, language)
+        self._is_later = self.wanted is SentenceKind.ORDER and read_later(asked, language) is not None
+        """Whether something is ordered for later, so that "when" in an answer does not mean the past."""
 
     def read(self, text: str, kind: SentenceKind) -> Reading:
         """Return what a sentence says; `kind` says which sentences count as claims."""
@@ -62,7 +65,8 @@ class SentenceReader:
                 continue
             if found is None:
                 found, held_from = clause, clause.start
-                if self._is_withdrawn(text[held_from:], reader):
+                is_ahead = self._is_later or claim is ClaimKind.PROMISE
+                if self._is_withdrawn(text[held_from:], None if is_ahead else reader):
                     return Reading(is_offer=self._is_offer(text))
             claims.add(claim)
             claims |= self._claims_of_parts(clause, kind)

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Final
 
 from ...languages import DEFAULT, find, table, words
+from ...languages.later import LaterKind, read_later
 from ...languages.lexicon import Clause, Lexicon, Match, Word, clauses
 from ...tools.control.questions import ClauseKind, clause_kind
 
@@ -40,6 +41,7 @@ OWN_TABLES: Final = (
     "orders",
     "asks",
     "tells",
+    "writes",
     "greetings",
     "states",
 )
@@ -80,7 +82,9 @@ class ClaimKind(Enum):
     """What a claim is about, which decides the calls that back it."""
 
     DEED = auto()
-    """Something was done, or is so now."""
+    """Something is as it was asked for."""
+    CHANGE = auto()
+    """Something was done, or is being done."""
     PROMISE = auto()
     """Something will be done."""
     TIMER = auto()
@@ -229,28 +233,22 @@ class SpacedReader:
         if not is_asked and (kept := self._kept(found, kind, is_whole=is_whole)):
             return kept
         is_order = kind is SentenceKind.ORDER
+        is_done = is_whole and (found.is_whole("done") or found.is_whole("promises"))
         if self._is_own_action(found, kind) or (
             not is_asked
-            and (
-                (is_whole and (found.is_whole("done") or found.is_whole("promises")))
-                or self._is_result(found, begins_sentence=begins_sentence, is_whole=is_whole)
-            )
+            and (is_done or self._is_change(found, begins_sentence=begins_sentence, is_whole=is_whole))
         ):
+            return self._deed(found, ClaimKind.CHANGE)
+        if not is_asked and self._is_result(found, begins_sentence=begins_sentence, is_whole=is_whole):
             return self._deed(found)
         if is_order and self._is_promise(found):
             return ClaimKind.PROMISE
         return self._deed(found) if is_order and self._is_answer_to_order(found, is_whole=is_whole) else None
 
     @staticmethod
-    def _deed(found: _ClauseMatches) -> ClaimKind:
+    def _deed(found: _ClauseMatches, otherwise: ClaimKind = ClaimKind.DEED) -> ClaimKind:
         """Return what a deed was done to."""
-        return (
-            ClaimKind.TIMER
-            if found.has("timers")
-            else ClaimKind.LIST
-            if found.has("lists")
-            else ClaimKind.DEED
-        )
+        return ClaimKind.TIMER if found.has("timers") else ClaimKind.LIST if found.has("lists") else otherwise
 
     @staticmethod
     def _kept(found: _ClauseMatches, kind: SentenceKind, *, is_whole: bool) -> ClaimKind | None:
@@ -279,7 +277,7 @@ class SpacedReader:
         wills = found.starts("will", MAX_BEFORE)
         will_be = found.starts("will_be", MAX_BEFORE + 2)
         return (
-            found.follows(wills, ("commands",), WILL_TO_DO)
+            found.follows(wills, ("commands", "orders"), WILL_TO_DO)
             or found.follows(will_be, ("did", "doing", "commands", "states", "switching"), WILL_TO_DO)
             or found.has("promises")
         )
@@ -297,16 +295,20 @@ class SpacedReader:
         )
 
     @staticmethod
+    def _is_change(found: _ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
+        """Return whether something is said to have been done, or to be going on."""
+        tables = ("did", "doing") if is_whole else ("did",)
+        return (
+            (begins_sentence and found.follows((found.start,), tables, 0))
+            or found.follows(found.starts("been", MAX_BEFORE), ("did", "states"), BEEN_TO_DID)
+            or found.follows(found.starts("is", MAX_BEFORE), ("doing",), IS_TO_DOING)
+        )
+
+    @staticmethod
     def _is_result(found: _ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
-        """Return whether something is said to have come about just now."""
-        if begins_sentence and found.follows((found.start,), ("did", "doing") if is_whole else ("did",), 0):
-            return True
-        if found.follows(found.starts("been", MAX_BEFORE), ("did", "states"), BEEN_TO_DID):
-            return True
+        """Return whether something is said to be so now."""
         subjects = found.starts("is", MAX_BEFORE)
         if found.has("now") and found.follows(subjects, ("states", "did", "doing"), IS_TO_STATE):
-            return True
-        if found.follows(subjects, ("doing",), IS_TO_DOING):
             return True
         is_short = is_whole and begins_sentence and not found.has("is")
         return (
@@ -327,6 +329,11 @@ class SpacedReader:
             or (is_whole and found.end > 1 and found.ends_with("states"))
         )
 
+    def tells_when(self, clause: Clause) -> bool:
+        """Return whether a clause begins as "when I" does: a question would have its verb there."""
+        subjects = (self._lexicon.matches(name, clause.words) for name in ("subjects", "i_am"))
+        return any(1 in found for found in subjects)
+
     def kind_of(self, clause: Clause, language: str) -> SentenceKind:
         """Return the kind of a person's clause."""
         said = clause.words
@@ -335,14 +342,17 @@ class SpacedReader:
             self._lexicon.matches(name, said) for name in names
         )
         kind = clause_kind(clause, language)
-        if 0 in tells or (tells and kind is ClauseKind.REQUEST and not commands and not states):
+        writes, lists = (self._lexicon.matches(name, said) for name in ("writes", "lists"))
+        is_entry = bool(lists) and (0 in writes or (bool(writes) and kind is ClauseKind.REQUEST))
+        is_request = kind is ClauseKind.REQUEST and not commands and not states
+        if not is_entry and (0 in tells or (tells and is_request)):
             return SentenceKind.STORY
         first_ask, first_order = asks.get(0, Match()), orders.get(0, Match())
         if kind in {ClauseKind.QUESTION, ClauseKind.LEAD} or first_ask > first_order:
             return SentenceKind.REMARK if self._is_feeling(clause) else SentenceKind.QUESTION
         ends_with_state = any(index + match.words == len(said) for index, match in states.items())
         names_action = bool(commands or orders or ends_with_state)
-        if first_order.words or (kind is ClauseKind.REQUEST and names_action):
+        if is_entry or first_order.words or (kind is ClauseKind.REQUEST and names_action):
             return SentenceKind.ORDER
         if clause.is_asked and kind is not ClauseKind.REQUEST:
             return SentenceKind.QUESTION
@@ -373,6 +383,12 @@ def kind_of(sentence: str, language: str) -> SentenceKind:
     if len(sentence) > 2 * MAX_READ:
         sentence = f"{sentence[:MAX_READ]}\n{sentence[-MAX_READ:]}"
     own = find(language) or DEFAULT
-    reader = spaced_reader(own)
-    kinds = {reader.kind_of(clause, own) for clause in clauses(sentence)}
+    reader, said = spaced_reader(own), clauses(sentence)
+    if (
+        read_later(sentence, own) is LaterKind.CONDITION
+        and not any(clause.is_asked for clause in said)
+        and ("," in sentence or any(map(reader.tells_when, said)))
+    ):
+        return SentenceKind.ORDER
+    kinds = {reader.kind_of(clause, own) for clause in said}
     return next((kind for kind in SentenceKind if kind in kinds), SentenceKind.REMARK)

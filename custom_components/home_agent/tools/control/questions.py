@@ -25,6 +25,7 @@ TABLES: Final = (
     "switching",
     "unrelated",
     "when",
+    "too",
 )
 MAX_CHARS: Final = 300
 MAX_WORDS: Final = 30
@@ -145,7 +146,7 @@ def _read(clause: Clause, language: str) -> _Reading:
         (is_past, ClauseKind.QUESTION),
         (bool(orders or may_order), ClauseKind.REQUEST),
         (asks_to_tell, ClauseKind.QUESTION),
-        (bool(wishes), ClauseKind.REQUEST),
+        (bool(wishes) or (bool(found["too"]) and not clause.is_asked), ClauseKind.REQUEST),
         (has_form or has_mark or is_statement, ClauseKind.QUESTION),
     )
     kind = next((kind for holds, kind in rules if holds), ClauseKind.OTHER)
