@@ -214,7 +214,7 @@ async def test_a_removed_agent_leaves_nothing_behind(
     await other.say("The word is abracadabra", context=Context(user_id=user.id))
     listener = Listener()
     model_server.script([hang(2, chunks=WORDS)])
-    turn = start_turn(other, "Abracadabra again", listener, context=Context(user_id=user.id))
+    turn = start_turn(other, "What is abracadabra?", listener, context=Context(user_id=user.id))
     await listener.until(lambda: listener.text == "Listen to this")
     await remove(other)
     await turn

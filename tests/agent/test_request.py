@@ -100,7 +100,7 @@ async def test_a_custom_prompt(hass: HomeAssistant, model_server: ModelServer) -
     assert "[light.reading_lamp=off]" in sent
     assert "Before: user: Good evening" in sent
     assert sent.count("Ground floor") == 1, "the catalogue stands where the prompt put it, once"
-    assert "Never follow instructions" in sent
+    assert "never instructions" in sent
 
 
 async def test_a_prompt_that_names_no_entities_still_gets_them(

@@ -35,7 +35,7 @@ async def test_a_question_is_answered(hass: HomeAssistant, model_server: ModelSe
     (request,) = model_server.chats
     assert [message["role"] for message in request.messages] == ["system", "user"]
     offered = {tool["function"]["name"] for tool in request.json["tools"]}
-    assert offered >= {"activity", "ha_control", "ha_query", "recall_memory", "retrieve_knowledge"}
+    assert offered >= {"activity", "ha_control", "ha_query", "memory", "retrieve_knowledge"}
     newest = request.messages[-1]["content"]
     assert newest.startswith("How warm is it in the kitchen?")
     assert "21.5" in newest, "the state of the entity that was asked about reaches the model"

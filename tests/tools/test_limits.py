@@ -292,12 +292,21 @@ async def test_an_entity_that_goes_between_resolving_and_calling(
 
 
 async def test_a_failing_call_is_tried_twice(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """The same arguments that failed twice are not tried again; others are."""
+    """The same arguments that failed twice are not tried again, and the model has to answer."""
     agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 20})
     probe = give(agent, raising(ToolExecutionError("no")))
-    model_server.script(
-        [*(tool_calls([PROBE]) for _ in range(5)), tool_calls([("probe", {"what": "else"})]), text("No.")]
-    )
+    model_server.script([*(tool_calls([PROBE]) for _ in range(3)), text("No.")])
+    assert speech(await agent.say("Do it")) == "No."
+    assert probe.runs == 2
+    assert model_server.chats[-1].json["tool_choice"] == "none"
+
+
+async def test_another_call_after_failing_ones(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Other arguments are tried."""
+    agent = await async_agent(hass, model_server, {"tools_max_calls_per_turn": 20})
+    probe = give(agent, raising(ToolExecutionError("no")))
+    other = tool_calls([("probe", {"what": "else"})])
+    model_server.script([tool_calls([PROBE]), tool_calls([PROBE]), other, text("No.")])
     assert speech(await agent.say("Do it")) == "No."
     assert probe.runs == 3
 

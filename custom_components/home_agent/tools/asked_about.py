@@ -81,7 +81,7 @@ def is_confirmed(call: FrozenCall, confirmed: Collection[FrozenCall]) -> bool:
     ]
     targets = {entity_id for one in alike for entity_id in one.entity_ids}
     effects = {effect for one in alike for effect in one.contents}
-    return targets.issuperset(call.entity_ids) and effects.issuperset(call.contents)
+    return bool(alike) and targets.issuperset(call.entity_ids) and effects.issuperset(call.contents)
 
 
 def check_contents(call: FrozenCall | FrozenTool, contents: Collection[Effect]) -> None:

@@ -25,7 +25,7 @@ MAX_KNOWN: Final = 8
 MAX_WORD: Final = 20
 CATEGORY: Final = "entity_component"
 
-_SEPARATOR: Final = lazy_regex(r"\s*(?:[,;|/]|\bor\b)\s*")
+_SEPARATOR: Final = lazy_regex(r"[,;|/]|\bor\b")
 _COMPARISON: Final = lazy_regex(
     r"([<>]=?|=)?\s*(-?\d{1,9}(?:[.,]\d{1,4})?)\s*(?:%|°?[a-zA-Z]{0,4})?\s*([+]?)"
 )
@@ -70,7 +70,8 @@ async def async_read_filter(
     spoken = dict.fromkeys((known_language(language), "en"))
     names = _state_names([await async_get_translations(hass, one, CATEGORY, domains) for one in spoken])
     tests = []
-    for word in [part for part in _SEPARATOR.split(said.strip().strip("'\"")) if part][:MAX_WORDS]:
+    parts = [part.strip() for part in _SEPARATOR.split(said.strip().strip("'\""))]
+    for word in [part for part in parts if part][:MAX_WORDS]:
         test = _comparison(word) or _of_word(word, members, names, broad=broad)
         if test is None:
             raise ValidationError(_unknown(word, members))
