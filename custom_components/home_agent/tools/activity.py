@@ -22,8 +22,10 @@ from .base import HomeAgentTool, PartlyFailed, Speaker, TargetsFailed, ToolOutpu
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, expectation_of
 from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
+from .control.telling import tell_names
 from .ha_control import async_carry_out, entity_locks
-from .planned_rows import given_by, planned_row, planned_rows
+from .planned_rows import entities_of, given_by, planned_row, planned_rows
+from .telling import Told
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
@@ -103,6 +105,15 @@ class ActivityTool(HomeAgentTool):
             for entity_id, change in changes.items() if isinstance(changes, dict) else ():
                 if any(True for _ in texts_in(hass, entity_id, _values(str(change)))):
                     yield str(change)
+
+    @override
+    def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
+        """Return what was undone, or cancelled."""
+        if not isinstance(result, Mapping):
+            return ()
+        if isinstance(restored := result.get("restored"), Mapping):
+            return tell_names("undone", restored, run)
+        return tell_names("cancelled", entities_of(result.get("cancelled")), run)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> ToolOutput:

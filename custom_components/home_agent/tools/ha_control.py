@@ -33,7 +33,7 @@ from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
 from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
-from .control.telling import tell
+from .control.telling import PLANNED, tell, tell_planned
 from .control.time_words import with_times
 from .control.timing import Timing, read_timing
 from .control.values import Units
@@ -137,7 +137,10 @@ class ControlTool(HomeAgentTool):
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
         """Return what was done, by names and values."""
-        return tell(args, result, run)
+        if self._planner is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
+            return tell(args, result, run)
+        found = (one for one in self._planner.planned.all() if one.id == result.get("id"))
+        return tell_planned(args, result, next(found, None), run)
 
     async def _async_act(
         self,

@@ -1,6 +1,6 @@
 """What is planned: as the model reads it, and which of it is meant where something is to be cancelled."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
@@ -30,6 +30,12 @@ def planned_row(command: PlannedCommand, run: ToolRun) -> dict[str, JsonValueTyp
         key: command.told_for(key, now) for key in command.entity_ids if run.is_exposed(key)
     }
     return {"id": command.id, "planned": shown} if shown else {}
+
+
+def entities_of(rows: object) -> list[str]:
+    """Return the entities of planned commands as `planned_row` shows them."""
+    found = [row.get("planned") for row in rows if isinstance(row, Mapping)] if isinstance(rows, list) else []
+    return [entity_id for planned in found if isinstance(planned, Mapping) for entity_id in planned]
 
 
 def given_by(command: PlannedCommand, run: ToolRun) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 
 
@@ -26,6 +27,16 @@ class ToldValue:
     value: str | float
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something happens that was planned."""
+
+    due: datetime
+    """In UTC."""
+    days: Sequence[int] = ()
+    """The days of the week on which it is repeated, from 0 for Monday."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """One thing that a call did: the whole answer to a plain command.
@@ -43,5 +54,7 @@ class Told:
     place: str = ""
     """The area or the floor in which all of them are, if that was what the call named."""
     values: Sequence[ToldValue] = ()
+    when: Moment | None = None
+    """When it happens, or ends, if that is not now."""
     referents: int = 1
     """How many things the call named, so that half of "the light and the fan" is not taken for the whole."""

@@ -5,14 +5,20 @@ from typing import Final
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
+from homeassistant.util import dt as dt_util
 
 from ...languages import DEFAULT, find, words
+from ...timers.repeating import EVERY_DAY, WEEKEND, WORKDAYS
+from ...tools.control.telling import UNTIL
 from ...tools.telling import Told, ToldValue, ValueKind
 from ..phrases import async_phrase
 
 COUNTED: Final = frozenset(("cover", "light"))
 """Kinds with a word of their own where they are too many to name."""
 CLIMATE: Final = "climate"
+LATER: Final = "later_"
+"""How the keys of sentences about what is planned begin."""
+REPEATED: Final = {EVERY_DAY: "daily", WORKDAYS: "weekdays", WEEKEND: "weekends"}
 ALREADY: Final = "already"
 """How the keys of sentences about what was so before begin; they have no place before them."""
 
@@ -30,19 +36,38 @@ async def _async_one(hass: HomeAssistant, language: str, told: Told) -> str | No
     values = [await _async_value(hass, language, value) for value in told.values]
     if None in values:
         return None
+    timing = await _async_timing(hass, language, told)
+    if timing is None:
+        return None
     sentence = await async_phrase(
         hass,
         language,
-        f"quick_{told.key}",
+        f"quick_{LATER if 'when' in timing else ''}{told.key}",
         targets=await _async_targets(hass, language, told),
         value=", ".join(filter(None, values)),
         place=told.place,
+        **timing,
     )
     if told.count and told.place and not told.key.startswith(ALREADY):
         return await async_phrase(
             hass, language, "quick_in_place", place=told.place, told=sentence[0].lower() + sentence[1:]
         )
     return sentence[:1].upper() + sentence[1:]
+
+
+async def _async_timing(hass: HomeAssistant, language: str, told: Told) -> dict[str, str] | None:
+    """Return the time in a sentence, if it has one; None if this language has no words for it."""
+    if (moment := told.when) is None:
+        return {}
+    local, today = dt_util.as_local(moment.due), dt_util.now().date()
+    clock = f"{local:%H:%M}"
+    if told.key == UNTIL:
+        return {"time": clock} if local.date() == today else None
+    if moment.days:
+        key = REPEATED.get(tuple(moment.days))
+    else:
+        key = {0: "at", 1: "at_tomorrow"}.get((local.date() - today).days)
+    return {"when": await async_phrase(hass, language, f"quick_{key}", time=clock)} if key else None
 
 
 async def _async_targets(hass: HomeAssistant, language: str, told: Told) -> str:

@@ -1,21 +1,25 @@
 """What a call of ha_control did, told without the model: the entities or their place, and their values."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any, Final
 
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import State
+from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
 from ...domains.base import STATE, ControlParameter, DomainFacts
-from ...domains.telling import already, sentence_of
+from ...domains.telling import BY_ACTION, already, sentence_of
 from ...errors import ValidationError
 from ...knowledge.house import HouseSnapshot
 from ...knowledge.spoken_words import colors
+from ...planned.records import PlannedCommand
 from ...texts import fold, one_line
 from ..base import ToolRun
 from ..resolving.targets import Target
-from ..telling import Told, ToldValue, ValueKind
+from ..telling import Moment, Told, ToldValue, ValueKind
 from .arguments import normalise, read_args
 from .values import Units
 
@@ -31,6 +35,12 @@ FULL_BYTE: Final = 255
 WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1}
 """What is 100 percent, by the kind of a parameter."""
 WHOLE: Final = frozenset(("done", "unchanged"))
+PLANNED: Final = frozenset(("planned", "id"))
+UNTIL: Final = "until"
+LATER: Final = frozenset(("on", "off", "open", "closed", "started"))
+"""Sentences that are also there for later."""
+SHORTEST: Final = timedelta(minutes=1)
+"""An end that is nearer is not told by the clock."""
 
 type _Deed = tuple[str, tuple[ToldValue, ...]]
 
@@ -58,6 +68,60 @@ def tell(args: Mapping[str, Any], result: object, run: ToolRun) -> tuple[Told, .
         len(told) == 1 or not any(one.count for one in told)
     )
     return told if is_clear else ()
+
+
+def tell_planned(
+    args: Mapping[str, Any], result: object, command: PlannedCommand | None, run: ToolRun
+) -> tuple[Told, ...]:
+    """Return what a call planned, or did until a time; nothing if only words of the model can tell it."""
+    if not isinstance(result, Mapping) or command is None or not result.keys() <= WHOLE | PLANNED:
+        return ()
+    moment = Moment(command.due, command.schedule.days)
+    if command.restores:
+        now = tell(args, {part: result[part] for part in WHOLE & result.keys()}, run)
+        is_brief = command.due - dt_util.utcnow() < SHORTEST
+        return (*now, Told(key=UNTIL, when=moment)) if now and not is_brief else ()
+    domains = {entity_id.partition(".")[0] for entity_id in command.entity_ids}
+    if result.keys() & WHOLE or command.hold or (moment.days and command.schedule.sun) or len(domains) > 1:
+        return ()
+    deed = _planned_deed(command, domains.pop(), run)
+    if deed is None:
+        return ()
+    _verb, target, _given = read_args(args)
+    told = _told(deed, command.entity_ids, target, _referents(target, command.entity_ids, run.house), run)
+    return (replace(told, when=moment),) if told.names or told.count else ()
+
+
+def _planned_deed(command: PlannedCommand, domain: str, run: ToolRun) -> _Deed | None:
+    """Return the sentence about a planned command and its values; None if there is none."""
+    facts = DOMAINS[domain]
+    verb = run.meanings.get(domain, command.verb)
+    if (action := facts.actions.get(verb)) is None or action.direction:
+        return None
+    try:
+        units = Units(run.hass.config.units.temperature_unit)
+        wanted = normalise(domain, verb, action, command.given, units)
+    except ValidationError:
+        return None
+    if not wanted:
+        key = facts.told.get(verb) or BY_ACTION.get(verb)
+        return None if key not in LATER else (key, ())
+    values = [_wanted(facts, name, value, command.given) for name, value in wanted.items()]
+    known = tuple(value for value in values if value is not None)
+    return (SET, known) if len(known) == len(values) else None
+
+
+def _wanted(facts: DomainFacts, name: str, value: Any, given: Mapping[str, Any]) -> ToldValue | None:
+    """Return a value that will be set; None if it cannot be told."""
+    kind = facts.parameters[name].kind if name in facts.parameters else ""
+    if kind == "color":
+        return _color(given)
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    if kind == "temperature":
+        return ToldValue(ValueKind.DEGREES, value)
+    whole = 100 if name == "brightness_pct" else WHOLES.get(kind)
+    return None if whole is None else ToldValue(ValueKind.PERCENT, round(value * 100 / whole))
 
 
 def _deed(verb: str, given: Mapping[str, Any], state: State, run: ToolRun) -> _Deed | None:
@@ -147,6 +211,13 @@ def _color(given: Mapping[str, Any]) -> ToldValue | None:
     names = (colors().get(fold(value), fold(value)) for value in given.values() if isinstance(value, str))
     name = next((name for name in names if name in english), None)
     return None if name is None else ToldValue(ValueKind.COLOR, name)
+
+
+def tell_names(key: str, entity_ids: Iterable[str], run: ToolRun) -> tuple[Told, ...]:
+    """Return one sentence about entities by their names, or by their kind and number."""
+    ids = sorted(set(entity_ids) & run.house.entities.keys())
+    told = _told((key, ()), ids, Target(name="*"), len(ids), run) if ids else None
+    return (told,) if told and (told.names or told.count) else ()
 
 
 def _told(deed: _Deed, ids: Sequence[str], target: Target, referents: int, run: ToolRun) -> Told:

@@ -27,7 +27,8 @@ from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
-from ..planned_rows import called_so, newest_of, planned_row, planned_rows
+from ..control.telling import tell_names
+from ..planned_rows import called_so, entities_of, newest_of, planned_row, planned_rows
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
 from .days import read_days
@@ -115,8 +116,11 @@ class TimerTool(HomeAgentTool):
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
         """Return what was set for today, or cancelled."""
-        if not isinstance(result, Mapping) or "cancelled_commands" in result:
+        if not isinstance(result, Mapping):
             return ()
+        if "cancelled_commands" in result:
+            is_alone = result.keys() == {"cancelled_commands"}
+            return tell_names("cancelled", entities_of(result["cancelled_commands"]), run) if is_alone else ()
         if (
             result.keys() == {"set"}
             and isinstance(timer := result["set"], Mapping)
