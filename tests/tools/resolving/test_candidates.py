@@ -47,3 +47,12 @@ async def test_an_invented_id_finds_the_device_in_it(agent: Agent) -> None:
     """The hallway light comes before all lamps."""
     told = await error(agent, "Turn on the hallway light", action="turn_on", entity_id="light.hall_way_lamp")
     assert "Nearest: light.hallway (Hallway Light" in told
+
+
+async def test_an_id_that_is_the_name_of_a_room(hass: HomeAssistant, agent: Agent) -> None:
+    """It does not find the thermostat whose id is the name of the room."""
+    call = {"action": "turn_off", "entity_id": "light.living_room"}
+    agent.server.script([tool_calls([("ha_control", call)]), text("It is off.")])
+    await agent.say("Turn off the light in the living room")
+    assert hass.states.is_state("light.living_room_ceiling", "off")
+    assert hass.states.is_state("climate.living_room", "heat")

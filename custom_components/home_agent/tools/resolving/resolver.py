@@ -111,7 +111,10 @@ class _Search(KindSearch):
         raise missing(self.house, self.names, rest, f"entity_id: there is no {text[:60]!r}", domains={domain})
 
     def _by_id_parts(self, domain: str, rest: str) -> EntityRecord | None:
-        """Return the entity whose id or name an almost right id spells."""
+        """Return the entity whose id or name an almost right id spells.
+
+        "light.living_room" means lights of the room, not the thermostat whose id is the name of the room.
+        """
         key = squash(rest)
         tables = (self.names.exact, self.names.qualified, self.names.object_ids)
         spelled = self.records(entity_id for table in tables for entity_id in table.get(key, ()))
@@ -119,7 +122,9 @@ class _Search(KindSearch):
             return self._one(own, rest)
         self.repaired = True
         if len(spelled) == 1 and self.is_allowed(spelled[0]):
-            return spelled[0]
+            place = find_place(self.house, rest.replace("_", " "), "area")
+            if place is None or place.repaired:
+                return spelled[0]
         near = self.names.near(rest, frozenset(self.names.by_domain.get(domain, ())))
         return self.house.entities[near[0][0]] if _leads(near) else None
 
