@@ -207,3 +207,86 @@ async def test_a_persons_own_words_are_told(
     await memory(agent, "remember", said, "Hazelnuts make Mia ill", user(hass, "Anna"), household=True)
     (kept,) = agent.entry.runtime_data.memories.all()
     assert kept.origin is origin
+
+
+@pytest.mark.parametrize(
+    ("known", "said", "right"),
+    [
+        ("Mia is allergic to hazelnuts", "It's walnuts, not hazelnuts", "Mia is allergic to walnuts"),
+        ("Mia is allergic to hazelnuts", "Walnuts instead of hazelnuts", "Mia is allergic to walnuts"),
+        ("Mia is allergic to cats", "Mia is no longer allergic to cats", "Mia is no longer allergic to cats"),
+        ("Mia verträgt keine Haselnüsse", "Walnüsse, nicht Haselnüsse", "Mia verträgt keine Walnüsse"),
+        ("Mia est allergique aux noisettes", "Des noix, pas des noisettes", "Mia est allergique aux noix"),
+        ("Mia es alérgica a las avellanas", "Nueces, no avellanas", "Mia es alérgica a las nueces"),
+        (
+            "Mia är allergisk mot hasselnötter",
+            "Valnötter, inte hasselnötter",
+            "Mia är allergisk mot valnötter",
+        ),
+        ("У Мии аллергия на фундук", "На миндаль, а не на фундук", "У Мии аллергия на миндаль"),  # noqa: RUF001
+        ("Dinner is at 18:00", "Dinner is at 19:00 now, not at 18:00", "Dinner is at 19:00"),
+    ],
+)
+async def test_a_correction_replaces_the_wrong_fact(
+    hass: HomeAssistant, agent: Agent, known: str, said: str, right: str
+) -> None:
+    """The household's stays the household's, whoever of it corrects."""
+    await memory(
+        agent, "remember", f"Remember, all of us: {known}", known, user(hass, "Anna"), household=True
+    )
+    fixed = await memory(agent, "remember", said, right, user(hass, "Ben"))
+    assert fixed["result"] == {"remembered": right, "replaced": known}
+    (kept,) = agent.entry.runtime_data.memories.all()
+    assert (kept.content, kept.person, kept.origin) == (right, None, Origin.TOLD)
+    beside = await told(agent, f"What about {right}?")
+    assert f'- "{right}"' in beside
+    assert known not in beside
+
+
+@pytest.mark.parametrize(
+    ("said", "new"),
+    [
+        ("Mia is allergic to walnuts, not only to hazelnuts", "Mia is allergic to walnuts"),
+        ("Mia is allergic to walnuts too", "Mia is allergic to walnuts"),
+        ("Remember that Leo is not allergic to hazelnuts", "Leo is not allergic to hazelnuts"),
+        ("It is not hazelnuts", "Mia is allergic to everything"),
+    ],
+)
+async def test_what_corrects_nothing_replaces_nothing(
+    hass: HomeAssistant, agent: Agent, said: str, new: str
+) -> None:
+    """Neither what is added, nor what is said of somebody else, nor what the model has made up."""
+    known = "Mia is allergic to hazelnuts"
+    anna = user(hass, "Anna")
+    await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
+    assert "replaced" not in (await memory(agent, "remember", said, new, anna))["result"]
+    assert known in {one.content for one in agent.entry.runtime_data.memories.all()}
+
+
+async def test_only_who_may_change_it_corrects(hass: HomeAssistant, agent: Agent) -> None:
+    """A speaker that nobody knows replaces nothing, and nobody replaces what is another person's."""
+    anna, ben = user(hass, "Anna"), user(hass, "Ben")
+    await memory(agent, "remember", "Remember that I drink tea with honey", FACT, anna)
+    mine = await memory(
+        agent, "remember", "With sugar, not with honey", "Anna drinks her tea with sugar", ben
+    )
+    assert "replaced" not in mine["result"]
+    assert FACT not in str(mine)
+    shared = "Our dog eats chicken"
+    await memory(agent, "remember", f"Remember: {shared}", shared, anna, household=True)
+    said = "Remember for all of us: fish, not chicken"
+    unknown = await memory(agent, "remember", said, "Our dog eats fish", household=True)
+    assert unknown["result"]["also_remembered"] == [shared]
+    contents = {one.content for one in agent.entry.runtime_data.memories.all()}
+    assert {FACT, shared} <= contents
+
+
+async def test_what_is_still_remembered_is_named(hass: HomeAssistant, agent: Agent) -> None:
+    """A fact in other words is not replaced; the model learns of it and can forget it."""
+    known = "Mia is allergic to hazelnuts"
+    anna = user(hass, "Anna")
+    await memory(agent, "remember", f"Remember, all of us: {known}", known, anna, household=True)
+    new = await memory(
+        agent, "remember", "Walnuts make Mia ill, not hazelnuts", "Walnuts make Mia ill", anna, household=True
+    )
+    assert new["result"] == {"remembered": "Walnuts make Mia ill", "also_remembered": [known]}

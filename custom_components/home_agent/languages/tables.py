@@ -138,11 +138,12 @@ SECTIONS: Final = (
     Section(
         name="memory",
         holds="words for the speaker and for several people, negations, requests to remember,"
+        " how a sentence corrects what was said (`corrections`) or only adds to it (`additions`),"
         " how people tell of themselves (`facts`), what they do not eat (`diet`), and what is not worth"
         " remembering",
         needed=("self", "group", "negations", "remember"),
         optional=(
-            *("recall", "states", "now", "at", "units", "habits", "facts"),
+            *("recall", "states", "now", "at", "units", "habits", "facts", "corrections", "additions"),
             *("speakers", "requests", "meta", "instructions", "may", "powers", "called", "diet"),
         ),
         strict="the model alone judges whose matter something is",

@@ -172,6 +172,13 @@ class Memories:
         return [FoundMemory(self._kept[key], relevance[key]) for key in ranked[:limit]]
 
     @callback
+    def alike(self, content: str, least: float, *, may_see: Callable[[Memory], bool]) -> list[Memory]:
+        """Return the memories that share a part of their words with a text, the best first."""
+        now = dt_util.utcnow()
+        found = (self._kept[memory_id] for memory_id, _ in self._words.alike(content, least))
+        return [memory for memory in found if not has_expired(memory, now) and may_see(memory)]
+
+    @callback
     def always_relevant(self, now: datetime, may_see: Callable[[Memory], bool], least: float) -> list[Memory]:
         """Return the memories whose strength is at least `least`, the strongest first."""
         weighed = [

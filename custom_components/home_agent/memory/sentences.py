@@ -107,8 +107,8 @@ def is_grounded(content: str, said: str, name: str) -> bool:
     The speaker's name does not count, since the model knows it.
     """
     own = set(words(name))
-    heard = {word[:STEM] for word in words(said) if _tells(word)} - {word[:STEM] for word in own}
-    return any(word[:STEM] in heard for word in words(content) if _tells(word))
+    heard = {word[:STEM] for word in words(said) if is_telling(word)} - {word[:STEM] for word in own}
+    return any(word[:STEM] in heard for word in words(content) if is_telling(word))
 
 
 def is_own_words(content: str, said: str, name: str) -> bool:
@@ -118,13 +118,13 @@ def is_own_words(content: str, said: str, name: str) -> bool:
     denies what the other says.
     """
     heard = {word[:STEM] for word in (*words(said), *words(name))}
-    telling = [word for word in words(content) if _tells(word)]
+    telling = [word for word in words(content) if is_telling(word)]
     denied = negations().isdisjoint(words(content)) != negations().isdisjoint(words(said))
     if not telling or denied:
         return False
     return all(word[:STEM] in heard or word in TELLER for word in telling)
 
 
-def _tells(word: str) -> bool:
+def is_telling(word: str) -> bool:
     """Return whether a word is significant on its own: long, a number, or of a script without spaces."""
     return len(word) >= TELLING or not word.isascii() or any(char.isdigit() for char in word)

@@ -52,6 +52,10 @@ class Remembered(TypedDict):
 
     remembered: str
     known_before: NotRequired[bool]
+    replaced: NotRequired[str]
+    """The earlier memory that was corrected."""
+    also_remembered: NotRequired[list[str]]
+    """What is still remembered of what the sentence takes back."""
     note: NotRequired[str]
 
 
@@ -146,7 +150,7 @@ class MemoryTool(HomeAgentTool):
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
         """Return that something is remembered or forgotten."""
-        if not isinstance(result, Mapping) or "note" in result:
+        if not isinstance(result, Mapping) or not result.keys().isdisjoint(("note", "also_remembered")):
             return ()
         key = {REMEMBER: "remembered", FORGET: "forgotten"}.get(args["action"])
         return () if key is None else (Told(key=key),)
@@ -167,6 +171,10 @@ class MemoryTool(HomeAgentTool):
         kept = {"remembered": stored["remembered"]}
         if stored["known_before"]:
             kept["known_before"] = True
+        if "replaced" in stored:
+            kept["replaced"] = stored["replaced"]
+        if "also_remembered" in stored:
+            kept["also_remembered"] = stored["also_remembered"]
         if "note" in stored:
             kept["note"] = stored["note"]
         return kept

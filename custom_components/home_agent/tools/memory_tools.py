@@ -4,6 +4,7 @@ Models are offered `memory` instead, which calls these; their names are still ac
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 import re
 from typing import Any, Final, NotRequired, TypedDict, override
@@ -16,6 +17,7 @@ from homeassistant.util.json import JsonValueType
 
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.persons import persons
+from ..memory.corrections import ALIKE, corrects, takes_back, touched
 from ..memory.memories import MAX_CONTENT, FoundMemory, Memories, SaveOutcome, make_memory
 from ..memory.records import Memory, MemoryType, Origin, Provenance, is_visible
 from ..memory.secrets import holds_secret
@@ -31,6 +33,7 @@ SURE: Final = 0.6
 """Relevance from which words mean a memory, if no other one comes near."""
 APART: Final = 0.25
 DEFAULT_IMPORTANCE: Final = 0.6
+MAX_TOUCHED: Final = 2
 OUTSIDE: Final = "What is known of people stays in the house; the option cloud_send_profile is off"
 WITHHELD: Final = (
     "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
@@ -45,6 +48,10 @@ class MemoryStored(TypedDict):
     remembered: str
     memory_id: str
     known_before: bool
+    replaced: NotRequired[str]
+    """The earlier memory that was corrected."""
+    also_remembered: NotRequired[list[str]]
+    """What is still remembered of what the sentence takes back."""
     note: NotRequired[str]
 
 
@@ -98,22 +105,29 @@ class StoreMemoryTool(HomeAgentTool):
             raise PermissionDenied(
                 "It reads like an order to the assistant. Of that only what a known person says is kept"
             )
-        outcome, memory = await self._memories.async_remember(
-            make_memory(
-                content,
-                type=MemoryType(args.get("memory_type", MemoryType.FACT)),
-                importance=min(max(args.get("importance", DEFAULT_IMPORTANCE), 0.0), 1.0),
-                person=None if shared else speaker.person_id,
-                origin=Origin.TOLD if asked or own else Origin.EXTRACTED,
-                private=secret,
-                heard=Provenance(
-                    at=dt_util.utcnow(),
-                    person=speaker.person_id,
-                    conversation_id=speaker.conversation_id,
-                    said=run.sentence[:200],
-                ),
-            )
+        heard = Provenance(
+            at=dt_util.utcnow(),
+            person=speaker.person_id,
+            conversation_id=speaker.conversation_id,
+            said=run.sentence[:200],
         )
+        earlier = [] if secret else self._taken_back(content, run)
+        wrong = earlier[0] if len(earlier) == 1 else None
+        if wrong is not None:
+            corrected = await self._memories.async_rewrite(replace(wrong, content=content), heard)
+            outcome, memory = SaveOutcome.ADDED, corrected
+        else:
+            outcome, memory = await self._memories.async_remember(
+                make_memory(
+                    content,
+                    type=MemoryType(args.get("memory_type", MemoryType.FACT)),
+                    importance=min(max(args.get("importance", DEFAULT_IMPORTANCE), 0.0), 1.0),
+                    person=None if shared else speaker.person_id,
+                    origin=Origin.TOLD if asked or own else Origin.EXTRACTED,
+                    private=secret,
+                    heard=heard,
+                )
+            )
         if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")
         told: MemoryStored = {
@@ -121,9 +135,41 @@ class StoreMemoryTool(HomeAgentTool):
             "memory_id": memory.id,
             "known_before": outcome is SaveOutcome.MERGED,
         }
+        if wrong is not None:
+            told["replaced"] = wrong.content
+        if not secret and (others := await self._async_touched(memory, run)):
+            told["also_remembered"] = others
         if not run.disclosure.home and not is_visible(memory, speaker.person_id, run.disclosure):
             told["note"] = withheld(run.disclosure)
         return told
+
+    def _taken_back(self, content: str, run: ToolRun) -> list[Memory]:
+        """Return the memories in whose place a correction goes; they keep whose they are.
+
+        Who corrects must be known and may do no more than one who forgets: see `check_forgetting`. What the
+        home has observed is not the word of a person, so nobody's sentence replaces it.
+        """
+        speaker = run.speaker
+        if run.tainted or speaker.person_id is None or not corrects(run.sentence):
+            return []
+        may_see = partial(is_visible, person_id=speaker.person_id, model=run.disclosure)
+        return [
+            memory
+            for memory in self._memories.alike(content, ALIKE, may_see=may_see)
+            if not memory.private
+            and memory.origin is not Origin.OBSERVED
+            and takes_back(memory.content, content, run.sentence, speaker.person or "")
+        ]
+
+    async def _async_touched(self, stored: Memory, run: ToolRun) -> list[str]:
+        """Return other memories about what a correction takes back, for the model to forget."""
+        if not run.disclosure.people or not corrects(run.sentence):
+            return []
+        may_see = partial(is_visible, person_id=run.speaker.person_id, model=run.disclosure)
+        found = await self._memories.async_search(run.sentence, DEFAULT_LIMIT, may_see=may_see)
+        others = (item.memory for item in found if item.memory.id != stored.id and not item.memory.private)
+        named = [one.content for one in others if touched(one.content, stored.content, run.sentence)]
+        return named[:MAX_TOUCHED]
 
 
 class RecallMemoryTool(HomeAgentTool):
