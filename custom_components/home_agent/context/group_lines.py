@@ -1,6 +1,7 @@
 """The lines about the groups that a sentence is about."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from homeassistant.core import State
@@ -107,7 +108,12 @@ def _merged(members: Sequence[Member], house: HouseSnapshot, options: LineOption
         if not any(is_active(state) or state.state == "unavailable" for _record, state in found)
     }
     lively = [member for kind, found in kinds.items() if kind not in quiet for member in found]
-    drafts = kind_drafts(lively, house, options)
+    # Temperatures are not what the sentence asks about.
+    measuring = [member for member in lively if DOMAINS[member[0].domain].measures]
+    others = [member for member in lively if not DOMAINS[member[0].domain].measures]
+    drafts = kind_drafts(others, house, options) + kind_drafts(
+        measuring, house, replace(options, details=False)
+    )
     if not quiet:
         return drafts
     rest: dict[str, list[str]] = {}

@@ -221,7 +221,12 @@ class Finder:
         }
         """The words that name no device by themselves, in the language of the names either."""
         for index, word in enumerate(topic.words):
-            if index in topic.weak or index in topic.kinds or index in topic.implied:
+            if (
+                index in topic.weak
+                or index in topic.kinds
+                or index in topic.implied
+                or index in topic.measures
+            ):
                 exact = {word.folded} & self._names.vocabulary
                 self.meant[index] = frozenset(exact)
                 continue
@@ -236,7 +241,7 @@ class Finder:
         self._keys = reader.kinds
         self._said_kinds = {
             key
-            for found in (topic.kinds, self.compounds, topic.implied)
+            for found in (topic.kinds, self.compounds, topic.implied, topic.measures)
             for keys in found.values()
             for key in keys
         }

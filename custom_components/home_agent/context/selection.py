@@ -1,6 +1,6 @@
 """Which states stand beside a sentence: those that it asks about, and nothing else."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -11,8 +11,8 @@ from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..languages import DEFAULT, languages_with
 from .concepts import vocabulary
-from .house_index import EntityKind
-from .kind_lines import state_words
+from .kind_lines import is_active, state_words
+from .meant_kinds import MeantKinds, by_kind
 from .named import MEASURED, Finder, NamedEntity, fits, known_names, names_key
 from .topics import Topic, language_of, read_topic, topic_reader
 
@@ -119,7 +119,7 @@ class _Selector:
         self._hass, self._house, self._sentence = hass, house, sentence
         self._topic, self._finder = topic, finder
         self._area_id = area_id
-        self._keys = topic_reader(self._topic.language).kinds
+        self._meant = MeantKinds(house, topic, finder)
         places = self._finder.places
         if places and self._tells_position():
             places.clear()
@@ -138,7 +138,7 @@ class _Selector:
         """Return what the sentence is about."""
         named = self._finder.entities()
         taken = self._taken(named)
-        kinds = self._kinds(taken)
+        kinds = self._meant.kinds(taken)
         if kinds & SILENT:
             return _arranged(_records(named), [])
         if self._goes_on(named, kinds):
@@ -162,29 +162,9 @@ class _Selector:
         taken = {index for one in named for index in one.at}
         for index, keys in self._topic.kinds.items():
             beside = [one for one in named if any(abs(index - at) <= BESIDE for at in one.at)]
-            if any(fits(one.record, key, self._keys) for one in beside for key in keys):
+            if any(fits(one.record, key, self._meant.keys) for one in beside for key in keys):
                 taken.add(index)
         return taken
-
-    def _kinds(self, taken: Collection[int]) -> set[str]:
-        """Return the kinds that are named beside the entities; else those that are implied."""
-        topic = self._topic
-        spoken = {**topic.kinds, **self._finder.compounds}
-        named = {key for index, keys in spoken.items() if index not in taken for key in keys}
-        said = {topic.clauses[index] for index in {*spoken, *taken} if index < len(topic.clauses)}
-        implied = {
-            key for index, keys in topic.implied.items() if topic.clauses[index] not in said for key in keys
-        }
-        if not implied or topic.everything:
-            return named
-        return named | self._meant(implied)
-
-    def _meant(self, implied: set[str]) -> set[str]:
-        """Return the kinds that words imply; a question about warmth is about temperatures."""
-        asks = self._topic.is_asked or self._topic.asks_which
-        if "climate" in implied and asks and not self._topic.commands:
-            return {MEASURED}
-        return implied
 
     def _goes_on(self, named: Sequence[NamedEntity], kinds: AbstractSet[str]) -> bool:
         """Return whether the sentence goes on about the turn before."""
@@ -218,7 +198,7 @@ class _Selector:
     def _has_here(self, kinds: Collection[str]) -> bool:
         """Return whether there is anything of these kinds in the room of the speaker: "it's too dark"."""
         return self._area_id is not None and any(
-            record.area_id == self._area_id for key in kinds for record in self._all_of(key)
+            record.area_id == self._area_id for key in kinds for record in self._meant.all_of(key)
         )
 
     def _follow_up(self, kinds: Collection[str]) -> Selection:
@@ -255,38 +235,47 @@ class _Selector:
         if self._states & {"locked", "secure"}:
             kinds = {*kinds, "lock"} if kinds else kinds
         groups, topic = [], self._topic
-        for key in sorted(self._most_specific(kinds)):
+        for key in sorted(kinds):
             members = [
                 record
-                for record in self._all_of(key)
+                for record in self._meant.all_of(key)
                 if record.entity_id not in shown and record.category is None
             ]
             if self._asks_only_low(key):
-                members = [record for record in self._all_of(key) if record.entity_id not in shown]
-            if members := self._where(members, measured=key == MEASURED):
+                members = [record for record in self._meant.all_of(key) if record.entity_id not in shown]
+            if members := self._lively_first(key, self._where(members, measured=key == MEASURED)):
                 place = self._here(members)
                 asks = topic.asks_which and not topic.commands and not topic.asks_all
                 resting = asks and bool(self._states) and self._states <= {"off", "closed", "locked"}
                 groups.append(Group(members, place, about=True, resting=resting, measured=key == MEASURED))
         return groups
 
-    def _most_specific(self, kinds: Collection[str]) -> list[str]:
-        """Return kinds without the domain of which a class is meant: curtains are covers too."""
-        known = {key for key in kinds if "." in key and any(True for _ in self._all_of(key))}
-        specific = {key.partition(".")[0] for key in known}
-        return [key for key in kinds if key not in specific]
+    def _lively_first(self, key: str, members: list[EntityRecord]) -> list[EntityRecord]:
+        """Return players with those first that play or are paused; "louder" is about no others."""
+        if DOMAINS[key.partition(".")[0]].active != "playing":
+            return members
+        lively = {record.entity_id for record in members if self._is_lively(record)}
+        if key in self._meant.implied and any(
+            self._is_lively(record)
+            for other in self._meant.implied
+            for record in self._where(self._meant.all_of(other))
+        ):
+            return [record for record in members if record.entity_id in lively]
+        return sorted(members, key=lambda record: record.entity_id not in lively)
+
+    def _where_any(self, kinds: Iterable[str]) -> Iterator[EntityRecord]:
+        """Yield the entities of some kinds in the place that is meant."""
+        for key in kinds:
+            yield from self._where(self._meant.all_of(key))
+
+    def _is_lively(self, record: EntityRecord) -> bool:
+        """Return whether a player plays or is paused."""
+        state = self._hass.states.get(record.entity_id)
+        return DOMAINS[record.domain].active == "playing" and state is not None and is_active(state)
 
     def _asks_only_low(self, key: str) -> bool:
         """Return whether diagnostic entities are meant: batteries nearly always are."""
         return key == "sensor.battery"
-
-    def _all_of(self, key: str) -> Iterable[EntityRecord]:
-        """Return the entities of a kind; thermostats measure temperatures too."""
-        for (domain, _device_class), records in by_kind(self._house).items():
-            if fits(records[0], key, self._keys) or (
-                key == MEASURED and "temperature" in DOMAINS[domain].measures
-            ):
-                yield from records
 
     def _where(self, records: Iterable[EntityRecord], *, measured: bool = False) -> list[EntityRecord]:
         """Return the entities in the place that is meant: named, else the room of the speaker.
@@ -341,7 +330,8 @@ class _Selector:
             for record in records
             if record.category is None
         ]
-        found.sort(key=lambda record: record.domain != "light")
+        first = "playing" if "playing" in wanted else "on"
+        found.sort(key=lambda record: (DOMAINS[record.domain].active != first, record.domain != "light"))
         return found
 
     @staticmethod
@@ -366,19 +356,6 @@ class _Selector:
         found = words.wishes.find(self._sentence)
         keys = {name: key for key, name in _first_words(words.classes).items()}
         return {keys[name] for name in found if name in keys}
-
-
-def by_kind(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
-    """Return the entities of a home by domain and device class."""
-    return house.derived("entities by kind", _read_kinds)
-
-
-def _read_kinds(house: HouseSnapshot) -> Mapping[EntityKind, Sequence[EntityRecord]]:
-    """Sort the entities of a home by their kinds."""
-    found: dict[EntityKind, list[EntityRecord]] = {}
-    for record in house.entities.values():
-        found.setdefault((record.domain, record.device_class), []).append(record)
-    return found
 
 
 def _first_words(classes: Mapping[str, str]) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """What a sentence asks about, by the words of its language: kinds of things, a state, all of them or one."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Final
@@ -57,6 +57,12 @@ class Topic:
     """Per word: the number of its clause."""
     implied: Mapping[int, frozenset[str]] = field(default_factory=dict)
     """Per word: the kinds it implies without naming them."""
+    measures: Mapping[int, frozenset[str]] = field(default_factory=dict)
+    """Per word: what a question with it measures: how humid, how loud."""
+    parts: tuple[int, ...] = ()
+    """Per word: the number of its part of a clause, up to a comma or an "and"."""
+    asking: frozenset[int] = frozenset()
+    """The parts that ask something, such as "tell me how warm it is there"."""
     states: Mapping[str, frozenset[int]] = field(default_factory=dict)
     """The states asked about, and the words that say so."""
     weak: frozenset[int] = frozenset()
@@ -86,6 +92,7 @@ class Topic:
             *self.weak,
             *self.kinds,
             *self.implied,
+            *self.measures,
             *(at for found in self.states.values() for at in found),
         }
         return frozenset(range(len(self.words))) - told
@@ -118,6 +125,8 @@ class TopicReader:
                 "weak": weak,
                 "openers": [*words(language, "questions.openers"), *words(language, "questions.past")],
                 "commands": commands,
+                "joins": words(language, "questions.joins"),
+                "asking": [*words(language, "questions.asking"), *words(language, "questions.whether")],
                 "everything": everything,
                 "all": words(language, "quantities.all"),
             }
@@ -126,6 +135,7 @@ class TopicReader:
         """The kinds that single words name, as they were found before."""
         self._weak: dict[str, bool] = {}
         self._implied = Lexicon(dict(_implied(language)))
+        self._measures = Lexicon(table(language, "topics.measures") or {})
         self._inside = {**{f"kind {key}": entries for key, entries in nouns.items()}, **tables}
 
     def read(self, sentence: str) -> Topic:
@@ -142,12 +152,18 @@ class TopicReader:
         nouns = {index: keys for index, keys in nouns.items() if index not in verbs}
         implied = {index: keys for index, keys in _by_word(self._implied, said).items() if index not in nouns}
         weak = frozenset().union(*(tables[name] for name in WEAK))
+        parts = _parts(said, numbers, tables["joins"])
         return Topic(
             language=self.language,
             words=said,
             clauses=numbers,
             kinds=nouns,
             implied=implied,
+            measures={
+                index: keys for index, keys in _by_word(self._measures, said).items() if index not in nouns
+            },
+            parts=parts,
+            asking=_asking(parts, tables),
             states={name: at for name in STATES if (at := tables[name] - nouns.keys())},
             weak=weak - nouns.keys(),
             commands=tables["commands"] - nouns.keys(),
@@ -209,8 +225,10 @@ def _implied(language: str) -> Iterator[tuple[str, list[str]]]:
     """Yield the words that imply a kind: the everyday words of the kinds that people control."""
     classes = table(language, "concepts.classes") or {}
     verbs = table(language, "topics.implies") or {}
+    switching = {*words(language, "actions.turn_on"), *words(language, "actions.turn_off")}
     for key in IMPLYING:
-        yield key, [*str(classes.get(key, "")).split(), *verbs.get(key, ())]
+        everyday = [word for word in str(classes.get(key, "")).split() if word not in switching]
+        yield key, [*everyday, *verbs.get(key, ())]
 
 
 def _by_word(lexicon: Lexicon, said: tuple[Word, ...]) -> dict[int, frozenset[str]]:
@@ -234,6 +252,28 @@ def _covered(matches: Mapping[int, object]) -> frozenset[int]:
         for start, match in matches.items()
         for index in range(start, start + match.words)  # type: ignore[attr-defined]
     )
+
+
+def _parts(said: Sequence[Word], numbers: Sequence[int], joins: frozenset[int]) -> tuple[int, ...]:
+    """Return the number of each word's part: parts are divided by full stops, commas and words like "and"."""
+    found, part = [], 0
+    for index, word in enumerate(said):
+        if index and (word.starts or index in joins or numbers[index] != numbers[index - 1]):
+            part += 1
+        found.append(part)
+    return tuple(found)
+
+
+def _asking(parts: Sequence[int], tables: Mapping[str, frozenset[int]]) -> frozenset[int]:
+    """Return the parts that ask something: they say so, or begin with a word that opens a question."""
+    ordering = {parts[index] for index in tables["commands"]}
+    found = {parts[index] for index in tables["asking"]}
+    before = (tables["weak"] | tables["joins"]) - tables["openers"]
+    for part in set(parts):
+        first = next((at for at, other in enumerate(parts) if other == part and at not in before), None)
+        if first in tables["openers"]:
+            found.add(part)
+    return frozenset(found - ordering)
 
 
 def _opens(openers: frozenset[int], before: frozenset[int], count: int) -> bool:
