@@ -266,6 +266,11 @@ class Finder:
                     self.meant[index], self.compounds[index] = frozenset({known}), keys
                     return
 
+    def words_of(self, record: EntityRecord) -> frozenset[str]:
+        """Return the words of the names of an entity."""
+        forms = self._names.forms.get(record.entity_id, ())
+        return frozenset(word for form in forms for word in (*form.own, *form.place))
+
     def _find_places(self) -> tuple[dict[str, Area | Floor], frozenset[int]]:
         """Return the rooms and floors that are named, and the words that name them."""
         if self._topic.text:

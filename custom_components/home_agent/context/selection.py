@@ -11,6 +11,7 @@ from ..knowledge.class_words import known_language
 from ..knowledge.house import EntityRecord, HouseSnapshot, is_exposed
 from ..languages import DEFAULT, languages_with
 from .concepts import vocabulary
+from .earlier import MAX_BEFORE, Earlier
 from .kind_lines import is_active, state_words
 from .meant_kinds import MeantKinds, by_kind
 from .named import MEASURED, Finder, NamedEntity, fits, known_names, names_key
@@ -28,8 +29,6 @@ FEW_ASKED: Final = 2
 """The same in the answer to a question."""
 READ_INLINE: Final = 50
 """Entities up to which names are read on the event loop."""
-MAX_BEFORE: Final = 4
-"""Entities of the turn before that a sentence may go on about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,15 +123,18 @@ class _Selector:
         if places and self._tells_position():
             places.clear()
         self._place = next(iter(places.values())).name if len(places) == 1 else ""
-        spoken = self._finder.place_words
-        self._states = {name for name, at in self._topic.states.items() if not at or at - spoken}
-        self._few = 1 if topic.asks_which else FEW_ASKED if topic.is_asked else ALONE
-        """A question about any of them needs a line that says it is complete."""
         self._before = [
             record
             for entity_id in before
             if (record := house.entities.get(entity_id)) is not None and is_exposed(hass, entity_id)
         ]
+        self._earlier = Earlier(house, topic, finder, self._meant, self._before)
+        if topic.there and not places:
+            finder.places.update(self._earlier.room())
+        spoken = self._finder.place_words
+        self._states = {name for name, at in self._topic.states.items() if not at or at - spoken}
+        self._few = 1 if topic.asks_which else FEW_ASKED if topic.is_asked else ALONE
+        """A question about any of them needs a line that says it is complete."""
 
     def select(self) -> Selection:
         """Return what the sentence is about."""
@@ -141,6 +143,8 @@ class _Selector:
         kinds = self._meant.kinds(taken)
         if kinds & SILENT:
             return _arranged(_records(named), [])
+        if not named and not kinds and (alike := self._earlier.alike()):
+            return replace(_arranged(alike, []), goes_on=True)
         if self._goes_on(named, kinds):
             return replace(self._follow_up(kinds), goes_on=True)
         groups = self._groups(kinds, named)
@@ -178,7 +182,7 @@ class _Selector:
         ]
         if len(unknown) > (0 if topic.is_asked or topic.asks_which or not topic.follows else 1):
             return False
-        fitting = any(key.partition(".")[0] == one.domain for one in self._before for key in kinds)
+        fitting = any(self._earlier.fits_before(one, kinds) for one in self._before)
         if kinds & {key for keys in topic.kinds.values() for key in keys}:
             return fitting and (topic.follows or not (topic.commands or topic.is_asked))
         if kinds and not fitting:
@@ -203,31 +207,15 @@ class _Selector:
 
     def _follow_up(self, kinds: Collection[str]) -> Selection:
         """Return the entities of the turn before; in another room, those of the same kinds there."""
-        before = [
-            one for one in self._before if any(key.partition(".")[0] == one.domain for key in kinds)
-        ] or self._before
+        before = [one for one in self._before if self._earlier.fits_before(one, kinds)] or self._before
         if self._topic.others and not self._finder.places:
-            return _arranged(before[:MAX_BEFORE], [Group(self._others(before))])
+            return _arranged(before[:MAX_BEFORE], [Group(self._earlier.others(before))])
         if not self._finder.places:
             if len(before) > MAX_BEFORE:
                 return _arranged((), [Group(before)])
             return _arranged(before, [])
-        known = {(one.domain, one.device_class) for one in before}
-        there = self._where(
-            record for kind in sorted(known, key=str) for record in by_kind(self._house).get(kind, ())
-        )
+        there = self._earlier.same_kinds(before)
         return _arranged((), [Group(there, self._place)] if there else [])
-
-    def _others(self, before: Sequence[EntityRecord]) -> list[EntityRecord]:
-        """Return the other entities of the same kinds."""
-        known = {(one.domain, one.device_class) for one in before}
-        ids = {one.entity_id for one in before}
-        return [
-            record
-            for kind in sorted(known, key=str)
-            for record in by_kind(self._house).get(kind, ())
-            if record.entity_id not in ids
-        ]
 
     def _groups(self, kinds: Collection[str], named: Sequence[NamedEntity]) -> list[Group]:
         """Return the groups of the kinds that are named."""

@@ -28,7 +28,7 @@ WEAK_TABLES: Final = (
     "answers.fillers",
 )
 """Tables of words that name nothing."""
-WEAK: Final = ("weak", "which", "follow", "compares", "commands", "everything", "all")
+WEAK: Final = ("weak", "which", "follow", "there", "compares", "commands", "everything", "all")
 IMPLYING: Final = (
     "light",
     "cover",
@@ -76,6 +76,8 @@ class Topic:
     """Whether a word points back at what was said before."""
     others: bool = False
     """Whether it points at another one of the same kind."""
+    there: bool = False
+    """Whether it points back at a place."""
     compares: bool = False
     """Whether places are compared, so that none of them alone is meant."""
     everything: bool = False
@@ -111,7 +113,7 @@ class TopicReader:
             nouns.setdefault(domain, []).extend(entries)
         tables = {
             name: words(language, f"topics.{name}")
-            for name in ("which", "follow", "other", "compares", *STATES)
+            for name in ("which", "follow", "other", "there", "compares", *STATES)
         }
         everything = words(language, "quantities.everything")
         weak = [entry for name in WEAK_TABLES for entry in words(language, name)]
@@ -153,6 +155,7 @@ class TopicReader:
         implied = {index: keys for index, keys in _by_word(self._implied, said).items() if index not in nouns}
         weak = frozenset().union(*(tables[name] for name in WEAK))
         parts = _parts(said, numbers, tables["joins"])
+        opening = tables["openers"] | {index + 1 for index in tables["openers"]}
         return Topic(
             language=self.language,
             words=said,
@@ -171,6 +174,7 @@ class TopicReader:
             is_asked=is_asked or _opens(tables["openers"], tables["weak"] - tables["openers"], len(said)),
             follows=bool(tables["follow"]),
             others=bool(tables["other"]),
+            there=bool(tables["there"] - opening),  # not of "is there", "are there"
             compares=bool(tables["compares"]),
             everything=bool(tables["everything"]),
             asks_all=bool(tables["all"]),

@@ -242,14 +242,14 @@ SECTIONS: Final = (
             "what a sentence asks about: kinds of things by domain and device class, with `*` for any"
             " ending, and verbs that imply one (`implies`); words for what is measured (`measures`);"
             " words for states (`on`, `open`, `playing`,"
-            " `offline`, `low` …); `which` and any; words that point back (`follow`), or to the `other` one,"
-            " or compare places; words that name nothing (`weak`); words about `food` and drink; and, without"
-            " spaces between words, kinds of rooms (`places`)"
+            " `offline`, `low` …); `which` and any; words that point back (`follow`), to the `other` one,"
+            " to a place (`there`), or compare places; words that name nothing (`weak`); words about `food`"
+            " and drink; and, without spaces between words, kinds of rooms (`places`)"
         ),
         needed=("kinds", "which", "on", "open"),
         optional=(
             *("off", "closed", "locked", "secure", "playing", "offline", "low"),
-            *("follow", "other", "compares", "weak", "places", "implies", "measures", "food"),
+            *("follow", "other", "there", "compares", "weak", "places", "implies", "measures", "food"),
         ),
     ),
     Section(
