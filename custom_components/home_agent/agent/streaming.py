@@ -10,6 +10,7 @@ from homeassistant.helpers import llm
 from homeassistant.util.async_ import create_eager_task
 
 from ..const import HEARTBEAT_SECONDS
+from ..context.manager import AssembledContext
 from ..embeds import EmbedFilter
 from ..entity import HomeAgentBaseEntity
 from ..inference.models import Delta, ToolCall
@@ -19,6 +20,7 @@ from ..tools.calls.bounds import bounded
 from .claims.gate import ClaimGate
 from .log import LogDelta
 from .phrases import async_phrase
+from .repeated import repeated_context
 from .request import note_usage
 from .speech import SpeechFilter, Spoken
 from .turn import Turn
@@ -60,13 +62,16 @@ def filters_of(turn: Turn, gate: ClaimGate | None, *, allow_tools: bool) -> list
     """Return the filters of one answer, in the order in which they see each piece.
 
     First come the calls that the model made. Then its words are divided into what is said, thoughts, and
-    calls written as text. The latter become calls if the model made none. At last, claims without a call
-    behind them are held back. The outermost wrapper is `with_heartbeats`.
+    calls written as text. The latter become calls if the model made none. What it repeats of its context is
+    named or cut. At last, claims without a call behind them are held back. The outermost wrapper is
+    `with_heartbeats`.
     """
     words = _SaidWords(turn)
     filters: list[StreamFilter] = [_MadeCalls(allow_tools=allow_tools), words]
     if allow_tools:
         filters.append(_CallsInText(words))
+    if turn.context is not None and turn.response_schema is None:
+        filters.append(_Repeated(turn, turn.context))
     if gate is not None:
         filters.append(_Claims(gate))
     return filters
@@ -230,6 +235,23 @@ class _CallsInText:
     def end(self, piece: Piece) -> None:
         if not self._made:
             piece.calls = self._words.written_calls()
+
+
+class _Repeated:
+    """Names instead of ids of entities, and no labels of the context at the beginning."""
+
+    def __init__(self, turn: Turn, context: AssembledContext) -> None:
+        fixed = (line for slot in context.slots if slot.fixed for line in slot.lines)
+        labels = filter(None, (*(slot.heading for slot in context.slots), *fixed))
+        self._filter = repeated_context(context.house, tuple(labels), turn.calls.sentence, turn.language)
+
+    def take(self, piece: Piece) -> None:
+        if words := piece.text:
+            piece.text = self._filter.feed(words)
+            piece.withheld = not piece.text
+
+    def end(self, piece: Piece) -> None:
+        piece.text = self._filter.feed(piece.text, final=True)
 
 
 class _Claims:

@@ -52,6 +52,7 @@ SECTIONS: Final = (
             *("timers", "lists", "on_lists"),
             "past",
             "orders",
+            "ids",  # words of people who want ids of entities, or code
             "writes",  # verbs that order an entry where a list is named, and a text otherwise
             # Of Japanese, Chinese and Korean, which are read by sentence. `letters`: first and last letter.
             "letters",

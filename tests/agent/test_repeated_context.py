@@ -1,0 +1,124 @@
+"""Ids and lines of the context that a model repeats are neither spoken nor shown."""
+
+from itertools import pairwise
+from typing import Any
+
+from hypothesis import given, settings, strategies as st
+import pytest
+
+from custom_components.home_agent.agent.repeated import RepeatedContext
+from homeassistant.components import conversation
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import chat_session
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.examples import many
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text
+
+NAMES = {"light.kitchen": "Kitchen Light", "light.kitchen_ceiling": "Ceiling Light"}
+LABELS = ("Time: Monday 2026-11-23 07:00", "States, others by ha_query:")
+VOICE = {"device_id": "satellite"}
+ANSWERS = [
+    ("light.kitchen_ceiling: on, 40%", "Ceiling Light: on, 40%"),
+    ("It is light.kitchen.", "It is Kitchen Light."),
+    ("Kitchen Light (light.kitchen) is on.", "Kitchen Light is on."),
+    ("The light (light.kitchen) is on.", "The light (Kitchen Light) is on."),
+    ("`light.kitchen` is on", "`Kitchen Light` is on"),
+    ("See http://home/light.kitchen", "See http://home/light.kitchen"),
+    ("light.garden and my.light.kitchen", "light.garden and my.light.kitchen"),
+    ("```\nlight.kitchen\n```\nlight.kitchen", "```\nlight.kitchen\n```\nKitchen Light"),
+    ("entity_id: light.kitchen", "entity_id: light.kitchen"),
+    ("States, others by ha_query:\nlight.kitchen: on", "Kitchen Light: on"),
+    ("Time: Monday 2026-11-23 07:00 It is seven.", "It is seven."),
+    ("Time: Monday 2026-11-23 07:00", "Time: Monday 2026-11-23 07:00"),
+    ("Time: now", "Time: now"),
+    ("The light is bright (very", "The light is bright (very"),
+    ("A light. (", "A light. ("),
+]
+
+
+def said(pieces: list[str]) -> str:
+    """Return what is let out of an answer."""
+    repeated = RepeatedContext(NAMES, LABELS)
+    return "".join([*map(repeated.feed, pieces), repeated.feed("", final=True)])
+
+
+async def heard(agent: Agent, sentence: str, **options: Any) -> tuple[str, str]:
+    """Say a sentence; return the answer, and what was streamed of it."""
+    pieces: list[str] = []
+
+    def listen(_log: conversation.ChatLog, delta: dict[str, Any]) -> None:
+        if isinstance(delta.get("content"), str) and delta.get("role", "assistant") == "assistant":
+            pieces.append(delta["content"])
+
+    with (
+        chat_session.async_get_chat_session(agent.hass) as session,
+        conversation.async_get_chat_log(agent.hass, session, chat_log_delta_listener=listen),
+    ):
+        result = await agent.say(sentence, conversation_id=session.conversation_id, **options)
+    return speech(result), "".join(pieces)
+
+
+@pytest.mark.parametrize(("answer", "out"), ANSWERS)
+def test_ids_become_names(answer: str, out: str) -> None:
+    """An id is a name; addresses, code and unknown ids stay; labels are cut if an answer follows."""
+    assert said([answer]) == out
+
+
+@settings(max_examples=many(300), deadline=None)
+@given(answer=st.sampled_from([answer for answer, _ in ANSWERS]), cuts=st.lists(st.integers(0, 60)))
+def test_cutting_changes_nothing(answer: str, cuts: list[int]) -> None:
+    """What is let out does not depend on how the answer was cut."""
+    places = [0, *sorted(min(cut, len(answer)) for cut in cuts), len(answer)]
+    assert said([answer[start:end] for start, end in pairwise(places)]) == said([answer])
+
+
+@settings(max_examples=many(200), deadline=None)
+@given(answer=st.text(max_size=200))
+def test_other_text_stays(answer: str) -> None:
+    """Text without ids and labels is let out as it is."""
+    assert said(list(answer)) == answer
+
+
+def test_only_what_may_be_an_id_waits() -> None:
+    """Words are let out as they come; the beginning of an id waits for its end."""
+    repeated = RepeatedContext(NAMES, LABELS)
+    assert repeated.feed("The kitchen") == "The kitchen"
+    assert repeated.feed(" light") == " "
+    assert repeated.feed("s are") == "lights are"
+    assert repeated.feed(" on in light.kit") == " on in "
+    assert repeated.feed("chen") == ""
+    assert repeated.feed(" now") == "Kitchen Light now"
+
+
+@pytest.mark.parametrize("options", [{}, VOICE])
+async def test_repeated_lines_of_the_context(
+    hass: HomeAssistant, model_server: ModelServer, options: dict[str, Any]
+) -> None:
+    """Neither a voice nor a chat gets headings and ids."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text(chunks=["States, others by ha_", "query:\nlight.kitchen_", "ceiling: off"])])
+    answer, pieces = await heard(agent, "Is the kitchen light on?", **options)
+    name = hass.states.get("light.kitchen_ceiling").name
+    assert answer == f"{name}: off"
+    assert pieces.strip() == answer
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("What is the entity id of the kitchen light?", "en"),
+        ("Wie heißt die Entitäts-ID des Küchenlichts?", "de"),
+        ("Quel est l'identifiant de la lumière ?", "fr"),
+        ("Jaki identyfikator ma światło?", "pl"),
+        ("Is light.kitchen_ceiling on?", "en"),
+        ("Write the YAML for that", "en"),
+    ],
+)
+async def test_who_asks_for_ids_gets_them(
+    hass: HomeAssistant, model_server: ModelServer, sentence: str, language: str
+) -> None:
+    """Ids stay where the person asks for one, names one, or wants code."""
+    agent = await async_agent(hass, model_server)
+    model_server.script([text("light.kitchen_ceiling: off")])
+    assert (await heard(agent, sentence, language=language))[0] == "light.kitchen_ceiling: off"
