@@ -2,7 +2,7 @@
 
 import pytest
 
-from custom_components.home_agent.languages.later import LaterKind, read_later
+from custom_components.home_agent.languages.later import LaterKind, read_later, read_orders
 from custom_components.home_agent.languages.times import in_english
 
 LATER = {
@@ -41,13 +41,57 @@ LATER = {
         "pl": ["Codziennie o 22 wyłącz telewizor"],
     },
     LaterKind.CONDITION: {
-        "en": ["Turn on the hallway light when I come home", "If it rains, close the windows"],
-        "de": ["Sobald es dunkel wird, schalte das Licht ein"],
-        "fr": ["Allume la lumière dès que je rentre"],
-        "es": ["Cuando llegue a casa, enciende la luz"],
-        "pt": ["Acende a luz assim que eu chegar"],
-        "da": ["Hvis det regner, luk vinduerne"],
-        "nb": ["Når jeg kommer hjem, slå på lyset"],
+        "en": [
+            "Turn off the TV at ten unless someone is watching",
+            "Turn off the TV at 10 pm, but only if nobody is home",
+            "Turn on the hallway light when I come home",
+            "If it rains, close the windows",
+        ],
+        "de": [
+            "Mach um 22 Uhr das Licht aus, falls keiner da ist",
+            "Mach um acht die Heizung an, außer wenn wir weg sind",
+            "Schalte um 22 Uhr das Licht aus, aber nur wenn keiner zuhause ist",
+            "Sobald es dunkel wird, schalte das Licht ein",
+        ],
+        "fr": [
+            "Éteins la télé à 22h, mais seulement si personne n'est là",
+            "Éteins la télé à 22h sauf si quelqu'un regarde",
+            "Allume la lumière dès que je rentre",
+        ],
+        "es": [
+            "Apaga la tele a las 10, pero solo si no hay nadie en casa",
+            "Cuando llegue a casa, enciende la luz",
+        ],
+        "pt": [
+            "Desliga a televisão às 22, mas só se não houver ninguém em casa",
+            "Acende a luz assim que eu chegar",
+        ],
+        "da": ["Sluk fjernsynet kl 22, medmindre nogen er hjemme", "Hvis det regner, luk vinduerne"],
+        "nb": [
+            "Når jeg kommer hjem, slå på lyset",
+            "Slå av TV-en kl 22, men bare hvis ingen er hjemme",
+            "Slå av TV-en kl 22, med mindre noen er hjemme",
+        ],
+        "nl": [
+            "Doe de tv om 22:00 uit, maar alleen als er niemand thuis is",
+            "Doe de tv om 22:00 uit, tenzij er iemand thuis is",
+        ],
+        "it": [
+            "Spegni la tv alle 22, ma solo se non c'è nessuno",
+            "Spegni la tv alle 22 a meno che ci sia qualcuno",
+        ],
+        "pl": [
+            "Wyłącz telewizor o 22, ale tylko jeśli nikogo nie ma w domu",
+            "Wyłącz telewizor o 22, chyba że ktoś ogląda",
+        ],
+        "sv": [
+            "Stäng av tv:n kl 22, men bara om ingen är hemma",
+            "Stäng av tv:n kl 22 om inte någon är hemma",
+        ],
+        "ru": [
+            "Выключи телевизор в 22:00, но только если никого нет дома",
+            "Выключи телевизор в 22:00, если не смотрят",
+        ],
     },
     None: {
         "en": [
@@ -59,6 +103,7 @@ LATER = {
             "Turn on the light and in ten minutes turn it off",
             "if you can, turn on the light",
             "turn off the TV if it's still on",
+            "turn off the TV, but only if it's still on",
             "turn on the fan at 10%",
             "turn on all lights at once",
         ],
@@ -112,3 +157,36 @@ def test_this_evening_is_now_in_the_evening() -> None:
 )
 def test_times_in_english(text: str, language: str, english: str) -> None:
     assert english in list(in_english(text, language))
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence", "kinds"),
+    [
+        (
+            "de",
+            "Schalt den Fernseher in 10 Minuten aus und mach das Rollo zu, sobald es dunkel wird",
+            [{LaterKind.TIME}, {LaterKind.CONDITION}],
+        ),
+        (
+            "en",
+            "Turn off the TV in ten minutes and close the blind as soon as it gets dark",
+            [{LaterKind.TIME}, {LaterKind.CONDITION}],
+        ),
+        ("en", "Turn on the light and in ten minutes turn it off", [set(), {LaterKind.TIME}]),
+        (
+            "de",
+            "Mach das Licht aus. Sobald es dunkel wird, mach das Rollo zu.",
+            [set(), {LaterKind.CONDITION}],
+        ),
+        ("de", "Mach das Licht aus und das Rollo zu, wenn ich gehe", [{LaterKind.CONDITION}]),
+    ],
+)
+def test_each_command_has_its_own_time(language: str, sentence: str, kinds: list[set[LaterKind]]) -> None:
+    assert [set(order.kinds) for order in read_orders(sentence, language) if order.commands] == kinds
+
+
+def test_a_condition_of_what_is_planned_cannot_be_looked_up() -> None:
+    sentence = "Der Saugroboter soll um eins loslegen, aber nur wenn keiner zuhause ist"
+    assert read_later(sentence, "de") is None
+    (order,) = read_orders(sentence, "de", planned=True)
+    assert (order.kinds, order.is_doubtful) == ({LaterKind.CONDITION}, True)

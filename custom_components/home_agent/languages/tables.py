@@ -233,8 +233,9 @@ SECTIONS: Final = (
             *("english", "soon", "soon_behind", "during", "lengths", "amounts", "at"),
             *("clock", "later", "evening", "repeated", "when", "if", "polite", "statements", "reminders"),
         ),
-        # `inverted`: verbs that begin a statement behind the time that it is about.
-        optional=("during_behind", "sure_at", "inverted"),
+        # `inverted`: verbs that begin a statement behind the time that it is about; `only`: words that may
+        # stand before a condition.
+        optional=("during_behind", "sure_at", "inverted", "only"),
         strict="nothing but the model knows that a command is for later",
     ),
     Section(

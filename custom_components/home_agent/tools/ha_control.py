@@ -115,7 +115,7 @@ class ControlTool(HomeAgentTool):
             raise ValidationError(f"{len(records)} entities at once are too many; name the area or the floor")
         times, given = with_times(args, given, records, run.sentence, run.speaker.language)
         timing = read_timing(run.hass, times, run.speaker.language)
-        check_later(run, timing, records, given)
+        check_later(run, timing, records, given, verb)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
             return await self._async_act(verb, given, records, run, timing)
 

@@ -12,7 +12,7 @@ from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...languages import find, languages_with, table, words
-from ...languages.later import LaterKind, read_later
+from ...languages.later import LaterKind, Order, read_later, read_orders
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
 from ..base import ServiceCall, ToolRun
@@ -282,12 +282,16 @@ def check_asked(run: ToolRun) -> None:
         raise ValidationError(FORBIDDEN)
 
 
-def is_later(run: ToolRun, sentence: str | None = None) -> LaterKind | None:
+def is_later(run: ToolRun) -> LaterKind | None:
     """Return what the command of a sentence waits for; None if it is for now."""
     is_evening = dt_util.now().hour >= EVENING
-    return read_later(
-        run.sentence if sentence is None else sentence, run.speaker.language, is_evening=is_evening
-    )
+    return read_later(run.sentence, run.speaker.language, is_evening=is_evening)
+
+
+def later_orders(run: ToolRun, sentence: str, *, planned: bool) -> tuple[Order, ...]:
+    """Return the commands of a sentence and what each waits for; `planned` says that a call is for later."""
+    is_evening = dt_util.now().hour >= EVENING
+    return read_orders(sentence, run.speaker.language, is_evening=is_evening, planned=planned)
 
 
 def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:

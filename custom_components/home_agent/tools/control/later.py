@@ -11,7 +11,7 @@ from homeassistant.util import dt as dt_util
 from ...domains import DOMAINS
 from ...errors import ConfirmationNeeded, PermissionDenied, ValidationError
 from ...knowledge.house import EntityRecord
-from ...languages.later import LaterKind
+from ...languages.later import LaterKind, Order, strictest
 from ...planned.commands import MAX_COMMANDS, PlannedCommands
 from ...planned.records import RESTORE, Held, Owner, PlannedCommand
 from ...planned.schedule import Schedule
@@ -22,7 +22,8 @@ from ...timespans import format_span
 from ..base import ServiceCall, ToolRun
 from ..everyday.choosing import user_of
 from ..named import registry_ids
-from .direction import Direction, direction_of, is_later
+from .direction import Direction, direction_of, later_orders
+from .mentions import TARGET, order_of
 from .outcome import ControlOutcome
 from .planning import Plan
 from .restoring import only_safe
@@ -48,19 +49,51 @@ NO_CODES: Final = "A code is not stored, so this cannot be planned; the person h
 
 
 def check_later(
-    run: ToolRun, timing: Timing | None, records: Sequence[EntityRecord], given: Mapping[str, Any]
+    run: ToolRun,
+    timing: Timing | None,
+    records: Sequence[EntityRecord],
+    given: Mapping[str, Any],
+    verb: str,
 ) -> None:
-    """Raise ValidationError if the sentence, but not the call, is about later or on a condition."""
+    """Raise ValidationError if the clause of a call, but not the call, is about later or on a condition."""
     if any(record.domain in TAKE_TIMES for record in records) or not TIME_VALUES.isdisjoint(given):
         return
-    kind = is_later(run, without_names(run.sentence, records))
     schedule = timing.schedule if timing else None
-    if kind is LaterKind.CONDITION and not (schedule and schedule.sun):
+    orders = later_orders(run, without_names(run.sentence, records), planned=schedule is not None)
+    kinds, on_time = _waits_for(orders, records, verb, run)
+    by_sun = schedule and schedule.sun and not (on_time and LaterKind.TIME in kinds)
+    if LaterKind.CONDITION in kinds and not by_sun:
         raise ValidationError(NEEDS_AUTOMATION)
-    if kind is LaterKind.REPEATED and not (schedule and schedule.days):
+    if LaterKind.REPEATED in kinds and not (schedule and schedule.days):
         raise ValidationError(NEEDS_REPEAT)
+    kind = strictest(kinds)
     if timing is None and kind is not None and kind is not LaterKind.CONDITION:
         raise ValidationError(NEEDS_FOR if kind is LaterKind.LENGTH else NEEDS_WHEN)
+
+
+def _waits_for(
+    orders: Sequence[Order], records: Sequence[EntityRecord], verb: str, run: ToolRun
+) -> tuple[frozenset[LaterKind], bool]:
+    """Return what the clause of a call waits for, and whether its condition is beside a time.
+
+    Where the clause is not clear, all commands of the sentence decide: nothing if one is for now.
+    """
+    meant = [order for order in orders if order.commands]
+    if len({order.kinds for order in orders}) > 1:
+        found = order_of(
+            orders,
+            records,
+            verb,
+            hass=run.hass,
+            house=run.house,
+            sentence=run.sentence,
+            language=run.speaker.language,
+        )
+        meant = found if len({order.kinds for order in found}) == 1 else meant
+    if not all(order.kinds for order in meant):
+        return frozenset(), False
+    kinds = frozenset(kind for order in meant for kind in order.kinds)
+    return kinds, any(order.is_doubtful for order in meant)
 
 
 def without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
@@ -69,7 +102,7 @@ def without_names(sentence: str, records: Sequence[EntityRecord]) -> str:
     for name in sorted({name for record in records for name in record.names}, key=len, reverse=True):
         at = found.casefold().find(name.casefold())
         if at >= 0 and len(found.casefold()) == len(found):
-            found = f"{found[:at]} {found[at + len(name) :]}"
+            found = f"{found[:at]} {TARGET} {found[at + len(name) :]}"
     return found
 
 
