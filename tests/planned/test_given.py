@@ -211,3 +211,21 @@ async def test_tools_of_assist_do_not_act_now_either(
     told = tool_results(model_server.chats[-1])[-1]
     assert "ha_control takes when" in told["error"]
     assert made(secure) == []
+
+
+async def test_a_similar_plan_is_named_and_cancelled(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    """A plan at another time names the earlier one; words of its name and time cancel it."""
+    agent = await secure.async_agent(model_server, ASKS)
+    await give(agent, IN_TEN, **LATER)
+    (first,) = planned(agent).all()
+    later = await give(agent, "Turn on the hall light at 18:30", **{**LATER, "when": "18:30"})
+    (note,) = later["result"]["notes"]
+    assert note.startswith(f"also planned: turn on at 10:10, id {first.id}")
+    wrong = await give(agent, "Cancel the music", "timer", action="cancel", name="music")
+    assert first.id in wrong["error"]
+    assert len(planned(agent).all()) == 2
+    await give(agent, "Cancel that at 10:10", "timer", action="cancel", name="light at 10:10")
+    (left,) = planned(agent).all()
+    assert left.id != first.id

@@ -128,7 +128,11 @@ class PlannedCommand:
         """Return what happens to an entity and when, as the model reads it."""
         when = self.schedule.told(now)
         if (held := self.held.get(entity_id)) is not None:
-            return f"back to {held.before.state} {when}"
+            before, after = held.before.attributes, held.after.attributes
+            values = [
+                f"{key} {value}" for key, value in before.items() if after.get(key) not in (None, value)
+            ]
+            return f"back to {', '.join([held.before.state, *values])} {when}"
         return f"{self.told} {when}"
 
     def as_dict(self) -> dict[str, Any]:

@@ -6,10 +6,12 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
 from ..errors import ValidationError
+from ..knowledge.names import content_words, word_similarity
 from ..planned.commands import PlannedCommands
 from ..planned.records import PlannedCommand
-from ..texts import fold
+from ..texts import fold, words
 from .base import ToolRun
+from .control.addressed import SAME, words_for
 
 MAX_LISTED = 20
 MAX_NAMED = 5
@@ -52,7 +54,29 @@ def called_so(commands: Collection[PlannedCommand], said: str, run: ToolRun) -> 
     """Return the commands of an id, of the name of an entity, or of an action in words."""
     by_id = [command for command in commands if command.id == said]
     wanted = fold(said)
-    return by_id or [command for command in commands if wanted and _is_called(command, wanted, run)]
+    found = by_id or [command for command in commands if wanted and _is_called(command, wanted, run)]
+    if not found:
+        described = [command for command in commands if _is_described(command, said, run)]
+        found = described if len(described) == 1 else []
+    return found
+
+
+def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
+    """Return whether each word is of an entity's name, kind or room, of the action, or of the time."""
+    known = {*words(command.told), *words(command.schedule.told(dt_util.utcnow()))}
+    for entity_id in command.entity_ids:
+        if (record := run.house.entities.get(entity_id)) is not None:
+            known |= words_for(record, run.speaker.language)
+            area = run.house.areas.get(record.area_id or "")
+            known.update(word for name in (area.names if area else ()) for word in words(name))
+    asked = content_words(said)
+    return bool(asked) and all(any(word_similarity(word, other) >= SAME for other in known) for word in asked)
+
+
+def listed_plans(commands: Collection[PlannedCommand]) -> str:
+    """Return at most five commands with their ids, in one line."""
+    now = dt_util.utcnow()
+    return "; ".join(f"{one.id} {one.told} {one.schedule.told(now)}" for one in list(commands)[:MAX_NAMED])
 
 
 def _is_called(command: PlannedCommand, wanted: str, run: ToolRun) -> bool:
@@ -73,9 +97,7 @@ def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[Planne
     together = [command for command in commands if command.owner.turn_id == newest.owner.turn_id]
     here = bool(run.speaker.conversation_id) and newest.owner.conversation_id == run.speaker.conversation_id
     if len(commands) > len(together) and not here:
-        now = dt_util.utcnow()
-        listed = "; ".join(
-            f"{one.id} {one.told} {one.schedule.told(now)}" for one in list(commands)[:MAX_NAMED]
+        raise ValidationError(
+            f"name: which one is meant? Give the id of one of {listed_plans(commands)}"[:300]
         )
-        raise ValidationError(f"name: which one is meant? Give the id of one of {listed}"[:300])
     return together

@@ -50,6 +50,11 @@ def what_about(said: Sequence[Word], record: EntityRecord, house: HouseSnapshot,
     return About.OTHER if has_kind and is_kind else About.UNKNOWN
 
 
+def words_for(record: EntityRecord, language: str) -> frozenset[str]:
+    """Return the words of an entity's names and of its kind, in a language and in English."""
+    return _words_of(record, tuple(dict.fromkeys((find(language) or DEFAULT, DEFAULT))))
+
+
 def _named(spoken: Sequence[str], known: Iterable[str]) -> set[int]:
     """Return which of some words are among the known ones, in any form."""
     names = list(known)

@@ -45,6 +45,8 @@ NEEDS_AUTOMATION: Final = (
     "This depends on a condition, so nothing was done and nothing is planned. It needs an automation in Home "
     "Assistant, which a person has to approve. Tell the person so"
 )
+MAX_ALIKE: Final = 3
+"""Similar commands that a result names."""
 NO_CODES: Final = "A code is not stored, so this cannot be planned; the person has to ask for it at that time"
 
 
@@ -189,8 +191,24 @@ class Planner:
         if not entity_ids:
             return
         command = replace(command, entity_ids=tuple(entity_ids))
+        for other in self._alike(command):
+            outcome.note(
+                f"also planned: {other.told} {other.schedule.told(dt_util.utcnow())}, id {other.id}; "
+                "cancel it if this one replaces it"
+            )
         await self.planned.async_add(command)
         self._tell(command, outcome)
+
+    def _alike(self, command: PlannedCommand) -> list[PlannedCommand]:
+        """Return commands that plan the same for some of the same entities and that the speaker may know."""
+        return [
+            other
+            for other in self.planned.all()
+            if not other.restores
+            and other.verb == command.verb
+            and set(other.entity_ids) & set(command.entity_ids)
+            and other.owner.user_id in (None, command.owner.user_id)
+        ][:MAX_ALIKE]
 
     @staticmethod
     def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:

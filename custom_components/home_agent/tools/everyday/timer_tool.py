@@ -28,7 +28,7 @@ from ...timespans import format_local, format_span
 from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
 from ..control.telling import tell_names
-from ..planned_rows import called_so, entities_of, newest_of, planned_row, planned_rows
+from ..planned_rows import called_so, entities_of, listed_plans, newest_of, planned_row, planned_rows
 from ..telling import Told, ToldValue, ValueKind
 from .choosing import user_of
 from .days import read_days
@@ -47,6 +47,7 @@ NOT_A_REMINDER: Final = (
 )
 OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
+MAX_ERROR: Final = 500
 MAX_AHEAD: Final = timedelta(days=2 * 366)
 _NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
@@ -108,6 +109,10 @@ class TimerTool(HomeAgentTool):
                     return {"cancelled_commands": rows}
                 await self._timers.async_cancel([timer.id for timer in own])
                 return {"cancelled": [_as_result(timer) for timer in own], "cancelled_commands": rows}
+            if not own and (seen := self._planned.seen_by(run.speaker)):
+                raise ValidationError(
+                    f"name: nothing is called so. Planned: {listed_plans(seen)}"[:MAX_ERROR]
+                )
             meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, when)]
             await self._timers.async_cancel([timer.id for timer in meant])
             return {"cancelled": [_as_result(timer) for timer in meant]}
