@@ -224,7 +224,8 @@ SECTIONS: Final = (
     Section(
         name="times",
         holds=(
-            "words of commands for later: times to come by their English word, what is before"
+            "words of commands for later: times to come by their English word, as periods of the `past`,"
+            " what is before"
             " (`soon`, `during`, `at`) and behind lengths and times, conditions (`when`, `if`) and those"
             " that are only polite, what begins a statement about something else,"
             " and words for reminders"
@@ -235,7 +236,7 @@ SECTIONS: Final = (
         ),
         # `inverted`: verbs that begin a statement behind the time that it is about; `only`: words that may
         # stand before a condition.
-        optional=("during_behind", "sure_at", "inverted", "only"),
+        optional=("during_behind", "sure_at", "inverted", "only", "past"),
         strict="nothing but the model knows that a command is for later",
     ),
     Section(

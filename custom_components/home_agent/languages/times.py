@@ -11,10 +11,11 @@ MAX_CHARS: Final = 64
 """Longer texts name no time."""
 
 
-def in_english(text: str, language: str) -> Iterator[str]:
+def in_english(text: str, language: str, *, past: bool = False) -> Iterator[str]:
     """Yield a text about time with the words of a language in English: of the speaker's, English, the others.
 
-    "20 Minuten" becomes "20 minute". A text without a word of a language is not yielded for it.
+    "20 Minuten" becomes "20 minute"; with `past`, "heute morgen" becomes "this morning".
+    A text without a word of a language is not yielded for it.
     """
     if len(text) > MAX_CHARS:
         return
@@ -23,24 +24,26 @@ def in_english(text: str, language: str) -> Iterator[str]:
     first = [each for each in (own, DEFAULT) if each in known]
     seen = {text}
     for each in dict.fromkeys((*first, *known)):
-        if (found := _translated(text, each)) not in seen:
+        if (found := _translated(text, each, past=past)) not in seen:
             seen.add(found)
             yield found
 
 
 @cache
-def _tables(language: str) -> tuple[Lexicon, Mapping[str, str]]:
+def _tables(language: str, past: bool) -> tuple[Lexicon, Mapping[str, str]]:
     """Return the words of a language by their English ones, and its numbers in words."""
     english: Mapping[str, Sequence[str]] = table(language, "times.english")
     tables: dict[str, Sequence[str]] = dict(english)
+    if past:
+        tables |= table(language, "times.past") or {}
     digits = [*table(language, "numbers.digits"), *((word,) for word in words(language, "numbers.to_99"))]
     tables |= {f"={number}": spoken for number, spoken in enumerate(digits)}
     return Lexicon(tables), {name: name.removeprefix("=") for name in tables}
 
 
-def _translated(text: str, language: str) -> str:
+def _translated(text: str, language: str, *, past: bool) -> str:
     """Return a text with the words that a language knows in English."""
-    lexicon, names = _tables(language)
+    lexicon, names = _tables(language, past)
     said = _words(text)
     found = lexicon.all_matches(said)
     parts: list[str] = []

@@ -58,7 +58,7 @@ class QueryTool(HomeAgentTool):
             state = await async_read_filter(run.hass, said, found, run.speaker.language, broad=broad)
         asked = as_list(args.get("attributes"))
         if history:
-            return await async_history(run.hass, found, asked, history, state)
+            return await async_history(run.hass, found, asked, history, state, run.speaker.language)
         question = Question(
             hass=run.hass,
             areas=run.house.areas,

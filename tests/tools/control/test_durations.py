@@ -123,3 +123,34 @@ def test_hours_before_samples_weigh_an_hour_each() -> None:
     average = summarize(series, WEEK, "avg", HistoryKind(), max_changes=20)["avg"]
     assert isinstance(average, int | float)
     assert isclose(average, 11)
+
+
+@pytest.mark.parametrize(
+    ("text", "language", "begin", "end"),
+    [
+        ("this morning", "en", "05:00", "12:00"),
+        ("yesterday evening", "en", "-18:00", "00:00"),
+        ("last night", "en", "-20:00", "08:00"),
+        ("since 8:00", "en", "08:00", "12:00"),
+        ("since breakfast", "en", "07:00", "12:00"),
+        ("heute morgen", "de", "05:00", "12:00"),
+        ("letzte Nacht", "de", "-20:00", "08:00"),
+        ("seit 8 Uhr", "de", "08:00", "12:00"),
+        ("ce matin", "fr", "05:00", "12:00"),
+        ("esta mañana", "es", "05:00", "12:00"),
+        ("vanochtend", "nl", "05:00", "12:00"),
+        ("stamattina", "it", "05:00", "12:00"),
+        ("esta manhã", "pt", "05:00", "12:00"),
+        ("dziś rano", "pl", "05:00", "12:00"),
+        ("i morse", "sv", "05:00", "12:00"),
+        ("i morges", "da", "05:00", "12:00"),
+        ("i morges", "nb", "05:00", "12:00"),
+        ("сегодня утром", "ru", "05:00", "12:00"),
+    ],
+)
+def test_parts_of_a_day(text: str, language: str, begin: str, end: str) -> None:
+    """Periods in the words of people, as far as they have passed at noon."""
+    period = parse_period(text, NOON, language)
+    start, until = dt_util.as_local(period.start), dt_util.as_local(period.end)
+    assert start.date() == (NOON - timedelta(days=begin.startswith("-"))).date()
+    assert (start.strftime("%H:%M"), until.strftime("%H:%M")) == (begin.removeprefix("-"), end)

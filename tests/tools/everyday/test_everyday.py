@@ -373,6 +373,21 @@ async def test_conflicts_are_told(hass: HomeAssistant, model_server: ModelServer
     assert made["result"]["created"] == "Call"
 
 
+async def test_the_same_event_twice(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """An event that is "moved" by a new one is still there; the model learns so, and can say it."""
+    agent = await async_agent(hass, model_server)
+    await async_add_calendar(hass, "Family")
+    first = await call(agent, "calendar", title="Dentist", start="2026-06-04 15:10")
+    assert not {"already_there", "note"} & first["result"].keys()
+    moved = await call(
+        agent, "calendar", "Move the dentist an hour later", title="dentist", start="2026-06-04 16:10"
+    )
+    assert [event["start"] for event in moved["result"]["already_there"]] == ["2026-06-04 15:10"]
+    assert "earlier event stays" in moved["result"]["note"]
+    other = await call(agent, "calendar", title="Dentist", start="2026-06-05 15:10")
+    assert "already_there" not in other["result"], "another day"
+
+
 async def test_several_calendars(hass: HomeAssistant, model_server: ModelServer) -> None:
     """All are read together; a new event needs to know its own."""
     agent = await async_agent(hass, model_server)
@@ -432,6 +447,20 @@ async def test_weather(
     far = await call(agent, "weather", name="South", day="2026-12-24")
     assert "does not reach it; it is about 2026-06-03 to 2026-06-09" in far["error"]
     assert "say which one" in (await call(agent, "weather"))["error"], "there are two stations"
+
+
+@pytest.mark.parametrize("day", ["today 16:00", "16:00", "2026-06-03 16:00"])
+async def test_weather_at_an_hour(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch, day: str
+) -> None:
+    """A time brings the hours around it, without a type."""
+    agent = await async_agent(hass, model_server)
+    await async_add_demo(hass, monkeypatch, Platform.WEATHER)
+    told = (await call(agent, "weather", name="North", day=day))["result"]
+    assert told["type"] == "hourly"
+    shown = [entry["at"] for entry in told["forecast"]]
+    assert 1 <= len(shown) <= 3
+    assert {at[:-5] for at in shown} == {"Wed 2026-06-03 "}
 
 
 async def test_weather_of_another_kind(

@@ -14,6 +14,7 @@ from homeassistant.util.json import JsonValueType
 from ...domains.base import supports
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
+from ...knowledge.names import squash
 from ...texts import one_line
 from ...timespans import format_local
 from ..base import HomeAgentTool, ServiceCall, ToolRun
@@ -29,6 +30,7 @@ DEFAULT_LENGTH: Final = timedelta(hours=1)
 NEXT: Final = timedelta(days=31)
 """How far it is looked for the next event where today holds none."""
 MAX_CONFLICTS: Final = 5
+STAYS: Final = "The earlier event stays: events can be created, not changed or deleted. Say so, claim no move"
 ONCE: Final = frozenset({"", "none", "no", "never", "once", "false"})
 
 type Event = tuple[datetime, EntityRecord, Mapping[str, Any]]
@@ -183,13 +185,29 @@ async def _async_create(run: ToolRun, start: date | datetime, args: Mapping[str,
         data={"summary": title, **times},
     )
     others = await _async_conflicts(run, begin, until)
+    same = await _async_same(run, title, begin)
     await run.call(call)
     result: dict[str, JsonValueType] = {
         "created": title,
         "when": shown,
         "calendar": one_line(chosen.name, MAX_TITLE),
     }
-    return {**result, "at_the_same_time": others} if others else result
+    if others:
+        result["at_the_same_time"] = others
+    if same:
+        result |= {"already_there": same, "note": STAYS}
+    return result
+
+
+async def _async_same(run: ToolRun, title: str, begin: datetime) -> list[JsonValueType]:
+    """Return the events of the same title on a day; none if the calendars cannot be read."""
+    day = _same_day(begin)
+    try:
+        found = await _async_events(run, records_of(run, DOMAIN), start_of(day), end_of(day))
+    except PermissionDenied, ToolExecutionError:
+        return []
+    same = [event for _, _, event in found if squash(str(event.get("summary") or "")) == squash(title)]
+    return [_as_event(event, None) for event in same[:MAX_CONFLICTS]]
 
 
 async def _async_conflicts(run: ToolRun, begin: datetime, until: datetime) -> list[JsonValueType]:

@@ -44,6 +44,8 @@ UNITS: Final = {
     "uv_index": None,
 }
 """Value of a forecast: the attribute of the entity with its unit."""
+AROUND: Final = timedelta(hours=1, minutes=30)
+"""How far the hours that are told are from the one that is asked about."""
 PERCENT: Final = frozenset({"precipitation_probability", "humidity"})
 BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
@@ -73,8 +75,9 @@ class WeatherTool(HomeAgentTool):
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
         said = readable(args.get("day") or "", run.speaker.language)
-        day = _day(said) if said else None
-        kind = _kind(state, args.get("type"))
+        moment = read_moment(said, "day") if said else None
+        day = moment.date() if isinstance(moment, datetime) else moment
+        kind = _kind(state, args.get("type") or ("hourly" if isinstance(moment, datetime) else None))
         answer = await run.read(
             ServiceCall(
                 domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
@@ -84,6 +87,8 @@ class WeatherTool(HomeAgentTool):
         shown = _of_day(entries, day, kind)
         if not shown:
             raise ValidationError(f"day: the forecast does not reach it; {_reach(entries)}")
+        if isinstance(moment, datetime) and kind == "hourly":
+            shown = _around(shown, moment)
         entries = shown[: LIMITS[kind]]
         keys = [key for key in UNITS if len(entries) == 1 or key in BRIEF]
         listed: list[JsonValueType] = [_as_entry(entry, kind, keys) for entry in entries]
@@ -106,10 +111,10 @@ def _kind(state: State, wanted: str | None) -> str:
     return wanted if wanted in there else there[0]
 
 
-def _day(text: str) -> date:
-    """Return the day that is asked about."""
-    moment = read_moment(text, "day")
-    return moment.date() if isinstance(moment, datetime) else moment
+def _around(entries: Sequence[Mapping[str, Any]], moment: datetime) -> list[Mapping[str, Any]]:
+    """Return the entries of the hours around a moment; all of the day if there are none."""
+    near = [entry for entry in entries if (at := _moment(entry)) is not None and abs(at - moment) <= AROUND]
+    return near or list(entries)
 
 
 def _of_day(entries: Sequence[Mapping[str, Any]], day: date | None, kind: str) -> list[Mapping[str, Any]]:

@@ -19,7 +19,7 @@ from ...timespans import format_local
 from .entity_report import as_percent, state_words, unit_of
 from .filters import StateFilter
 from .history_summary import HistoryKind, as_number, summarize, value_at
-from .periods import parse_moment, parse_period
+from .periods import is_period, parse_moment, parse_period
 from .present import MAX_CHARS, NARROW, Member, Report
 from .recorder_history import Wanted, async_read
 
@@ -38,16 +38,20 @@ async def async_history(
     asked: Sequence[str],
     history: Mapping[str, str],
     counted: StateFilter | None,
+    language: str,
 ) -> Report:
     """Return the recorder's data for a period, or the states at a moment; `counted` is the state to count."""
     now = dt_util.utcnow()
     aggregate = history.get("aggregate")
     chosen = found[:MAX_HISTORY_ENTITIES]
-    if moment := history.get("at"):
+    moment, length = history.get("at"), history.get("duration") or "24h"
+    if moment and is_period(moment, now, language):
+        moment, length = None, moment
+    if moment:
         period = parse_moment(moment, history.get("duration", ""), now)
         head: Report = {"at": format_local(period.start)}
     else:
-        period = parse_period(history.get("duration") or "24h", now)
+        period = parse_period(length, now, language)
         head = {"period": f"{format_local(period.start)} to {format_local(period.end)}"}
     kinds = [_kind(hass, record, state, counted) for record, state in chosen]
     wanted = [

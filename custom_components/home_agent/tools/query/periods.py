@@ -6,6 +6,7 @@ from datetime import datetime, time, timedelta
 from homeassistant.util import dt as dt_util
 
 from ...errors import ValidationError
+from ...languages.times import in_english
 from ...regex import lazy_regex
 from ...timespans import TIME_CHARS, read_seconds
 
@@ -19,9 +20,14 @@ _CLOCK = lazy_regex(
 )
 _FILLERS = lazy_regex(r"\b(?:at|on|o'clock|last night|this morning|the)\b|,")
 MINUTE = timedelta(minutes=1)
+PARTS = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (20, 32)}
+"""Hours of the parts of a day."""
+NIGHT = (20, 32)
+MEALS = {"breakfast": 7, "lunch": 12, "dinner": 18}
+"""Hours at which meals begin."""
 YEARS = 2 * MAX_PERIOD.total_seconds()
 _MOMENTS = "03:00, yesterday 3:00, a date with time or 2h ago"
-_FORMS = "90m, 24h, 7d, 1w, today, yesterday, this week, last week, this month or a date"
+_FORMS = "90m, 24h, 7d, today, this morning, last night, yesterday, this week, since 8:00 or a date"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +43,15 @@ class Period:
         return timedelta(seconds=self.end.timestamp() - self.start.timestamp())
 
 
-def parse_period(text: str, now: datetime) -> Period:
+def parse_period(text: str, now: datetime, language: str = "") -> Period:
     """Return the period that a model means, ending now or at the end of the day it names.
 
     Raises ValidationError that names what is accepted.
     """
     short = text if len(text) <= TIME_CHARS else ""
     words = " ".join(short.strip().strip("\"'").casefold().replace("_", " ").split())
-    period = _named(words, now) or _one_day(words, now) or _length(words, now)
+    forms = (words, *in_english(words, language, past=True))
+    period = next((found for form in forms if (found := _read(form, now)) is not None), None)
     if period is None:
         raise ValidationError(f"history.duration: {text[:40]!r} is not understood; give {_FORMS}")
     if period.start >= now:
@@ -52,6 +59,50 @@ def parse_period(text: str, now: datetime) -> Period:
     if period.length > MAX_PERIOD:
         raise ValidationError(f"history.duration: {text[:40]!r} is too long; at most 1y")
     return period
+
+
+def is_period(text: str, now: datetime, language: str) -> bool:
+    """Return whether a text names a part of a day, or a time since which something is asked."""
+    words = " ".join(text[:TIME_CHARS].strip().casefold().split())
+    forms = (words, *in_english(words, language, past=True))
+    return any(_part_of_day(form, now) or _since(form, now) for form in forms)
+
+
+def _read(words: str, now: datetime) -> Period | None:
+    """Return the period that English words mean."""
+    plain = _named(words, now) or _one_day(words, now) or _length(words, now)
+    return plain or _part_of_day(words, now) or _since(words, now)
+
+
+def _part_of_day(words: str, now: datetime) -> Period | None:
+    """Return the part of today or yesterday that words mean, as far as it has passed."""
+    local = dt_util.as_local(now)
+    if words == "last night" or (words == "tonight" and local.hour < PARTS["morning"][0]):
+        day, begin, end = local.date() - timedelta(days=1), *NIGHT
+    else:
+        which, _, part = words.rpartition(" ")
+        if words == "tonight":
+            which, part = "this", "evening"
+        if part not in PARTS or which not in ("this", "today", "yesterday"):
+            return None
+        day = local.date() - timedelta(days=which == "yesterday")
+        begin, end = PARTS[part]
+    zone = dt_util.get_default_time_zone()
+    start = datetime.combine(day, time(begin), zone)
+    until = datetime.combine(day + timedelta(days=end // 24), time(end % 24), zone)
+    return Period(start, max(start, min(until, local)))
+
+
+def _since(words: str, now: datetime) -> Period | None:
+    """Return the time since an hour, a day or a meal."""
+    head, _, rest = words.removesuffix(" oclock").partition(" ")
+    if head != "since" or not rest:
+        return None
+    if (hour := MEALS.get(rest)) is not None:
+        rest = f"{hour}:00"
+    named = _named(rest, now) or _one_day(rest, now) or _part_of_day(rest, now)
+    start = named.start if named else _ago(rest, now) or _at_clock(rest, "", now)
+    return None if start is None else Period(start, now)
 
 
 def parse_moment(text: str, day: str, now: datetime) -> Period:
