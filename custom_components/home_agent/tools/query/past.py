@@ -44,9 +44,9 @@ async def async_history(
     now = dt_util.utcnow()
     aggregate = history.get("aggregate")
     chosen = found[:MAX_HISTORY_ENTITIES]
-    moment, length = history.get("at"), history.get("duration") or "24h"
+    moment, length = history.get("at", ""), history.get("duration") or "24h"
     if moment and is_period(moment, now, language):
-        moment, length = None, moment
+        moment, length = "", moment
     if moment:
         period = parse_moment(moment, history.get("duration", ""), now)
         head: Report = {"at": format_local(period.start)}
