@@ -190,10 +190,10 @@ def _mark_at(part: Part, index: int, *, is_evening: bool) -> Mark | None:
 def _length(part: Part, index: int) -> int | None:
     """Return where a length of time ends that begins at a word."""
     found, end = part.found, None
-    if match := found["lengths"].get(index):
-        end = index + match.words
     at, amounts = index, 0
     while at < len(part.said) and amounts < MAX_AMOUNT:
+        if match := found["lengths"].get(at):
+            end = at + match.words
         if amounts and (match := found["units"].get(at)):
             end, amounts = at + match.words, 0
             at = end
