@@ -9,6 +9,7 @@ from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.name_index import place_id
 from ..knowledge.names import Phrases, common_prefix, distance, longest, squash
+from ..knowledge.spoken_words import excepting_words
 from ..languages import table
 from ..languages.lexicon import Word
 from ..texts import words
@@ -252,6 +253,8 @@ class Finder:
         """Return the words of names that a word may be, misspelt or inflected."""
         if folded in self._names.vocabulary:
             return frozenset({folded})
+        if folded in excepting_words():
+            return frozenset()
         return frozenset(word for word in self._names.vocabulary if _is_like(folded, word))
 
     def _take_apart(self, index: int, word: Word, reader: TopicReader) -> None:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from ..texts import fold, words
-from .spoken_words import stop_words
+from .spoken_words import excepting_words, stop_words
 
 MIN_COVERAGE: Final = 0.72
 """Fraction of the query that a similar match must cover."""
@@ -49,6 +49,8 @@ def word_similarity(first: str, second: str) -> float:
     if first == second:
         return 1.0
     if first.isdigit() or second.isdigit():
+        return 0.0
+    if not excepting_words().isdisjoint((first, second)):  # "außer" is not "außen"
         return 0.0
     shorter, longer = sorted((first, second), key=len)
     prefix = common_prefix(shorter, longer)

@@ -55,6 +55,12 @@ def everything_words() -> frozenset[str]:
     return _in_all_languages("quantities.everything")
 
 
+@cache
+def excepting_words() -> frozenset[str]:
+    """Return the folded words that except something, in all languages: never a misspelt name."""
+    return frozenset(word for word in _in_all_languages("quantities.excepting") if " " not in word)
+
+
 def stop_words() -> frozenset[str]:
     """Return articles and similar words in all languages, which name nothing."""
     return _in_all_languages("names.articles")

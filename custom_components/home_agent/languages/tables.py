@@ -193,9 +193,12 @@ SECTIONS: Final = (
     ),
     Section(
         name="quantities",
-        holds="words that ask for everything of a kind, phrases in which they do not, and words for the home",
+        holds=(
+            "words that ask for everything of a kind, phrases in which they do not, words for the home, and"
+            " words that except something (`excepting`)"
+        ),
         needed=("all",),
-        optional=("everything", "idioms", "whole_home", "home"),
+        optional=("everything", "idioms", "whole_home", "home", "excepting"),
         strict="the words of all languages count",
     ),
     Section(

@@ -27,6 +27,7 @@ from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .calls.validation import schema_of
 from .control.arguments import ControlSchema, read_args, value_words
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, is_there, toggled
+from .control.exceptions import without_excepted, without_exceptions
 from .control.later import Planner, calls_of, check_later, command_of
 from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
@@ -42,6 +43,7 @@ from .resolving.resolver import resolve
 from .telling import Told
 
 MAX_TARGETS = 200
+MAX_NOTE = 300
 INLINE_ENTITIES = 150
 """Houses up to this size get their index of names on the event loop."""
 
@@ -104,7 +106,7 @@ class ControlTool(HomeAgentTool):
                 run.house,
                 target,
                 speaker=run.speaker,
-                sentence=run.sentence,
+                sentence=without_exceptions(run.sentence, run.speaker.language),
                 allowed_domains=domains,
                 exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
             )
@@ -116,8 +118,9 @@ class ControlTool(HomeAgentTool):
         times, given = with_times(args, given, records, run.sentence, run.speaker.language)
         timing = read_timing(run.hass, times, run.speaker.language)
         check_later(run, timing, records, given, verb)
+        records, left_out = without_excepted(run, target, records)
         async with entity_locks(run.hass, [record.entity_id for record in records]):
-            return await self._async_act(verb, given, records, run, timing)
+            return await self._async_act(verb, given, records, run, timing, left_out)
 
     async def async_run_planned(
         self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome
@@ -149,9 +152,12 @@ class ControlTool(HomeAgentTool):
         records: Sequence[EntityRecord],
         run: ToolRun,
         timing: Timing | None,
+        left_out: Sequence[EntityRecord],
     ) -> JsonValueType:
         """Act on entities and return what they show afterwards, or what happens to them later."""
         outcome = ControlOutcome(run.house)
+        if left_out:
+            outcome.note(f"left out: {', '.join(record.name for record in left_out)}"[:MAX_NOTE])
         plans, before = self._plans(verb, given, records, run, outcome)
         if plans and timing is None:
             await async_carry_out(plans, before, verb, run, outcome)
