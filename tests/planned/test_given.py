@@ -229,3 +229,28 @@ async def test_a_similar_plan_is_named_and_cancelled(
     await give(agent, "Cancel that at 10:10", "timer", action="cancel", name="light at 10:10")
     (left,) = planned(agent).all()
     assert left.id != first.id
+
+
+async def test_the_same_command_again_replaces_the_first(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse
+) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    args = {**LATER, "when": "13:00"}
+    await give(agent, "Turn on the hall light at 13:00", **args)
+    told = await give(agent, "Turn on the hall light at 13:00", **args)
+    assert any("replaces the same" in note for note in told["result"]["notes"])
+    (command,) = planned(agent).all()
+    assert command.id == told["result"]["id"]
+
+
+async def test_left_on_what_was_on_for_a_while(
+    hass: HomeAssistant, model_server: ModelServer, secure: SecureHouse, freezer: FrozenDateTimeFactory
+) -> None:
+    agent = await secure.async_agent(model_server, ASKS)
+    on = {"action": "turn_on", "entity_id": [HALL]}
+    await give(agent, "Turn on the hall light for 5 minutes", **on, **{"for": "5 minutes"})
+    (_ending,) = planned(agent).all()
+    told = await give(agent, "Leave the hall light on", **on)
+    assert any("no longer set back" in note for note in told["result"]["notes"])
+    await async_pass(hass, freezer, 360)
+    assert (secure.state(HALL), planned(agent).all()) == ("on", [])

@@ -167,7 +167,7 @@ async def test_list_extend_cancel(
     agent = await async_agent(hass, model_server)
     here = {"device_id": satellite.device}
     listed = await call(agent, action="list")
-    assert listed["result"] == "No timer or reminder is set, and nothing is planned."
+    assert listed["result"].startswith("None of yours")
     await call(agent, action="set", when="10 minutes", name="pasta", **here)
     await call(agent, action="set", when="18:30", name="take out the bins", **here)
     listed = (await call(agent, action="list", **here))["result"]["timers"]
@@ -317,7 +317,7 @@ async def test_repeating(
         ),
         ({"action": "set", "when": "2026-06-01 10:00"}, "is over already"),
         ({"action": "set", "when": "2036-06-01 10:00"}, "two years ahead"),
-        ({"action": "cancel"}, "No timer or reminder is set"),
+        ({"action": "cancel"}, "of yours is set"),
         ({"action": "extend", "name": "x"}, "by how much"),
     ],
 )

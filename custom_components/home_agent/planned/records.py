@@ -120,6 +120,16 @@ class PlannedCommand:
         """Return whether it is the end of a command for a while."""
         return bool(self.held)
 
+    def is_same(self, other: Self) -> bool:
+        """Return whether another command of the same person does the same at the same times."""
+        return (
+            not self.restores
+            and (self.verb, self.given, self.schedule, self.hold)
+            == (other.verb, other.given, other.schedule, other.hold)
+            and set(self.entity_ids) == set(other.entity_ids)
+            and self.owner.user_id == other.owner.user_id
+        )
+
     def at(self, due: datetime) -> Self:
         """Return the command at another time, in UTC."""
         return replace(self, schedule=replace(self.schedule, due=due))

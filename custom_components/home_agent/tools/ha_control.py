@@ -43,7 +43,6 @@ from .resolving.resolver import resolve
 from .telling import Told
 
 MAX_TARGETS = 200
-MAX_NOTE = 300
 INLINE_ENTITIES = 150
 """Houses up to this size get their index of names on the event loop."""
 
@@ -157,10 +156,12 @@ class ControlTool(HomeAgentTool):
         """Act on entities and return what they show afterwards, or what happens to them later."""
         outcome = ControlOutcome(run.house)
         if left_out:
-            outcome.note(f"left out: {', '.join(record.name for record in left_out)}"[:MAX_NOTE])
+            outcome.note(f"left out: {', '.join(record.name for record in left_out)}")
         plans, before = self._plans(verb, given, records, run, outcome)
         if plans and timing is None:
             await async_carry_out(plans, before, verb, run, outcome)
+            if self._planner:
+                self._planner.keep(verb, run, outcome)
         elif plans and timing is not None:
             await self._async_act_later(verb, given, plans, before, timing, run, outcome)
         return outcome.result()

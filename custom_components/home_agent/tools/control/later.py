@@ -191,6 +191,9 @@ class Planner:
         if not entity_ids:
             return
         command = replace(command, entity_ids=tuple(entity_ids))
+        if same := [one.id for one in self.planned.all() if one.is_same(command)]:
+            await self.planned.async_cancel(same)
+            outcome.note("replaces the same command that was planned before")
         for other in self._alike(command):
             outcome.note(
                 f"also planned: {other.told} {other.schedule.told(dt_util.utcnow())}, id {other.id}; "
@@ -209,6 +212,17 @@ class Planner:
             and set(other.entity_ids) & set(command.entity_ids)
             and other.owner.user_id in (None, command.owner.user_id)
         ][:MAX_ALIKE]
+
+    @callback
+    def keep(self, verb: str, run: ToolRun, outcome: ControlOutcome) -> None:
+        """Restore no more what is to stay on: it was turned on again without an end, in a later turn."""
+        if verb != "turn_on":
+            return
+        on = {*outcome.done, *outcome.unchanged}
+        ending = (one for one in self.planned.all() if one.owner.turn_id != run.speaker.turn_id)
+        kept = on.intersection(entity_id for one in ending for entity_id in one.held)
+        for entity_id in sorted(self.planned.take_held(kept)):
+            outcome.note(f"{outcome.name_of(entity_id)} stays so: it is no longer set back later")
 
     @staticmethod
     def _tell(command: PlannedCommand, outcome: ControlOutcome) -> None:

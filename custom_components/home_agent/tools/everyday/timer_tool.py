@@ -38,7 +38,7 @@ ACTIONS: Final = ("set", "list", "cancel", "extend")
 REPEATS: Final = {days: repeat for repeat, days in DAYS.items()}
 """Repetitions that have a name of their own, by their days."""
 MAX_NAME: Final = 200
-NOTHING: Final = "No timer or reminder is set, and nothing is planned."
+NOTHING: Final = "None of yours: this person and this device have no timer, reminder or planned command."
 ONLY_REMINDS: Final = "This only reminds: nothing will be switched. ha_control switches things"
 """Told where a timer is named after devices or after what is to be done with one."""
 NOT_A_REMINDER: Final = (
@@ -264,7 +264,7 @@ def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
     Raises ValidationError that lists them.
     """
     if not own:
-        raise ValidationError("No timer or reminder is set")
+        raise ValidationError("No timer, reminder or planned command of yours is set")
     found = own
     if said:
         found = [timer for timer in own if timer.id == said] or called(own, said, lambda timer: (timer.name,))
