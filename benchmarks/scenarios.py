@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Sequence
 
-from tests.helpers.scenarios import Result, Run, Verdict, async_run, load_runs
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.recorder import async_initialize_recorder
+from homeassistant.setup import async_setup_component
+from tests.helpers.scenario_run import async_run
+from tests.helpers.scenarios import Result, Run, Verdict, load_runs
 from tests.servers.model_server import ModelServer
 
 from .harness import running_hass
@@ -18,6 +22,8 @@ async def run() -> list[Table]:
     for held in load_runs():
         with ModelServer() as server:
             async with running_hass() as hass:
+                if "history" in held.scenario:
+                    await _async_record(hass)
                 found.append((held, await async_run(hass, server, held)))
     competent = [(held, result) for held, result in found if held.mistake is None]
     mistakes = [(held, result) for held, result in found if held.mistake]
@@ -28,6 +34,13 @@ async def run() -> list[Table]:
     ]
     tables[0].notes.append(f"goal: {GOAL} % good, none bad, at most {GOAL_REQUESTS} model requests per turn")
     return tables
+
+
+async def _async_record(hass: HomeAssistant) -> None:
+    """Set up a recorder with a database of its own."""
+    async_initialize_recorder(hass)
+    database = {"db_url": f"sqlite:///{hass.config.path('home-assistant.db')}"}
+    assert await async_setup_component(hass, "recorder", {"recorder": database})
 
 
 def _table(title: str, found: Sequence[tuple[Run, Result]], group: Callable[[Run], str]) -> Table:

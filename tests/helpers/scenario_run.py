@@ -1,0 +1,127 @@
+"""Conversations of a household, held on a real `hass`."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from pytest_homeassistant_custom_component.common import MockUser, async_fire_time_changed
+
+from custom_components.home_agent.const import CONF_POLICY_PIN, DOMAIN
+from custom_components.home_agent.safety.pin import hash_pin
+from homeassistant.auth.const import GROUP_ID_USER
+from homeassistant.auth.models import Group
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.recorder import get_instance
+from homeassistant.core import Context, HomeAssistant
+from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.helpers.entity_component import DATA_INSTANCES
+from homeassistant.setup import async_setup_component
+from homeassistant.util import dt as dt_util
+from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.demo_house import async_demo_house
+from tests.helpers.everyday_house import async_add_calendar, async_add_list, async_items
+from tests.helpers.scenario_checks import Heard, problems, read_results, states, unlike
+from tests.helpers.scenarios import Problem, Result, Run, Verdict, localized, replies_of
+from tests.helpers.weather import async_add_weather
+from tests.servers.model_server import ModelServer
+
+PERSONS = ("Anna", "Tom", "Mia")
+"""People with an account; Anna is the administrator."""
+OPTIONS = {"memory_extraction_enabled": False, "quick_confirmations": True}
+"""A request that follows a turn would take a reply that is meant for the next one. Else as by default."""
+
+
+async def async_run(hass: HomeAssistant, server: ModelServer, run: Run) -> Result:
+    """Hold a conversation in a fresh demo house and return what became of it."""
+    scenario = run.scenario
+    agent = await _async_home(hass, server, scenario)
+    group = Group(id=GROUP_ID_USER, name="Users", policy={"entities": True})
+    users = {
+        name: MockUser(name=name, is_owner=name == "Anna", groups=[group]).add_to_hass(hass)
+        for name in PERSONS
+    }
+    result = Result()
+    conversation_id = None
+    for number, turn in enumerate(scenario["turns"]):
+        mistake = run.mistake if number == run.mistaken_turn else None
+        if turn.get("new"):
+            await hass.services.async_call(DOMAIN, "clear_conversation", {}, blocking=True)
+            conversation_id = None
+        before = states(hass)
+        speaker = turn.get("speaker", "Anna")
+        server.clear()
+        server.script(replies_of(turn, mistake, run.language))
+        answer = await agent.say(
+            localized(turn["say"], run.language),
+            conversation_id=conversation_id,
+            context=Context(user_id=None if speaker == "unknown" else users[speaker].id),
+            language=turn.get("assistant", run.language),
+            **_device(hass, agent, turn.get("area")),
+        )
+        conversation_id = answer.conversation_id
+        result.rounds.append(len(server.chats))
+        heard = Heard(run.language, before, answer, server.chats, read_results(hass, answer))
+        result.problems += problems(hass, turn, mistake, heard)
+        for entity_id, items in turn.get("items", {}).items() if not mistake else ():
+            if (found := list(await async_items(hass, entity_id))) != localized(items, run.language):
+                result.problems.append(Problem(Verdict.BAD, f"{entity_id} contains {found}"))
+        if "later" in turn and not mistake:
+            async_fire_time_changed(hass, dt_util.utcnow() + timedelta(hours=turn["later"]["hours"]))
+            await hass.async_block_till_done(wait_background_tasks=True)
+            result.problems += unlike(hass, turn["later"]["after"])
+        if mistake:
+            break  # what follows depends on what the mistake was
+    return result
+
+
+async def _async_home(hass: HomeAssistant, server: ModelServer, scenario: Mapping[str, Any]) -> Agent:
+    """Set up the demo house as a scenario begins, and the agent."""
+    await async_demo_house(hass)
+    assert await async_setup_component(hass, "conversation", {})
+    for name in scenario.get("lists", ()):
+        await async_add_list(hass, name)
+    for name in scenario.get("calendars", ()):
+        await async_add_calendar(hass, name)
+    for entity_id in scenario.get("expose", ()):
+        async_expose_entity(hass, "conversation", entity_id, should_expose=True)
+    if scenario.get("weather"):
+        await async_add_weather(hass)
+    if "history" in scenario:
+        await _async_record(hass, scenario["history"])
+    for entity_id, attributes in scenario.get("home", {}).items():
+        entity: Any = hass.data[DATA_INSTANCES][entity_id.partition(".")[0]].get_entity(entity_id)
+        assert entity is not None, entity_id
+        entity.change(**attributes)
+    await hass.async_block_till_done()
+    options = {**OPTIONS, **scenario.get("options", {})}
+    if pin := options.get(CONF_POLICY_PIN):
+        options[CONF_POLICY_PIN] = hash_pin(pin)  # a file says it in plain text
+    return await async_add_agent(hass, server, options)
+
+
+async def _async_record(hass: HomeAssistant, history: Mapping[str, Mapping[float, str]]) -> None:
+    """Write past states of entities into the recorder: state by hours ago, the oldest first."""
+    now = dt_util.utcnow()
+    for entity_id, past in history.items():
+        state = hass.states.get(entity_id)
+        assert state is not None, entity_id
+        for hours, value in past.items():
+            at = (now - timedelta(hours=hours)).timestamp()
+            hass.states.async_set(entity_id, value, state.attributes, force_update=True, timestamp=at)
+        hass.states.async_set(entity_id, state.state, state.attributes)
+    await hass.async_block_till_done()
+    await get_instance(hass).async_block_till_done()
+
+
+def _device(hass: HomeAssistant, agent: Agent, area_name: str | None) -> dict[str, str]:
+    """Return the fields of a sentence that is spoken to a satellite in an area; none for a chat."""
+    if area_name is None:
+        return {}
+    devices = dr.async_get(hass)
+    area = ar.async_get(hass).async_get_area_by_name(area_name)
+    assert area is not None, area_name
+    satellite = devices.async_get_or_create(
+        config_entry_id=agent.entry.entry_id, identifiers={("test", area_name)}, name=f"{area_name} satellite"
+    )
+    devices.async_update_device(satellite.id, area_id=area.id)
+    return {"device_id": satellite.id}
