@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,6 +37,13 @@ def hass(hass: HomeAssistant) -> HomeAssistant:
     """Return a Home Assistant that loads the integration."""
     hass.data.pop(DATA_CUSTOM_COMPONENTS)
     return hass
+
+
+@pytest.fixture
+def hass_config_dir(tmp_path: Path) -> str:
+    """Give every test files of its own; the plugin has one folder for all."""
+    (tmp_path / ".storage").mkdir()
+    return str(tmp_path)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -74,8 +74,7 @@ def problems(
     yield from _wrong_states(hass, wanted.get("after", {}), wanted.get("items", {}), heard.before)
     yield from _wrong_words(turn, mistake, wanted.get("said", {}), heard)
     chats = heard.chats
-    if mistake is None and "results" in turn:
-        yield from _wrong_results("\n".join(heard.results), turn["results"])
+    yield from _wrong_results("\n".join(heard.results), (mistake or turn).get("results", {}))
     if turn.get("request"):
         assert chats, "there is a request to look at"
         yield from _wrong_request(chats[0], turn["request"], heard.language)

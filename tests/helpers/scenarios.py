@@ -19,7 +19,7 @@ SCENARIO_KEYS = {"name", "turns", "home", "history", "weather", "lists", "calend
 SCENARIO_KEYS |= {"expose", "expected", "reason"}
 TURN_KEYS = {"say", "area", "assistant", "speaker", "new", "request", "model", "mistakes"}
 TURN_KEYS |= {"after", "items", "results", "said", "rounds", "later"}
-MISTAKE_KEYS = {"name", "must", "model", "after", "said", "rounds", "expected", "reason"}
+MISTAKE_KEYS = {"name", "must", "model", "after", "results", "said", "rounds", "expected", "reason"}
 REQUEST_KEYS = {"needs", "has", "has_not", "tools", "tools_not"}
 LATER_KEYS = {"hours", "after"}
 RESULTS_KEYS = {"has", "has_not"}
@@ -117,6 +117,7 @@ def _check(scenario: Mapping[str, Any]) -> None:
         for mistake in turn.get("mistakes", ()):
             _only(mistake, MISTAKE_KEYS)
             _only(mistake.get("said", {}), SAID_KEYS)
+            _only(mistake.get("results", {}), RESULTS_KEYS)
             if mistake["must"] not in MUSTS:
                 raise ValueError(f"{scenario['name']}: {mistake['must']}")
 
