@@ -77,6 +77,7 @@ class ActivityTool(HomeAgentTool):
     """Answers from the ledger."""
 
     name = "activity"
+    names_targets = True
     title = "What was done"
     description = "Your own last actions: list them, or undo what the last request changed ('put it back')."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)

@@ -60,7 +60,7 @@ class ControlTool(HomeAgentTool):
         "brightness 40."
     )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
-    reports_targets = True
+    names_targets = reports_targets = True
 
     def __init__(self, planned: PlannedCommands | None = None, *, gated: bool = False) -> None:
         """Offer scripts and scenes too if `gated`, and keep commands for later in `planned`."""

@@ -29,6 +29,7 @@ _OUR_KEYS: Final = frozenset({"attribute", "counted", "error", "note", "now", "o
 SLICE: Final = 200
 """Entities looked at before the event loop gets its turn."""
 KNOWLEDGE: Final = "retrieve_knowledge"
+"""The tool for what is not exposed, which is built on this one."""
 TOLD_ELSEWHERE: Final = frozenset({"automation", "script", "scene"})
 ELSEWHERE: Final = f"only exposed ones; {KNOWLEDGE} knows all of them"
 """Domains whose entities are mostly not exposed, while texts about all of them can be found."""

@@ -23,7 +23,7 @@ from ..safety.disclosure import DataCategory
 from ..texts import clean, one_line
 from ..timespans import format_local
 from .base import HomeAgentTool, ToolRun
-from .ha_query import async_read_permission
+from .ha_query import KNOWLEDGE, async_read_permission
 from .query.targets import find_all
 from .resolving.targets import Target
 
@@ -54,7 +54,7 @@ class RetrieveKnowledgeTool(HomeAgentTool):
     Where there are additional collections, an outsider may have written what it finds.
     """
 
-    name = "retrieve_knowledge"
+    name = KNOWLEDGE
     discloses = DataCategory.PEOPLE | DataCategory.STATES
     max_text = MAX_QUERY
     title = "Search what is known of the house"

@@ -13,22 +13,18 @@ from ...knowledge.spoken_words import domain_words
 from ...languages import DEFAULT, find, table
 from ...languages.later import read_later
 from ...texts import fold, words
+from ...tools.base import HomeAgentTool, Kept
+from ...tools.native import NATIVE
 from ...tools.turn_calls import CallRecord, TurnCalls
 from .sentences import Reading
 from .wording import ClaimKind, SentenceKind
 
-KEEPERS: Final = {
-    "timer": ClaimKind.TIMER,
-    "todo_list": ClaimKind.LIST,
-    "calendar": ClaimKind.LIST,
-    "memory": ClaimKind.MEMORY,
-    "store_memory": ClaimKind.MEMORY,
-    "forget_memory": ClaimKind.MEMORY,
-    "update_user_profile": ClaimKind.MEMORY,
+KEPT: Final = {
+    Kept.TIMER: ClaimKind.TIMER,
+    Kept.LIST: ClaimKind.LIST,
+    Kept.MEMORY: ClaimKind.MEMORY,
 }
-"""Tools that keep something for the person, and what they back. Others may do anything."""
-CONTROLS: Final = frozenset(("ha_control", "play_media", "activity"))
-"""Tools whose results name the entities they were about."""
+"""What calls of tools back that keep something for the person."""
 LATER_ARGUMENTS: Final = frozenset(("when", "for", "repeat"))
 """Arguments with which ha_control plans something."""
 SWITCH: Final = "switch"
@@ -75,7 +71,7 @@ class Evidence:
     @property
     def _is_without_effect(self) -> bool:
         """Return whether a note tells why nothing changed, as of the volume of a speaker that is off."""
-        controls = [record.targets for record in self._acted if record.tool_name in CONTROLS]
+        controls = [record.targets for record in self._acted if _tool(record).names_targets]
         return bool(controls) and all(
             "notes" in result and "unchanged" in result and not {"done", "planned"} & result.keys()
             for result in controls
@@ -102,13 +98,13 @@ class Evidence:
     def backs(self, reading: Reading, wanted: SentenceKind) -> bool:
         """Return whether calls back all that a sentence claims."""
         acted = self._acted
-        tools = {record.tool_name for record in acted}
+        tools = [_tool(record) for record in acted]
         if not acted:
             return wanted is SentenceKind.QUESTION and self.earlier()
-        if not tools <= CONTROLS | KEEPERS.keys():
-            return True
-        planned, has_control = any(map(_is_planned, acted)), bool(tools & CONTROLS)
-        backed = {KEEPERS[tool] for tool in tools if tool in KEEPERS} | {ClaimKind.DEED}
+        if not all(tool.keeps or tool.names_targets for tool in tools):
+            return True  # others may do anything
+        planned, has_control = any(map(_is_planned, acted)), any(tool.names_targets for tool in tools)
+        backed = {KEPT[tool.keeps] for tool in tools if tool.keeps} | {ClaimKind.DEED}
         if not self._is_without_effect:
             backed.add(ClaimKind.CHANGE)
         if planned:
@@ -152,7 +148,7 @@ class Evidence:
         written = {
             word
             for record in self._acted
-            if KEEPERS.get(record.tool_name) in {ClaimKind.LIST, ClaimKind.MEMORY}
+            if _tool(record).keeps in {Kept.LIST, Kept.MEMORY}
             for word in words(f"{record.args} {record.said}")
         }
         said = words(text)
@@ -199,7 +195,12 @@ def _has_failed(record: CallRecord) -> bool:
 
 def _is_planned(record: CallRecord) -> bool:
     """Return whether a call planned something for later."""
-    return record.tool_name == "ha_control" and bool(LATER_ARGUMENTS & record.args.keys())
+    return _tool(record).reports_targets and bool(LATER_ARGUMENTS & record.args.keys())
+
+
+def _tool(record: CallRecord) -> type[HomeAgentTool]:
+    """Return the class of the tool that was called; that of all for tools of others."""
+    return NATIVE.get(record.tool_name, HomeAgentTool)
 
 
 def _is_like(mentioned: EntityRecord, records: Iterable[EntityRecord]) -> bool:

@@ -188,6 +188,7 @@ class MediaTool(HomeAgentTool):
     """Searches a player and plays the best match. Titles are untrusted."""
 
     name = "play_media"
+    names_targets = True
     title = "Play music and films"
     description = "Find a title, artist, album, genre, station or film and play it. player: its name or room."
     unoffered = ("kind",)

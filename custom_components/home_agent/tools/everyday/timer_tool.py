@@ -25,7 +25,7 @@ from ...timers.records import DAYS, Repeat, Timer
 from ...timers.repeating import told_days
 from ...timers.timers import MAX_TIMERS, Timers
 from ...timespans import format_local, format_span
-from ..base import HomeAgentTool, Speaker, ToolOutput, ToolRun
+from ..base import HomeAgentTool, Kept, Speaker, ToolOutput, ToolRun
 from ..control.direction import commanded
 from ..control.telling import tell_names
 from ..planned_rows import called_so, entities_of, listed_plans, newest_of, planned_row, planned_rows
@@ -58,6 +58,7 @@ class TimerTool(HomeAgentTool):
     """Sets, lists, cancels and extends timers."""
 
     name = "timer"
+    keeps = Kept.TIMER
     title = "Timers and reminders"
     description = "Timers and reminders: they only announce, and switch nothing."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
@@ -159,7 +160,9 @@ class TimerTool(HomeAgentTool):
         """Set a timer."""
         if self._timers.full:
             raise ValidationError(f"There are {MAX_TIMERS} timers already; cancel some first")
-        if "ha_control" in run.calls.tools and names_action(name, run.sentence, run.speaker.language):
+        tools = run.calls.tools.values()
+        controls = any(isinstance(tool, HomeAgentTool) and tool.reports_targets for tool in tools)
+        if controls and names_action(name, run.sentence, run.speaker.language):
             raise ValidationError(NOT_A_REMINDER)
         speaker = run.speaker
         repeat, days = _repeat(args.get("repeat") or "", speaker.language)

@@ -17,7 +17,7 @@ from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
 from ...texts import one_line, words
 from ...timespans import format_local
-from ..base import HomeAgentTool, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
+from ..base import HomeAgentTool, Kept, PartlyFailed, ServiceCall, ToolOutput, ToolRun, as_list
 from ..telling import Told
 from .choosing import choose_one, records_of
 from .moments import read_moment, readable, start_of
@@ -132,6 +132,7 @@ class TodoTool(HomeAgentTool):
     """Adds, completes, changes, moves, removes and reads items; their texts are untrusted."""
 
     name = "todo_list"
+    keeps = Kept.LIST
     max_text = 4 * MAX_TEXT
     title = "To-do and shopping lists"
     description = "To-do and shopping lists."
