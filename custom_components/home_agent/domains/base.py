@@ -78,8 +78,6 @@ class Action:
     """1 or -1 for a step up or down."""
     opens: bool | None = None
     """True if it opens, unlocks or disarms, False if it does the opposite."""
-    is_momentary: bool = False
-    """Whether it does something although the state shows it already, such as to unlatch an unlocked door."""
 
 
 @dataclass(frozen=True, slots=True)

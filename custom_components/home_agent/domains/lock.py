@@ -31,7 +31,6 @@ LOCK = DomainFacts(
             features="OPEN",
             ability="open",
             opens=True,
-            is_momentary=True,
         ),
     },
     parameters={"code": CODE},

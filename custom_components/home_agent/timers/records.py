@@ -62,7 +62,8 @@ class Timer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON-compatible data."""
-        return {**asdict(self), "due": self.due.isoformat(), "days": list(self.days)}
+        stored = {**asdict(self), "due": self.due.isoformat(), "days": list(self.days)}
+        return stored if self.days else {key: value for key, value in stored.items() if key != "days"}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:

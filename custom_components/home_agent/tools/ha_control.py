@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 import json
 from typing import Any, override
@@ -26,9 +26,9 @@ from ..planned.records import PlannedCommand
 from .base import HomeAgentTool, ServiceCall, ToolOutput, ToolRun
 from .calls.validation import schema_of
 from .control.arguments import ControlSchema, read_args, value_words
-from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, is_there, toggled
+from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
 from .control.exceptions import without_excepted, without_exceptions
-from .control.later import Planner, calls_of, check_later, command_of
+from .control.later import Planner, check_later, command_of
 from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
@@ -242,15 +242,9 @@ async def async_carry_out(
     plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: ControlOutcome
 ) -> None:
     """Make the calls of plans, wait for what they should show, and report it in the outcome."""
-    already = _already(plans, before, verb, run)
-    if needless := await _async_needless(plans, before, verb, already, run):
-        outcome.unchanged |= {entity_id: outcome.shown(before[entity_id]) for entity_id in needless}
-        plans = {entity_id: made for entity_id, made in plans.items() if entity_id not in needless}
-    if not plans:
-        return
     settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
     try:
-        errors = await _async_call_all(plans, already, run)
+        errors = await _async_call_all(plans, _already(plans, before, verb, run), run)
         if len(errors) < len(plans):
             await settling.async_wait()
     finally:
@@ -314,21 +308,6 @@ def _already(
         and not made.expectation.is_empty
         and made.expectation.is_met(before[entity_id])
     )
-
-
-async def _async_needless(
-    plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, already: Iterable[str], run: ToolRun
-) -> list[str]:
-    """Return the entities that a person would have to confirm a change of that is already there."""
-    found = []
-    for entity_id in sorted(already):
-        made = plans[entity_id]
-        if not is_there(made, before[entity_id], run.meanings.get(made.domain, verb)):
-            continue
-        with suppress(PermissionDenied):
-            if await run.guard.async_foresee(calls_of(made, entity_id), run.speaker) is not None:
-                found.append(entity_id)
-    return found
 
 
 async def _async_call_all(plans: Mapping[str, Plan], already: frozenset[str], run: ToolRun) -> dict[str, str]:

@@ -6,8 +6,6 @@ from enum import Enum
 from functools import cache, lru_cache
 from typing import Final
 
-from homeassistant.const import ATTR_ASSUMED_STATE
-from homeassistant.core import State
 from homeassistant.util import dt as dt_util
 
 from ...domains import DOMAINS
@@ -20,7 +18,6 @@ from ...texts import plain
 from ..base import ServiceCall, ToolRun
 from .addressed import About, what_about
 from .negation import forbids
-from .planning import Plan
 from .questions import asks_about_state, parts_of
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
@@ -40,7 +37,6 @@ class Direction(Enum):
     CLOSE = "close"
 
 
-WIDE_OPEN: Final = 100
 POSITIONS: Final[Mapping[int, Direction]] = {0: Direction.CLOSE, 100: Direction.OPEN}
 """Which way a position moves a cover or a valve; those between may be either."""
 
@@ -70,19 +66,6 @@ def direction_of(action: str, parameters: Mapping[str, object]) -> Direction | N
 def toggled(state: str) -> Direction:
     """Return which way a toggle moves what is in a state."""
     return Direction.CLOSE if state in OPEN_STATES else Direction.OPEN
-
-
-def is_there(made: Plan, state: State, verb: str) -> bool:
-    """Return whether a state that is as expected leaves nothing to do for an action.
-
-    Not where the state is only assumed, or where a door is open but not all the way.
-    """
-    action = DOMAINS[made.domain].actions.get(verb)
-    if (action is not None and action.is_momentary) or state.attributes.get(ATTR_ASSUMED_STATE):
-        return False
-    opens = any(direction_of(call.service, call.data) is Direction.OPEN for call in made.calls)
-    position = state.attributes.get("current_position")
-    return not (opens and isinstance(position, int | float) and position < WIDE_OPEN)
 
 
 def contradicts(

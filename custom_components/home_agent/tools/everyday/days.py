@@ -26,7 +26,7 @@ _REPEATS: Final = {
 _IGNORED: Final = frozenset({"and", "every", "each", "on", "at"})
 """Words beside days that say nothing."""
 _TO: Final = frozenset({"to", "until", "through"})
-_DASHES: Final = lazy_regex(r"\s*[-\u2010-\u2015]\s*")
+_DASHES: Final = lazy_regex(r"[-\u2010-\u2015]")
 
 
 def read_days(text: str, language: str) -> tuple[int, ...] | None:
@@ -35,7 +35,7 @@ def read_days(text: str, language: str) -> tuple[int, ...] | None:
     Raises ValidationError for anything else.
     """
     written = " ".join(text.casefold().replace(",", " and ").split())
-    for form in dict.fromkeys((_DASHES.sub(" to ", written), written)):
+    for form in dict.fromkeys((" ".join(_DASHES.sub(" to ", written).split()), written)):
         for said in (form, *in_english(form, language)):
             if said in NEVER:
                 return None
