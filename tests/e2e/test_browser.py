@@ -63,7 +63,7 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
         "password": PASSWORD,
         "connection": {"llm_base_url": model.url, "llm_api_key": KEY},
         "sentences": [
-            {"say": "Turn on the reading lamp", "expect": "The lamp is on.", "name": "answer"},
+            {"say": "Turn on the reading lamp", "expect": "Reading Lamp on.", "name": "answer"},
             {"say": "Tell me a story", "expect": STORY[-1].strip(), "name": "story"},
             {"say": "Unlock the front door", "expect": QUESTION, "name": "confirmation"},
             {"say": "No", "expect": "Okay, I won't do it.", "name": "rejected"},
