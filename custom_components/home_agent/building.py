@@ -66,7 +66,6 @@ from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
 from .safety.policy import Policy, Throttle
-from .safety.rules import Effect, RuleSet
 from .tools.activity import ActivityTool
 from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool
@@ -78,11 +77,10 @@ from .tools.ha_control import ControlTool
 from .tools.ha_query import QueryTool
 from .tools.handler import ToolHandler
 from .tools.knowledge_tools import GetEntitiesTool, RetrieveKnowledgeTool
-from .tools.memory_tool import MemoryTool, memory_tool
-from .tools.memory_tools import memory_tools
+from .tools.memory_tool import remembering_tools
+from .tools.native import hide_blocked
 from .tools.outgoing import Outgoing
 from .tools.planned_runs import PlannedRuns
-from .tools.profile_tools import profile_tools
 
 if TYPE_CHECKING:
     from .memory.learner.learner import Learner
@@ -95,10 +93,7 @@ def settings_of(entry: HomeAgentConfigEntry) -> Mapping[str, Any]:
 
 
 def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
-    """Put the parts of an entry together; nothing is asked or read yet.
-
-    Parts that options choose are loaded by then, see parts.py; here they are only looked up.
-    """
+    """Put the parts of an entry together; nothing is read yet, and parts.py has loaded the optional ones."""
     parts = _Parts(hass, entry)
     announcer = Announcer(hass, entry.entry_id, parts.members, parts.emitter)
     return HomeAgentData(
@@ -242,31 +237,20 @@ class _Parts:
         collection = knowledge_collection(settings[CONF_VECTOR_COLLECTION])
         search = KnowledgeSearch(self._hass, self.shared.knowledge, self.semantic, collection, personal)
         disabled = settings[CONF_TOOLS_DISABLED]
-        remembering = [
-            tool
-            for tool in (
-                *(memory_tools(self.memories) if settings[CONF_MEMORY] else ()),
-                *(profile_tools(personal) if personal else ()),
-            )
-            if MemoryTool.name not in disabled and tool.name not in disabled
-        ]
+        memories = self.memories if settings[CONF_MEMORY] else None
         tools: tuple[HomeAgentTool, ...] = (
             ControlTool(self.planned, gated=settings[CONF_ALLOW_SCRIPTS]),
             QueryTool(),
             ActivityTool(planned=self.planned),
             RetrieveKnowledgeTool(search, self.texts),
             GetEntitiesTool(),
-            *memory_tool(remembering),
-            *remembering,
+            *remembering_tools(memories, personal, disabled),
             *self._asking_tools(),
             *everyday_tools(
                 self.timers, self.planned, self.members, seeing(self.router, self.data_policy, settings)
             ),
         )
-        blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
-        for tool in tools:
-            if tool.domain and blocked.fits(Effect(domain=tool.domain, service="")):
-                tool.offered = False  # every call would be refused
+        hide_blocked(tools, settings[CONF_POLICY_BLOCKED])
         return [tool for tool in tools if tool.name not in disabled]
 
     def _asking_tools(self) -> list[HomeAgentTool]:

@@ -91,7 +91,7 @@ WAITS: Final = (
 )
 """What a model reads of a call that waits, in the turn of the call."""
 WAITED: Final = "waited for a confirmation then, and that question is over: if asked again, call again"
-"""What stands in its place in later turns."""
+"""The text that replaces it in later turns."""
 
 
 class ConfirmationNeeded(HomeAgentError):

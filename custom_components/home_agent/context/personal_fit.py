@@ -14,7 +14,7 @@ from .topics import Topic, language_of, read_topic
 RELEVANT: Final = 0.2
 """Least relevance of a memory, so that a word in common by chance is not enough."""
 CLEAR: Final = 0.5
-"""Least likeness in meaning of what stands beside a command."""
+"""The lowest similarity in meaning of a memory that is sent with a command."""
 MARKS: Final = 2
 """Of three marks of a sentence about a person: it names oneself, it asks, and it names no device. In some
 languages the verb alone says who is meant."""

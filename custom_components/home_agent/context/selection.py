@@ -1,6 +1,6 @@
-"""Which states stand beside a sentence: those that it asks about, and nothing else."""
+"""Selects the states that are sent with a sentence: those that it asks about, and nothing else."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -48,7 +48,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What stands beside a sentence."""
+    """The states and lines that are sent with a sentence."""
 
     records: Sequence[EntityRecord] = ()
     groups: Sequence[Group] = ()
@@ -250,11 +250,6 @@ class _Selector:
         ):
             return [record for record in members if record.entity_id in lively]
         return sorted(members, key=lambda record: record.entity_id not in lively)
-
-    def _where_any(self, kinds: Iterable[str]) -> Iterator[EntityRecord]:
-        """Yield the entities of some kinds in the place that is meant."""
-        for key in kinds:
-            yield from self._where(self._meant.all_of(key))
 
     def _is_lively(self, record: EntityRecord) -> bool:
         """Return whether a player plays or is paused."""

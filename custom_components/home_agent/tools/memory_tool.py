@@ -1,6 +1,6 @@
 """memory: the one tool for what people want remembered, in memories and in profiles."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import cache
 import re
 from typing import Any, Final, NotRequired, TypedDict, override
@@ -14,8 +14,8 @@ from ..errors import PermissionDenied, ValidationError
 from ..knowledge.names import without_article
 from ..knowledge.persons import persons
 from ..languages.phrases import all_words
-from ..memory.memories import MAX_CONTENT
-from ..memory.profile import HOUSEHOLD, MAX_NAME, SINGLE
+from ..memory.memories import MAX_CONTENT, Memories
+from ..memory.profile import HOUSEHOLD, MAX_NAME, SINGLE, Profile
 from ..memory.records import Memory, Origin, ProfileEntry
 from ..memory.secrets import holds_secret
 from ..memory.sentences import is_households, name_told
@@ -33,8 +33,9 @@ from .memory_tools import (
     RecallMemoryTool,
     StoreMemoryTool,
     check_forgetting,
+    memory_tools,
 )
-from .profile_tools import GetProfileTool, UpdateProfileTool
+from .profile_tools import GetProfileTool, UpdateProfileTool, profile_tools
 from .telling import Told
 
 REMEMBER: Final = "remember"
@@ -276,7 +277,13 @@ def _is_speaker(text: str, run: ToolRun) -> bool:
     return bool(said) and said <= {*_speaker_words(), *words(run.speaker.person or "")}
 
 
-def memory_tool(parts: Iterable[HomeAgentTool]) -> list[HomeAgentTool]:
-    """Return the tool for memories and profiles; none if the options allow no part of it."""
-    allowed = list(parts)
-    return [MemoryTool(allowed)] if allowed else []
+def remembering_tools(
+    memories: Memories | None, profile: Profile | None, disabled: Collection[str]
+) -> list[HomeAgentTool]:
+    """Return the tool for memories and profiles with its parts; none if the options allow no part of it."""
+    parts = (
+        *(memory_tools(memories) if memories is not None else ()),
+        *(profile_tools(profile) if profile is not None else ()),
+    )
+    allowed = [tool for tool in parts if not {MemoryTool.name, tool.name} & set(disabled)]
+    return [MemoryTool(allowed), *allowed] if allowed else []

@@ -10,6 +10,7 @@ from operator import or_
 from typing import Final
 
 from ..safety.disclosure import DataCategory
+from ..safety.rules import Effect, RuleSet
 from .activity import ActivityTool
 from .base import HomeAgentTool
 from .everyday.calendar_tool import CalendarTool
@@ -38,6 +39,14 @@ NATIVE: Final[Mapping[str, type[HomeAgentTool]]] = {
     )
 }
 """All native tools by name; no other tool may have one of these names."""
+
+
+def hide_blocked(tools: Iterable[HomeAgentTool], blocked: Iterable[str]) -> None:
+    """Do not offer tools of a domain that the rules block, because every call would be refused."""
+    rules = RuleSet(blocked)
+    for tool in tools:
+        if tool.domain and rules.fits(Effect(domain=tool.domain, service="")):
+            tool.offered = False
 
 
 def disclosed_by_all(names: Iterable[str]) -> DataCategory:

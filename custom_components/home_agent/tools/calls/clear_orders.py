@@ -45,7 +45,7 @@ REMARKS: Final = frozenset(
 STARTING: Final = {"start": "turn_on", "activate": "turn_on", "stop": "turn_off"}
 """What these actions mean to devices that can only be turned on and off."""
 BESIDE: Final = frozenset(("name", "function", "tool", "tool_name", "type", "id"))
-"""What may stand beside an object that holds all arguments."""
+"""Keys that are allowed beside an object that holds all arguments."""
 MIN_VERB: Final = 3
 MAX_NEAR: Final = 3
 SCRIPT_PREFIX: Final = "script."

@@ -114,7 +114,7 @@ def _beginnings() -> list[tuple[str, str]]:
 
 
 def _shaded(color: str, found: list[str]) -> dict[str, Any]:
-    """Return a colour with the kinds of qualifiers that stand beside it."""
+    """Return a colour with the kinds of its qualifiers."""
     for kind, white in WHITES.items():
         if color == WHITE and kind in found:
             return {"color_temp_kelvin": whites()[white]}

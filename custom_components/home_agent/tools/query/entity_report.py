@@ -14,7 +14,6 @@ from ...knowledge.house import EntityRecord
 from ...texts import one_line
 from .plain_values import plain
 
-MAX_OTHER_ATTRIBUTES = 10
 TIMESTAMP = "timestamp"
 
 _OTHER_NAMES: Mapping[str, Sequence[str]] = {

@@ -33,7 +33,7 @@ MAX_GONE: Final = 40
 ATTRIBUTES: Final = "attributes"
 _PLAIN: Final = (str, int, float)
 _OUR_NAMES: Final = NAMING - {ATTR_FRIENDLY_NAME, "icon", "device_class", "state_class"} | {"state"}
-"""Names under which no attribute is told: the firewall does not read what stands there."""
+"""Names under which no attribute is told: the firewall does not read their values."""
 NAME_CHARS: Final = 60
 NARROW: Final = "+{} more; narrow by area, kind or name"
 
@@ -57,7 +57,7 @@ class Question:
 def present(question: Question, found: Sequence[Member]) -> Report:
     """Return the states of now: `matching` or `kinds`, `states`, `rest` (at rest, unavailable), `attributes`.
 
-    Text from outside stands in `attributes` only, and what is left out is counted in `more`.
+    Text from outside is in `attributes` only, and what is left out is counted in `more`.
     """
     members = _without_groups(question, found)
     wanted, gone, resting = _sorted(question, members)
