@@ -199,7 +199,7 @@ class _Parts:
 
     @cached_property
     def profile(self) -> Profile:
-        """What is so of persons and the household."""
+        """What is known about persons and the household."""
         profile = self.shared.profiles.of(self._id)
         people = self.semantic if self.embedded.people else None
         profile.configure(people, profile_collection(self.settings[CONF_MEMORY_COLLECTION]))

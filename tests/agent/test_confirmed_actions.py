@@ -41,7 +41,7 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
             "yes",
             "I am setting Garage to 40 percent.",
         ),
-        ([control("turn_on", "siren.roof")], "en", "yes", "I switched on Roof."),
+        ([control("turn_on", "siren.roof")], "en", "yes", "I turned on Roof."),
         (
             [control("unlock", "lock.front_door"), control("open", "valve.water")],
             "en",

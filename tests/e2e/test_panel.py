@@ -37,7 +37,7 @@ async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> No
     assert all(HOSTILE in texts[page] for page in ("turns", "memories"))
     assert (seen["images"], seen["attacked"]) == (0, False)
     assert "ha_control" in texts["turn"]
-    assert "list of the house" in texts["turn"]
+    assert "entity list" in texts["turn"]
     assert seen["stretches"] >= 4, "context, a request with its answer, a call"
     assert "Tuesday" not in texts["memories-found"]
     assert seen["bars"] >= 3

@@ -100,7 +100,7 @@ class Transport:
             raise failure(err, self.secrets) from err
 
     async def drain(self, response: aiohttp.ClientResponse, seconds: float = 0.05) -> None:
-        """Read the very end of a body, so that the connection can be used again."""
+        """Read the end of a body, so that the connection can be used again."""
         with suppress(aiohttp.ClientError, OSError):
             async with asyncio.timeout(seconds):
                 while await response.content.readany():

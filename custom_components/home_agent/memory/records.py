@@ -198,7 +198,7 @@ class Sensitivity(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProfileEntry:
-    """One thing that is so of a person or the household."""
+    """One thing that is known about a person or the household."""
 
     category: str
     key: str

@@ -39,7 +39,7 @@ class Policy:
     In this order: blocked by the household or by what is shipped, then what the speaker's profiles say,
     then restricted by the household, allowed by the household, restricted by what is shipped.
     Where the speaker's turn is tainted, nothing lifts what is shipped as restricted, and what runs scripts,
-    scenes, automations and other people's tools needs a word too.
+    scenes, automations and other people's tools needs a confirmation too.
     """
 
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
@@ -160,7 +160,7 @@ def _is_listed(effect: Effect) -> bool:
 
 
 def _is_shipped_restricted(effect: Effect) -> bool:
-    """Return whether an effect needs a word as shipped."""
+    """Return whether an effect needs a confirmation as shipped."""
     return _is_listed(effect) or (effect.inside and not _is_free_inside(effect))
 
 
@@ -173,7 +173,7 @@ def _is_free_inside(effect: Effect) -> bool:
 
 
 def _is_serious(effect: Effect) -> bool:
-    """Return whether an effect needs a word from a person in a turn that has read text from outside."""
+    """Return whether an effect needs a confirmation in a turn that has read text from outside."""
     return not effect.known or bool(DOMAINS[effect.domain].runs) or _is_shipped_restricted(effect)
 
 

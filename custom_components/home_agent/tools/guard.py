@@ -169,7 +169,7 @@ class Guard:
 
     @callback
     def check(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
-        """Return whether this very call is free now or needs a word. Raises PermissionDenied if neither."""
+        """Return whether this call is free now or needs a confirmation. Raises PermissionDenied otherwise."""
         with self.journal.judging(call, speaker):
             return self._judge(call, user, speaker)
 

@@ -1,4 +1,4 @@
-"""get_user_profile and update_user_profile: what is so of the speaker and of the household.
+"""get_user_profile and update_user_profile: what is known about the speaker and the household.
 
 Models are offered `memory` instead, which calls these; their names are still accepted.
 """
@@ -104,7 +104,7 @@ class GetProfileTool(HomeAgentTool):
 
 
 class UpdateProfileTool(HomeAgentTool):
-    """Notes what is so of the speaker or of the household."""
+    """Notes what is known about the speaker or the household."""
 
     name = "update_user_profile"
     keeps = Kept.MEMORY

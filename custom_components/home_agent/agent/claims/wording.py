@@ -247,7 +247,7 @@ class SpacedReader:
 
     @staticmethod
     def _deed(found: _ClauseMatches, otherwise: ClaimKind = ClaimKind.DEED) -> ClaimKind:
-        """Return what a deed was done to."""
+        """Return the targets of an action."""
         return ClaimKind.TIMER if found.has("timers") else ClaimKind.LIST if found.has("lists") else otherwise
 
     @staticmethod

@@ -239,8 +239,8 @@ class Learner:
     def _observed(self) -> set[str]:
         """Return the entities that people act on and that the agent may see.
 
-        Groups are left out, for their members count. Where the source does not tell who did something, so is
-        what automations are about.
+        Groups are left out, because their members count. If the source does not know who did something,
+        entities of automations are left out, too.
         """
         return {
             state.entity_id

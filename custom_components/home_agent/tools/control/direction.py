@@ -75,7 +75,7 @@ def contradicts(
     record: EntityRecord | None = None,
     house: HouseSnapshot | None = None,
 ) -> bool:
-    """Return whether a sentence commands the very opposite of a direction, and nothing else.
+    """Return whether a sentence commands the opposite of a direction, and nothing else.
 
     With an entity, only the clauses count that are about it or that name nothing.
     """

@@ -175,7 +175,7 @@ def is_harmless(content_id: str) -> bool:
 
 
 def _likeness(query: str, title: str) -> float:
-    """Return how well a title fits: 1 for the very name, less for one that only has its words."""
+    """Return how well a title fits: 1 for the same name, less for one that only has its words."""
     asked, name = fold(query).split(), fold(title).split()
     if squash(query) == squash(title):
         return 1.0
