@@ -263,7 +263,22 @@ def tables(outcomes: Sequence[Outcome]) -> list[Table]:
     )
     differing = [item for item in recorded if item.row.get("stock_ok") not in (None, item.stock)]
     table.notes.append(f"stock as recorded before: {_n(recorded) - _n(differing)} of {_n(recorded)} the same")
-    return [table, _causes(failing), _by_kind(failing)]
+    return [table, _by_model(positive), _causes(failing), _by_kind(failing)]
+
+
+def _by_model(positive: Sequence[Outcome]) -> Table:
+    """Return how many sequences of each model reach the right state, the most recorded model first."""
+    table = Table("R2a", "right states by model", ("model", "sequences", "Home Agent", "stock"))
+    counts = Counter[str]()
+    for item in positive:
+        counts[item.row["model"]] += item.row.get("n", 1)
+    worse = 0
+    for model, _ in counts.most_common():
+        own = [item for item in positive if item.row["model"] == model]
+        table.add(model, _n(own), _share(own, "ours"), _share(own, "stock"))
+        worse += _n([item for item in own if item.ours]) < _n([item for item in own if item.stock])
+    table.notes.append(f"models with fewer right states than stock: {worse} of {len(counts)}")
+    return table
 
 
 def _causes(failing: Sequence[Outcome]) -> Table:

@@ -55,6 +55,7 @@ async def test_replay_of_a_light(tmp_path: Path) -> None:
     figures = {row[0]: row for row in tables([right, mended, written, wrong])[0].rows}
     assert figures["failing ones that reach the right state"][1:4] == (2, "50.0 % (1)", "0.0 % (0)")
     assert figures["passing ones that still pass"][1:4] == (1, "100.0 % (1)", "100.0 % (1)")
+    assert tables([right, mended, wrong])[1].rows == [("test", 3, "66.7 % (2)", "33.3 % (1)")]
 
 
 @pytest.mark.slow
