@@ -114,7 +114,7 @@ async def test_assist_passes_our_guard(hass: HomeAssistant, model_server: ModelS
     unlock = ("intent__HassTurnOff", {"name": "Front Door", "domain": ["lock"]})
     model_server.script([tool_calls([unlock]), text("Unlocked!")])
     asked = await agent.say("Open up")
-    assert speech(asked) == "Shall I unlock Front Door?"
+    assert speech(asked) == "Should I unlock the Front Door?"
     assert door(hass) == "locked"
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert door(hass) == "unlocked"
@@ -131,7 +131,7 @@ async def test_an_intent_that_changed_meanwhile(hass: HomeAssistant, model_serve
     unlock = ("intent__HassTurnOff", {"domain": ["lock"], "floor": "Ground floor"})
     model_server.script([tool_calls([unlock]), text("Unlocked!")])
     asked = await agent.say("Open up")
-    assert speech(asked) == "Shall I unlock Front Door?"
+    assert speech(asked) == "Should I unlock the Front Door?"
     async_expose_entity(hass, "conversation", "lock.cellar_door", True)
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert door(hass) == "locked"
@@ -152,7 +152,7 @@ async def test_scripts_as_tools(hass: HomeAssistant, model_server: ModelServer) 
     model_server.clear()
     model_server.script([tool_calls([("script__come_home", {})]), text("Ran.")])
     asked = await agent.say("I am home")
-    assert speech(asked).startswith("Shall I")
+    assert speech(asked).startswith("Should I")
     assert door(hass) == "locked"
     await agent.say("yes", conversation_id=asked.conversation_id)
     await hass.async_block_till_done()
@@ -201,7 +201,7 @@ async def test_unknown_tools(hass: HomeAssistant, model_server: ModelServer) -> 
     )
     asked = await agent.say("Go")
     assert "Use them well." in model_server.chats[0].messages[0]["content"]
-    assert speech(asked) == "Shall I use act (text: hi)?"
+    assert speech(asked) == "Should I use act (text: hi)?"
     assert (len(reads.calls), len(free.calls), len(never.calls), len(acts.calls)) == (1, 1, 0, 0)
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert acts.calls == [{"text": "hi"}]

@@ -73,7 +73,7 @@ async def test_a_start_without_the_server(
     await hass.services.async_call("lock", "lock", {"entity_id": DOOR}, blocking=True)
     person = Context(user_id=hass_admin_user.id)
     question = await agent.say("unlock the front door", conversation_id="door", context=person)
-    assert speech(question) == "Shall I unlock Front Door?"
+    assert speech(question) == "Should I unlock the Front Door?"
     assert question.continue_conversation
     assert hass.states.get(DOOR).state == "locked"
     await agent.say("yes", conversation_id="door", context=person)

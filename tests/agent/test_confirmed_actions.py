@@ -28,25 +28,25 @@ def control(action: str, entity_id: str | list[str], **parameters: Any) -> tuple
 @pytest.mark.parametrize(
     ("calls", "language", "yes", "said"),
     [
-        ([control("unlock", "lock.front_door")], "en", "yes", "I unlocked Front Door."),
+        ([control("unlock", "lock.front_door")], "en", "yes", "Unlocked the Front Door."),
         ([control("unlock", "lock.front_door")], "de", "ja", "Ich habe Front Door aufgeschlossen."),
         ([control("unlock", "lock.front_door")], "fr", "oui", "J'ai déverrouillé Front Door."),
         ([control("unlock", "lock.front_door")], "es", "sí", "He desbloqueado Front Door."),
         ([control("unlock", "lock.front_door")], "nl", "ja", "Ik heb Front Door ontgrendeld."),
-        ([control("disarm", "alarm_control_panel.home")], "en", "yes", "I disarmed Home."),
-        ([control("open", "cover.garage")], "en", "yes", "I opened Garage."),
+        ([control("disarm", "alarm_control_panel.home")], "en", "yes", "Disarmed the Home."),
+        ([control("open", "cover.garage")], "en", "yes", "Opened the Garage."),
         (
             [control("set_position", "cover.garage", position=40)],
             "en",
             "yes",
-            "I am setting Garage to 40 percent.",
+            "Setting the Garage to 40 percent.",
         ),
-        ([control("turn_on", "siren.roof")], "en", "yes", "I turned on Roof."),
+        ([control("turn_on", "siren.roof")], "en", "yes", "Turned on the Roof."),
         (
             [control("unlock", "lock.front_door"), control("open", "valve.water")],
             "en",
             "yes",
-            "I unlocked Front Door. I opened Water.",
+            "Unlocked the Front Door. Opened the Water.",
         ),
     ],
 )
@@ -70,8 +70,8 @@ async def test_what_was_done(
 @pytest.mark.parametrize(
     ("shows", "said"),
     [
-        ("unlocking", "In progress: Front Door."),
-        ("jammed", "I sent the command, but Front Door does not show the change yet."),
+        ("unlocking", "In progress: the Front Door."),
+        ("jammed", "I sent the command, but the Front Door hasn't changed yet."),
     ],
 )
 async def test_what_does_not_show(
@@ -112,11 +112,12 @@ async def test_a_mixed_turn_tells_what_it_did(
     model_server.script([tool_calls(calls), text("Hm.")])
     asked = await agent.say("Open it", language=language)
     light = await async_phrase(hass, language, "quick_on", targets="Hall", value="", place="")
-    question = await async_phrase(hass, language, "ask_lock_unlock", targets="Front Door", position="")
+    door = "the Front Door" if language == "en" else "Front Door"
+    question = await async_phrase(hass, language, "ask_lock_unlock", targets=door, position="")
     assert speech(asked) == f"{light} {question}"
     assert asked.continue_conversation is True
     done = await agent.say(yes, language=language, conversation_id=asked.conversation_id)
-    assert speech(done) == await async_phrase(hass, language, "did_lock_unlock", targets="Front Door")
+    assert speech(done) == await async_phrase(hass, language, "did_lock_unlock", targets=door)
     assert len(model_server.chats) == 1
 
 
@@ -141,7 +142,7 @@ async def test_what_is_told_before_a_question(
     agent = await secure.async_agent(model_server)
     model_server.script([tool_calls([call]) for call in (first, second) if call])
     spoken = speech(await agent.say("Turn it on and open it"))
-    assert spoken.startswith(f"{said} Shall I ".lstrip())
+    assert spoken.startswith(f"{said} Should I ".lstrip())
     assert spoken.endswith("?")
 
 
@@ -158,5 +159,5 @@ async def test_a_question_that_is_over_stops_no_later_call(
     (result,) = (message for message in model_server.chats[2].messages if message["role"] == "tool")
     assert "do not call again" not in result["content"]
     assert "that question is over" in result["content"]
-    assert speech(again) == speech(asked) == "Shall I unlock Front Door?"
+    assert speech(again) == speech(asked) == "Should I unlock the Front Door?"
     assert again.continue_conversation is True

@@ -21,7 +21,7 @@ from tests.servers.replies import text, tool_calls
 
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 RAN = [("lock.unlock", ("lock.front_door",))]
-QUESTION = "Shall I unlock Front Door?"
+QUESTION = "Should I unlock the Front Door?"
 PIN = "4711"
 TARGETS = [
     {"person": "person.anna", "targets": ["notify.mobile_app_anna"]},
@@ -242,7 +242,7 @@ async def test_a_phone_out_of_reach(
     asked = await ask(agent, context=anna(secure))
     assert speech(asked) == QUESTION
     done = await agent.say("Yes", conversation_id=asked.conversation_id, context=anna(secure))
-    assert speech(done) == "I unlocked Front Door."
+    assert speech(done) == "Unlocked the Front Door."
     assert "notify.nobody is not there" in caplog.text
     assert {(event.data["component"], event.data["context"]["channel"]) for event in errors} == {
         ("channels", "notify")

@@ -88,7 +88,7 @@ async function confirmations() {
     (agent) => document.querySelector("home-assistant").hass.callWS({ type: "conversation/process", text: "Unlock the front door", agent_id: agent }),
     settings.agent,
   );
-  await shows("Shall I unlock Front Door Lock?"); // it comes by itself
+  await shows("Should I unlock the Front Door Lock?"); // it comes by itself
   await note("confirmations");
   await panel.getByRole("button", { name: "Approve" }).click();
   await shows("No action is waiting for a confirmation.");

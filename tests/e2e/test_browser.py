@@ -17,7 +17,7 @@ from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
 
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
-QUESTION = "Shall I unlock Front Door Lock?"
+QUESTION = "Should I unlock the Front Door Lock?"
 STORY = [f"Sentence {number} of a long answer. " for number in range(12)]
 SECONDS = 300
 
@@ -66,9 +66,9 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
             {"say": "Turn on the reading lamp", "expect": "Reading Lamp on.", "name": "answer"},
             {"say": "Tell me a story", "expect": STORY[-1].strip(), "name": "story"},
             {"say": "Unlock the front door", "expect": QUESTION, "name": "confirmation"},
-            {"say": "No", "expect": "Okay, I won't do it.", "name": "rejected"},
+            {"say": "No", "expect": "Okay, I won't.", "name": "rejected"},
             {"say": "Unlock the front door", "expect": QUESTION, "name": "asked-again", "times": 2},
-            {"say": "Yes", "expect": "I unlocked Front Door Lock.", "name": "confirmed"},
+            {"say": "Yes", "expect": "Unlocked the Front Door Lock.", "name": "confirmed"},
         ],
         "pages": {"safety": "Safety", "channels": "Channels"},
         "browser": os.environ["HOME_AGENT_BROWSER"],

@@ -102,7 +102,7 @@ def test_a_language_without_a_file() -> None:
     assert find("tlh") is None
     assert missing("tlh") == SECTIONS
     assert {section.name for section in SECTIONS if not section.strict} == {
-        *("names", "concepts", "replies", "secrets", "actions", "topics")
+        *("names", "concepts", "replies", "secrets", "actions", "topics", "spoken_names")
     }
 
 

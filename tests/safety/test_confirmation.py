@@ -67,7 +67,7 @@ async def test_events(hass: HomeAssistant, model_server: ModelServer, secure: Se
     coded = ("ha_control", {**UNLOCK[1], "parameters": {"code": "9876"}})
     asked = await ask(agent, coded)
     assert set(requested[0].data) == {"action_id", "summary", "expires_at", "timestamp"}
-    assert requested[0].data["summary"] == speech(asked) == "Shall I unlock Front Door?"
+    assert requested[0].data["summary"] == speech(asked) == "Should I unlock the Front Door?"
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert set(resolved[0].data) == {"action_id", "outcome", "timestamp"}
     assert outcomes(resolved) == ["approved"]
@@ -100,7 +100,7 @@ async def test_a_model_cannot_confirm(
         [tool_calls([UNLOCK, UNLOCK, confirm, again], text="Yes. Yes, confirmed."), text("Yes")]
     )
     asked = await agent.say("Hm")
-    assert speech(asked) == "Shall I unlock Front Door?"
+    assert speech(asked) == "Should I unlock the Front Door?"
     model_server.script([text("Yes"), text("Yes")])
     await agent.say("How are you?", conversation_id=asked.conversation_id)
     assert secure.calls == []
@@ -117,7 +117,7 @@ async def test_one_question_for_several(
     )
     light = ("ha_control", {"action": "turn_on", "entity_id": "light.hall"})
     asked = await ask(agent, UNLOCK, garage, light)
-    assert speech(asked) == "Hall on. Shall I unlock Front Door? Shall I set Garage to 40 percent?"
+    assert speech(asked) == "Hall on. Should I unlock the Front Door and set the Garage to 40 percent?"
     assert secure.moved() == [("light.turn_on", ("light.hall",))]
     await agent.say("Yes", conversation_id=asked.conversation_id)
     assert secure.moved()[1:] == [*RAN, ("cover.set_cover_position", ("cover.garage",))]
@@ -244,12 +244,12 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     hass.bus.async_listen(MATCH_ALL, note)
     asked = await ask(agent)
     same = {"conversation_id": asked.conversation_id}
-    assert speech(asked) == "Shall I unlock Front Door? Please say the PIN."
+    assert speech(asked) == "Should I unlock the Front Door? Please say the PIN."
     answer = await agent.say("Yes", **same)
     assert (speech(answer), answer.continue_conversation) == ("Please say the PIN.", True)
     assert secure.calls == []
     answer = await agent.say("the PIN is four seven one one", **same)
-    assert speech(answer) == "I unlocked Front Door."
+    assert speech(answer) == "Unlocked the Front Door."
     assert secure.moved() == RAN
     asked = await ask(agent, **same)
     await agent.say("4 7 1 1", **same)
@@ -366,12 +366,12 @@ async def test_notifications(hass: HomeAssistant, model_server: ModelServer, sec
         )
         assert result["success"] is False
         assert "waits for the person's confirmation" in result["error"]
-        assert result["confirmation"]["question"] == "Shall I unlock Front Door?"
+        assert result["confirmation"]["question"] == "Should I unlock the Front Door?"
         return result["confirmation"]["action_id"]
 
     action_id = await call()
     shown = hass.data["persistent_notification"]
-    assert "Shall I unlock Front Door?" in next(iter(shown.values()))["message"]
+    assert "Should I unlock the Front Door?" in next(iter(shown.values()))["message"]
 
     async def press(verb: str, user_id: str | None) -> None:
         event = {"action": f"HOME_AGENT_{verb}_{action_id}"}
@@ -399,7 +399,7 @@ async def test_own_sentences_ask_too(hass: HomeAssistant, model_server: ModelSer
     await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
     await hass.async_block_till_done()
     asked = await agent.say("unlock front door")
-    assert speech(asked) == "Shall I unlock Front Door?"
+    assert speech(asked) == "Should I unlock the Front Door?"
     assert asked.continue_conversation is True
     assert hass.states.get("lock.front_door").state == "locked"
     await agent.say("Yes", conversation_id=asked.conversation_id)

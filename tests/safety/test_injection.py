@@ -96,7 +96,7 @@ def test_harmless_texts_stay() -> None:
 async def test_a_person_can_still_say_yes(home: Home) -> None:
     """What a tainted turn wants is asked about, though the options allow it; a yes does it once."""
     asked = await home.read("Fine weather", UNLOCK)
-    assert speech(asked).startswith("Shall I unlock")
+    assert speech(asked).startswith("Should I unlock")
     assert home.unlocks() == 0
     await home.agent.say("Yes", conversation_id=asked.conversation_id, context=home.anna)
     assert home.unlocks() == 1
@@ -122,7 +122,7 @@ async def test_the_mark_outlives_the_turn_and_a_restart(hass: HomeAssistant, hom
     """A payload that waits for the next sentence finds the same wall."""
     first = await home.read("Fine weather")
     second = await home.go_on(first.conversation_id, UNLOCK)
-    assert speech(second).startswith("Shall I unlock")
+    assert speech(second).startswith("Should I unlock")
     entry = home.agent.entry
     assert await hass.config_entries.async_unload(entry.entry_id)
     await entry_history(entry, hass)
@@ -130,7 +130,7 @@ async def test_the_mark_outlives_the_turn_and_a_restart(hass: HomeAssistant, hom
     await hass.async_block_till_done(wait_background_tasks=True)
     home.agent.server.requests.clear()
     third = await home.go_on(first.conversation_id, UNLOCK)
-    assert speech(third).startswith("Shall I unlock")
+    assert speech(third).startswith("Should I unlock")
     assert home.unlocks() == 0
 
 
@@ -145,7 +145,7 @@ async def test_without_history_the_chat_log_counts(hass: HomeAssistant, model_se
     home = await make_home(hass, model_server, history_enabled=False)
     first = await home.read("Fine weather")
     second = await home.go_on(first.conversation_id, UNLOCK)
-    assert speech(second).startswith("Shall I unlock")
+    assert speech(second).startswith("Should I unlock")
     assert home.unlocks() == 0
 
 
@@ -177,7 +177,7 @@ async def test_titles_are_from_outside(hass: HomeAssistant, home: Home, title: s
     query = ("ha_query", {"entity_id": "media_player.radio"})
     home.agent.server.script([tool_calls([query]), tool_calls([UNLOCK]), text("So.")])
     answer = await home.agent.say("Tell me about the radio", context=home.anna)
-    assert speech(answer).startswith("Shall I")
+    assert speech(answer).startswith("Should I")
     assert home.unlocks() == 0
     shown = "\n".join(str(message) for chat in home.agent.server.chats for message in chat.messages)
     assert (title in shown) is not removed
@@ -209,7 +209,7 @@ async def test_passages_are_from_outside(home: Home, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr(manager, "async_assemble", with_passage)
     asked = await home.go_on("01KAA0000000000000000000AB", UNLOCK, said="Unlock it")
-    assert speech(asked).startswith("Shall I unlock")
+    assert speech(asked).startswith("Should I unlock")
     told = home.agent.server.chats[0].messages[-1]["content"]
     assert "fill in salt" in told
     assert "garage" not in told.partition("Texts:")[2]

@@ -190,7 +190,7 @@ async def test_the_question(hass: HomeAssistant, model_server: ModelServer, secu
     """It names action and target in the speaker's language, opens the microphone, and is not the model's."""
     agent = await secure.async_agent(model_server)
     for language, expected in (
-        ("en", "Shall I unlock Front Door?"),
+        ("en", "Should I unlock the Front Door?"),
         ("de", "Soll ich Front Door aufschließen?"),
         ("fr", "Dois-je déverrouiller Front Door ?"),
     ):
@@ -268,7 +268,7 @@ async def test_scripts_are_opened(
         run = ("ha_control", {"action": "turn_on", "entity_id": f"script.{name}"})
         model_server.script([tool_calls([run]), text("Ran.")])
         result = await agent.say("Run it")
-        asked = speech(result).startswith("Shall I run")
+        asked = speech(result).startswith("Should I run")
         assert asked is (name in SEQUENCES), name
         if name not in HARMLESS:
             assert secure.calls == [], name
@@ -331,8 +331,8 @@ async def test_a_room_is_not_its_scenes(
         ({"entity_id": "*"}, ""),
         ({"name": "scripts"}, ""),
         ({"name": "everything", "area": "Hall"}, ""),
-        ({"name": "Dim"}, "Shall I set the scene Dim? It unlocks Front Door."),
-        ({"name": "Dim", "area": "Hall"}, "Shall I set the scene Dim? It unlocks Front Door."),
+        ({"name": "Dim"}, "Should I activate the scene Dim? It unlocks the Front Door."),
+        ({"name": "Dim", "area": "Hall"}, "Should I activate the scene Dim? It unlocks the Front Door."),
     ):
         secure.reset()
         model_server.clear()
@@ -364,7 +364,7 @@ async def test_scenes_are_opened(hass: HomeAssistant, model_server: ModelServer,
         model_server.clear()
         activate = ("ha_control", {"action": "activate", "entity_id": f"scene.{name}"})
         model_server.script([tool_calls([activate]), text("Done.")])
-        assert speech(await agent.say("Scene")).startswith("Shall I set the scene") is asks
+        assert speech(await agent.say("Scene")).startswith("Should I activate the scene") is asks
     assert "lock.front_door" not in {entity_id for call in secure.calls for entity_id in call.entity_ids}
 
 
@@ -387,7 +387,7 @@ async def test_a_group_with_a_garage_asks(
     model_server.script(
         [tool_calls([("ha_control", {"action": "open", "entity_id": "cover.all"})]), text("Open.")]
     )
-    assert speech(await agent.say("Open all")).startswith("Shall I open")
+    assert speech(await agent.say("Open all")).startswith("Should I open")
     assert secure.calls == []
 
 
@@ -437,7 +437,7 @@ async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: 
             [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
         )
         result = await agent.say("Do it", **came)
-        asked = speech(result).startswith("Shall I")
+        asked = speech(result).startswith("Should I")
         got = "asks" if asked else "runs" if secure.calls else "blocked"
         assert got == expected, (came, action, entity_id)
 
@@ -464,7 +464,7 @@ async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: S
         model_server.script(
             [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
         )
-        asked = speech(await agent.say("Do it")).startswith("Shall I")
+        asked = speech(await agent.say("Do it")).startswith("Should I")
         got = "asks" if asked else "runs" if secure.calls else "blocked"
         assert got == expected, (action, entity_id)
 

@@ -111,12 +111,12 @@ async def test_names_that_are_alike(
     garden = add_lock(secure, "shed", "Shed Lock", "Garden")
     yard = add_lock(secure, "shed_two", "shed  lock", "Yard")
     asked = await ask(agent, control("unlock", garden), control("unlock", yard))
-    assert speech(asked) == "Shall I unlock Shed Lock (Garden)? Shall I unlock shed lock (Yard)?"
+    assert speech(asked) == "Should I unlock the Shed Lock (Garden) and the shed lock (Yard)?"
     done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "I unlocked Shed Lock (Garden). I unlocked shed lock (Yard)."
+    assert speech(done) == "Unlocked the Shed Lock (Garden) and the shed lock (Yard)."
     third = add_lock(secure, "shed_three", "Shed Lock", "Yard")
     asked = await ask(agent, control("unlock", third))
-    assert speech(asked) == f"Shall I unlock Shed Lock ({third})?"
+    assert speech(asked) == f"Should I unlock the Shed Lock ({third})?"
 
 
 async def test_an_entity_id_that_moved_on(
@@ -150,7 +150,7 @@ async def test_a_tool_with_its_arguments(
     asked = await ask(agent, ("mailer__send_mail", args))
     said = speech(asked)
     assert said.startswith(
-        "Shall I use Send an e-mail (to: bob@example.org, body: We are away until Sunday. xx"
+        "Should I use Send an e-mail (to: bob@example.org, body: We are away until Sunday. xx"
     )
     assert 'tags: ["a","b"]' in said
     assert len(said) < 260
@@ -168,7 +168,7 @@ async def test_a_name_where_there_is_no_title(
     llm.async_register_api(hass, OtherAPI(hass, "other", [Told("some_server__OrderPizza_now")]))
     agent = await secure.async_agent(model_server, {"llm_apis": ["other"]})
     asked = await ask(agent, ("some_server__OrderPizza_now", {}))
-    assert speech(asked) == "Shall I use Order Pizza now?"
+    assert speech(asked) == "Should I use Order Pizza now?"
 
 
 async def test_a_script_with_its_variables(
@@ -182,7 +182,7 @@ async def test_a_script_with_its_variables(
     async_expose_entity(hass, "conversation", "script.let_in", True)
     agent = await secure.async_agent(model_server, {"allow_scripts_and_scenes": True})
     asked = await ask(agent, control("turn_on", "script.let_in", door="side door", minutes=20))
-    assert speech(asked).startswith("Shall I run Let in (door: side door, minutes: 20)?")
+    assert speech(asked).startswith("Should I run Let in (door: side door, minutes: 20)?")
 
 
 async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -194,10 +194,10 @@ async def test_a_message_with_its_text(hass: HomeAssistant, model_server: ModelS
     agent = (await async_agent(hass, model_server, options)).at_satellite()
     message = f"Dinner is ready. {'Come soon. ' * 40}".strip()
     asked = await ask(agent, ("notify_person", {"person": "Anna", "message": message}))
-    assert speech(asked).startswith(f"Shall I send this to anna phone: {message[:190]}")
+    assert speech(asked).startswith(f"Should I send this to anna phone: {message[:190]}")
     assert message not in speech(asked)
     (action,) = agent.entry.runtime_data.confirmations.pending
-    assert action.full == f"Shall I send this to anna phone: {message}"
+    assert action.full == f"Should I send this to anna phone: {message}"
 
 
 class TestMarkedTurns:
@@ -274,7 +274,7 @@ class TestMarkedTurns:
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert rest_server.requests == []
         asked = await self.read_and_act(agent, ("create_task", {"title": "Buy milk"}))
-        assert speech(asked) == "Shall I use create task (title: Buy milk)?"
+        assert speech(asked) == "Should I use create task (title: Buy milk)?"
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert [request.json for request in rest_server.requests] == [{"title": "Buy milk"}]
 
@@ -305,7 +305,7 @@ class TestMarkedTurns:
         """
         await async_offer(agent, tmp_path, tool)
         asked = await self.read_and_act(agent, ("create_task", {"title": "Call Ann Miller"}))
-        assert speech(asked) == "Shall I use create task (title: Call Ann Miller)?"
+        assert speech(asked) == "Should I use create task (title: Call Ann Miller)?"
         hass.states.async_set("person.ann", "home", {"friendly_name": "Ann Miller"})
         await agent.say("Yes", conversation_id=asked.conversation_id)
         assert rest_server.requests == []
@@ -325,4 +325,4 @@ class TestMarkedTurns:
         written = await self.read_and_act(agent, ("send_mail", {"text": "word " * 100}), user=secure.anna)
         assert speech(written).count("word") == 100
         asked = await self.read_and_act(agent, ("send_mail", {"text": "Short enough"}))
-        assert speech(asked) == "Shall I use send mail (text: Short enough)?"
+        assert speech(asked) == "Should I use send mail (text: Short enough)?"

@@ -83,9 +83,9 @@ async def test_an_automation_does_not_confirm_what_it_asked_for(
     agent = await secure.async_agent(model_server)
     obey(agent)
     said, conversation_id = await way(agent, "unlock the front door")
-    assert said.startswith("Shall I unlock Front Door? Somebody has to confirm this")
+    assert said.startswith("Should I unlock the Front Door? Somebody has to confirm this")
     (shown,) = hass.data["persistent_notification"].values()
-    assert "Shall I unlock Front Door?" in shown["message"]
+    assert "Should I unlock the Front Door?" in shown["message"]
     for answer in ("yes", "Yes, please", "ja"):
         said, _ = await way(agent, answer, conversation_id=conversation_id)
         assert secure.calls == []
@@ -112,7 +112,7 @@ async def test_an_automation_does_not_confirm_what_a_voice_asked_for(
         assert secure.calls == []
     assert len(pending_ids(hass)) == 1, "who was asked may still answer"
     answer = await agent.say("yes", conversation_id=asked.conversation_id)
-    assert speech(answer) == "I unlocked Front Door."
+    assert speech(answer) == "Unlocked the Front Door."
     assert secure.moved() == RAN
 
 
@@ -126,7 +126,7 @@ async def test_an_automation_may_reject(
     obey(agent)
     _, conversation_id = await way(agent, "unlock the front door")
     said, _ = await way(agent, "no", conversation_id=conversation_id)
-    assert said == "Okay, I won't do it."
+    assert said == "Okay, I won't."
     assert [event.data["outcome"] for event in resolved] == ["rejected"]
     assert secure.calls == []
 
@@ -146,7 +146,7 @@ async def test_an_automation_with_the_pin(
         assert said.startswith(answer)
         assert secure.calls == []
     said, _ = await way(agent, f"the pin is {PIN}", conversation_id=conversation_id)
-    assert said == "I unlocked Front Door."
+    assert said == "Unlocked the Front Door."
     assert secure.moved() == RAN
     assert len(model_server.chats) == requests
 
@@ -163,7 +163,7 @@ async def test_the_response_names_the_question(
     (action,) = agent.entry.runtime_data.confirmations.pending
     assert response["confirmation"] == {
         "action_id": action.id,
-        "question": "Shall I unlock Front Door?",
+        "question": "Should I unlock the Front Door?",
         "expires_at": action.expires_at.isoformat(),
     }
     assert response["continue_conversation"] is False
@@ -294,7 +294,7 @@ async def test_what_a_message_sets_off_is_an_automation(
         await by_core(agent, "yes", conversation_id=conversation_id)
     finally:
         surface.reset(chat)
-    assert said.startswith("Shall I unlock Front Door? Somebody has to confirm this")
+    assert said.startswith("Should I unlock the Front Door? Somebody has to confirm this")
     assert secure.calls == []
     assert len(pending_ids(hass)) == 1
 

@@ -3,18 +3,17 @@
 Everything that a yes would do is named, in the person's language.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
-from homeassistant.const import ATTR_FRIENDLY_NAME
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
 from homeassistant.util import dt as dt_util
 
+from ..languages import DEFAULT, find, table
 from ..regex import lazy_regex
 from ..safety.frozen import Frozen, FrozenCall, FrozenIntent, FrozenLook, FrozenPlan, FrozenTool
 from ..safety.pending import Question
-from ..texts import fold_letters
 from ..timespans import format_span
 from ..tools.asked_about import MAX_KINDS, calls_of_intent, data_of, told, told_message
 from ..tools.control.planning import expectation_of
@@ -23,6 +22,7 @@ from ..tools.other_apis import inner_name
 from ..tools.resolving.candidates import plain
 from ..tools.vetted import NOTIFY
 from .phrases import async_phrase
+from .spoken_names import Case, async_joined, async_targets, names
 
 ASKED = frozenset(
     {
@@ -60,6 +60,14 @@ DOES = {
 
 GENERIC = frozenset({"turn_on", "turn_off", "toggle"})
 
+CASES = {
+    "scene_turn_on": Case.TITLE,
+    "script_turn_on": Case.TITLE,
+    "service": Case.PREPOSITION,
+    "toggle": Case.PREPOSITION,
+}
+"""How a sentence names its targets, by the end of its key; the others as the object of the verb."""
+
 SAYING_POSITION = frozenset({"cover_set_cover_position"})
 """Questions that say the position."""
 
@@ -89,7 +97,7 @@ type _Part = FrozenCall | FrozenIntent | FrozenTool | FrozenLook
 async def async_question(
     hass: HomeAssistant, language: str, frozen: Sequence[Frozen], left_out: bool = False
 ) -> Question:
-    """Return the question about all that waits; each part is one sentence."""
+    """Return the question about all that waits, as one sentence where that is clear."""
     rest = [await async_phrase(hass, language, "ask_left_out")] if left_out else []
     spoken = await _async_sentences(hass, language, frozen, full=False)
     full = await _async_sentences(hass, language, frozen, full=True)
@@ -99,18 +107,49 @@ async def async_question(
 async def _async_sentences(
     hass: HomeAssistant, language: str, frozen: Sequence[Frozen], *, full: bool
 ) -> list[str]:
-    """Return one sentence for each part; a message to several receivers is one."""
-    sentences: list[str] = []
+    """Return the questions about parts: one for all of now, one for all of later, and special ones.
+
+    What has effects in groups, scripts or scenes has a question of its own, before the sentences about
+    these effects. A message to several receivers is one question.
+    """
+    now: list[str] = []
+    later: list[str] = []
+    special: list[str] = []
     messages: dict[str, list[str]] = {}
-    for part in parts(frozen):
+    for part in _merged(parts(frozen)):
         if isinstance(part, FrozenCall) and part.domain == NOTIFY:
             messages.setdefault(told_message(part.data, full=full).text, []).append(receiver(hass, part))
+            continue
+        clause = await _async_clause(hass, language, part, full=full)
+        if effects := await _async_effects(hass, language, part, full=full):
+            special.extend([await _async_asked(hass, language, [clause]), *effects])
         else:
-            sentences.append(await _async_whole(hass, language, part, full=full))
+            (later if isinstance(part, FrozenPlan) else now).append(clause)
     for text, receivers in messages.items():
         targets = ", ".join(dict.fromkeys(receivers))
-        sentences.append(await async_phrase(hass, language, "ask_message", targets=targets, message=text))
-    return list(dict.fromkeys(sentences))
+        special.append(await async_phrase(hass, language, "ask_message", targets=targets, message=text))
+    asked = [await _async_asked(hass, language, clauses) for clauses in (now, later) if clauses]
+    return list(dict.fromkeys([*asked, *special]))
+
+
+async def _async_asked(hass: HomeAssistant, language: str, clauses: Sequence[str]) -> str:
+    """Return clauses as one question."""
+    *before, last = dict.fromkeys(clauses)
+    endings = table(find(language) or DEFAULT, "spoken_names.joined_endings") or {}
+    linked = [_linked(clause, endings) for clause in before]
+    question = await async_joined(hass, language, [*linked, last], "ask_and")
+    asked = await async_phrase(hass, language, "ask_frame", question=question)
+    start = next((index for index, letter in enumerate(asked) if letter.isalpha()), 0)
+    return asked[:start] + asked[start].upper() + asked[start + 1 :]
+
+
+def _linked(clause: str, endings: Mapping[str, Sequence[str]]) -> str:
+    """Return a clause that another one follows, where its verb has another ending for that."""
+    for follows, ends in endings.items():
+        for end in ends:
+            if clause.endswith(end):
+                return clause.removesuffix(end) + follows
+    return clause
 
 
 def parts(frozen: Sequence[Frozen]) -> list[Frozen]:
@@ -127,25 +166,52 @@ def _parts_of(item: Frozen) -> Sequence[Frozen]:
             return (item,)
 
 
-async def _async_whole(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
-    """Return the question about one call, with its effects in groups, scripts and scenes."""
-    if isinstance(part, FrozenPlan):
-        return await _async_planned(hass, language, part, full=full)
-    question = await _async_part(hass, language, part, full=full)
-    return " ".join([question, *await _async_contents(hass, language, part, full=full)])
+def _merged(items: Iterable[Frozen]) -> list[Frozen]:
+    """Return parts with the same call to several entities as one; what is special stays as it is."""
+    merged: list[Frozen] = []
+    for item in items:
+        for index, other in enumerate(merged):
+            if _is_same(item, other) and isinstance(item, FrozenCall) and isinstance(other, FrozenCall):
+                entity_ids = tuple(dict.fromkeys((*other.entity_ids, *item.entity_ids)))
+                merged[index] = replace(other, entity_ids=entity_ids)
+                break
+        else:
+            merged.append(item)
+    return merged
 
 
-async def _async_planned(hass: HomeAssistant, language: str, part: FrozenPlan, *, full: bool) -> str:
-    """Return the question about calls that are made later or for a while."""
-    asked = [await _async_whole(hass, language, call, full=full) for call in part.calls]
-    question = " ".join(dict.fromkeys(asked))
+def _is_same(item: Frozen, other: Frozen) -> bool:
+    """Return whether two parts are the same call to other entities."""
+    return (
+        isinstance(item, FrozenCall)
+        and isinstance(other, FrozenCall)
+        and item.domain != NOTIFY
+        and not (item.contents or other.contents)
+        and bool(item.entity_ids and other.entity_ids)
+        and (item.domain, item.service, item.data) == (other.domain, other.service, other.data)
+    )
+
+
+async def _async_clause(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
+    """Return the question about one part without what begins and ends a question."""
+    if not isinstance(part, FrozenPlan):
+        return await _async_part(hass, language, part, full=full)
+    calls = [await _async_part(hass, language, call, full=full) for call in _merged(part.calls)]
+    clause = await async_joined(hass, language, list(dict.fromkeys(calls)), "ask_and")
     if part.hold:
         time = format_span(part.hold)
-        question = await async_phrase(hass, language, "ask_held", time=time, question=question)
+        clause = await async_phrase(hass, language, "ask_held", time=time, question=clause)
     if part.due is None:
-        return question
+        return clause
     key = "ask_planned_again" if part.repeats else "ask_planned"
-    return await async_phrase(hass, language, key, time=told_time(part.due), question=question)
+    return await async_phrase(hass, language, key, time=told_time(part.due), question=clause)
+
+
+async def _async_effects(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
+    """Return sentences about the restricted effects of a part in groups, scripts and scenes."""
+    calls = part.calls if isinstance(part, FrozenPlan) else (part,)
+    said = [text for call in calls for text in await _async_contents(hass, language, call, full=full)]
+    return list(dict.fromkeys(said))
 
 
 def told_time(due: datetime) -> str:
@@ -154,22 +220,38 @@ def told_time(due: datetime) -> str:
     return f"{local:%H:%M}" if local.date() == dt_util.now().date() else f"{local:%Y-%m-%d %H:%M}"
 
 
-async def _async_part(hass: HomeAssistant, language: str, part: _Part, *, full: bool) -> str:
-    """Return the question about one call."""
+async def _async_part(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> str:
+    """Return the clause of a question about one call."""
     if isinstance(part, FrozenLook):
         key, camera = "ask_look_send" if part.sends else "ask_look", names(hass, (part.entity_id,))
-        return await async_phrase(hass, language, key, targets=camera, receivers=receivers_of(hass, part))
+        return await _async_filled(hass, language, key, targets=camera, receivers=receivers_of(hass, part))
     if isinstance(part, FrozenIntent | FrozenTool):
-        return await async_phrase(hass, language, "ask_tool", tool=_with_data(tool_name(part), part, full))
+        return await _async_filled(hass, language, "ask_tool", tool=_with_data(tool_name(part), part, full))
+    if isinstance(part, FrozenPlan):
+        return await _async_clause(hass, language, part, full=full)
     key = f"{part.domain}_{part.service}"
     position = str(part.data.get("position", "")) if key in SAYING_POSITION else ""
-    targets = _with_data(names(hass, part.entity_ids), part, full)
-    if key in ASKED:
-        return await async_phrase(hass, language, f"ask_{key}", targets=targets, position=position)
-    if part.service in GENERIC:
-        return await async_phrase(hass, language, f"ask_{part.service}", targets=targets)
     action = f"{part.domain}.{part.service}"
-    return await async_phrase(hass, language, "ask_service", targets=targets, action=action)
+    if key not in ASKED:
+        key = part.service if part.service in GENERIC else "service"
+    targets = await async_targets(hass, language, part.entity_ids, CASES.get(key, Case.OBJECT))
+    return await _async_filled(
+        hass,
+        language,
+        f"ask_{key}",
+        targets=_with_data(targets, part, full),
+        position=position,
+        action=action,
+    )
+
+
+async def _async_filled(hass: HomeAssistant, language: str, key: str, **values: str) -> str:
+    """Return a sentence of the translations with its values, without what begins and ends a question."""
+    sentence = await async_phrase(hass, language, key)
+    start, _, end = (await async_phrase(hass, language, "ask_frame")).partition("{question}")
+    clause = sentence.removeprefix(start).removesuffix(end)
+    # A word of the sentence itself begins a clause in small letters, but a name keeps its own.
+    return (clause[:1].lower() + clause[1:]).format(**values)
 
 
 async def _async_contents(hass: HomeAssistant, language: str, part: Frozen, *, full: bool) -> list[str]:
@@ -194,8 +276,9 @@ async def _async_does(hass: HomeAssistant, language: str, action: str, entity_id
     if not entity_ids:
         return await async_phrase(hass, language, "does_action", action=action)
     service = action.partition(".")[2]
-    key = f"does_{DOES.get(action, service if service in GENERIC else 'service')}"
-    return await async_phrase(hass, language, key, action=action, targets=names(hass, entity_ids))
+    key = DOES.get(action, service if service in GENERIC else "service")
+    targets = await async_targets(hass, language, entity_ids, CASES.get(key, Case.OBJECT))
+    return await async_phrase(hass, language, f"does_{key}", action=action, targets=targets)
 
 
 def _with_data(name: str, part: FrozenCall | FrozenIntent | FrozenTool, full: bool) -> str:
@@ -225,44 +308,6 @@ def receiver(hass: HomeAssistant, part: FrozenCall) -> str:
 def receivers_of(hass: HomeAssistant, part: FrozenLook) -> str:
     """Return the receiver of a picture, as it is spoken."""
     return ", ".join(receiver(hass, message) for message in part.sends)
-
-
-def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
-    """Return the names of entities as they are spoken."""
-    return ", ".join(_name(hass, entity_id) for entity_id in entity_ids)
-
-
-def _name(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of an entity, with its room where another one has this name, or with its id."""
-    name = _friendly(hass, entity_id)
-    alike = [
-        one
-        for one in hass.states.async_entity_ids(entity_id.partition(".")[0])
-        if one != entity_id and fold_letters(_friendly(hass, one)) == fold_letters(name)
-    ]
-    if not alike:
-        return name
-    area = _area(hass, entity_id)
-    if area and not any(_area(hass, one) == area for one in alike):
-        return f"{name} ({plain(area)})"
-    return f"{name} ({entity_id})"
-
-
-def _friendly(hass: HomeAssistant, entity_id: str) -> str:
-    """Return only the name of an entity."""
-    state = hass.states.get(entity_id)
-    return plain(str((state.attributes.get(ATTR_FRIENDLY_NAME) if state else None) or entity_id))
-
-
-def _area(hass: HomeAssistant, entity_id: str) -> str:
-    """Return the name of the room of an entity, or of its device."""
-    if (entry := er.async_get(hass).async_get(entity_id)) is None:
-        return ""
-    area_id = entry.area_id
-    if area_id is None and entry.device_id and (device := dr.async_get(hass).async_get(entry.device_id)):
-        area_id = device.area_id
-    area = ar.async_get(hass).async_get_area(area_id) if area_id else None
-    return area.name if area else ""
 
 
 class ConfirmedActionReporter:
@@ -296,12 +341,13 @@ class ConfirmedActionReporter:
         ]
         if waiting:
             key, which = ("did_unseen", unseen) if unseen else ("did_begin", waiting)
-            return await async_phrase(self._hass, language, key, targets=names(self._hass, which))
+            targets = await async_targets(self._hass, language, which)
+            return await async_phrase(self._hass, language, key, targets=targets)
         said = [
             await async_phrase(self._hass, language, "did_plan", time=told_time(part.due or dt_util.utcnow()))
             if isinstance(part, FrozenPlan)
             else await self._async_part(language, part)
-            for part in self._parts
+            for part in _merged(self._parts)
         ]
         return " ".join(dict.fromkeys(said))
 
@@ -313,15 +359,15 @@ class ConfirmedActionReporter:
             return await async_phrase(self._hass, language, "did_tool", tool=tool_name(part))
         if part.domain == NOTIFY:
             return await async_phrase(self._hass, language, "did_message", targets=receiver(self._hass, part))
-        targets = names(self._hass, part.entity_ids)
-        key = f"{part.domain}_{part.service}"
-        if key in REPORTED:
-            position = str(part.data.get("position", ""))
-            return await async_phrase(self._hass, language, f"did_{key}", targets=targets, position=position)
-        if part.service in GENERIC:
-            return await async_phrase(self._hass, language, f"did_{part.service}", targets=targets)
-        action = f"{part.domain}.{part.service}"
-        return await async_phrase(self._hass, language, "did_service", targets=targets, action=action)
+        key, action = f"{part.domain}_{part.service}", f"{part.domain}.{part.service}"
+        position = str(part.data.get("position", ""))
+        if key not in REPORTED:
+            key = part.service if part.service in GENERIC else "service"
+        case = CASES.get(key, Case.OBJECT)
+        targets = await async_targets(self._hass, language, part.entity_ids, case)
+        return await async_phrase(
+            self._hass, language, f"did_{key}", targets=targets, position=position, action=action
+        )
 
     async def _async_seen(self, language: str, part: FrozenLook) -> str:
         """Return the description of a picture, and whether the picture left the home."""

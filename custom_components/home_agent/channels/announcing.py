@@ -13,7 +13,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..agent.questions import names
+from ..agent.spoken_names import names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
 from ..domains.base import supports
 from ..embeds import without_embeds

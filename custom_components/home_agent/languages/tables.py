@@ -259,6 +259,18 @@ SECTIONS: Final = (
         ),
     ),
     Section(
+        name="spoken_names",
+        holds=(
+            "how names of entities stand in a sentence: the article before each name (`always`), except for"
+            " names that begin with a word of `without` or contain a word that ends like `owners`; articles"
+            " before names that begin with a noun (`by_noun`), or, with `compounds`, are one word that ends"
+            ' with it; and, by the ending that replaces them, endings of questions before "and"'
+            " (`joined_endings`)"
+        ),
+        needed=(),
+        optional=("always", "without", "owners", "by_noun", "joined_endings"),
+    ),
+    Section(
         name="replies",
         holds="how a question of the assistant ends that has no question mark",
         needed=(),
@@ -266,7 +278,7 @@ SECTIONS: Final = (
     ),
 )
 FLAGS: Final = frozenset(
-    {"unspaced", "firewall.verb_last"}
+    {"unspaced", "firewall.verb_last", "spoken_names.compounds"}
     | {"questions.same_order", "questions.inside_words", "directions.inside_words"}
 )
 """Tables that are true or missing instead of a list."""

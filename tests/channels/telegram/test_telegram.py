@@ -235,15 +235,17 @@ async def ask(agent: Agent, telegram: Telegram, chat: int = ANNA) -> dict[str, A
 
 async def test_a_confirmation_has_buttons(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
     message = await ask(agent, telegram)
-    assert message["text"] == "Shall I unlock Front Door?"
+    assert message["text"] == "Should I unlock the Front Door?"
     assert secure.moved() == []
 
     await telegram.press(ANNA, buttons(message)["Yes"])
     await telegram.until(lambda: telegram.server.calls("editMessageText"))
 
     assert secure.moved() == RAN
-    assert telegram.server.texts(ANNA)[-1] == "I unlocked Front Door."
-    assert telegram.server.calls("editMessageText")[0]["text"] == "Shall I unlock Front Door?\n<i>Done.</i>"
+    assert telegram.server.texts(ANNA)[-1] == "Unlocked the Front Door."
+    assert (
+        telegram.server.calls("editMessageText")[0]["text"] == "Should I unlock the Front Door?\n<i>Done.</i>"
+    )
 
 
 async def test_no_is_no(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
@@ -269,7 +271,7 @@ async def test_somebody_elses_press_does_not_count(
 async def test_yes_can_be_written(agent: Agent, telegram: Telegram, secure: SecureHouse) -> None:
     await ask(agent, telegram)
 
-    assert await telegram.write(ANNA, "yes") == ["I unlocked Front Door."]
+    assert await telegram.write(ANNA, "yes") == ["Unlocked the Front Door."]
 
     assert secure.moved() == RAN
 
@@ -279,7 +281,7 @@ async def test_with_a_pin_the_pin_is_written(agent: Agent, telegram: Telegram, s
     message = await ask(agent, telegram)
     assert list(buttons(message)) == ["No"]
 
-    assert await telegram.write(ANNA, "4711") == ["I unlocked Front Door."]
+    assert await telegram.write(ANNA, "4711") == ["Unlocked the Front Door."]
 
     assert secure.moved() == RAN
     assert len(telegram.server.calls("deleteMessage", ANNA)) == 1

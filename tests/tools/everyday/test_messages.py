@@ -86,10 +86,10 @@ async def test_messages_can_be_restricted(
     agent = (await async_agent(hass, model_server, options)).at_satellite()
     model_server.script([tool_calls([("notify_person", {"person": "Ben", "message": "Dinner is ready"})])])
     asked = await agent.say("Tell Ben that dinner is ready")
-    assert speech(asked) == "Shall I send this to ben phone: Dinner is ready"
+    assert speech(asked) == "Should I send this to ben phone: Dinner is ready"
     assert said(phones, "ben_phone") == []
     done = await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert speech(done) == "I sent the message to ben phone."
+    assert speech(done) == "Sent the message to ben phone."
     assert said(phones, "ben_phone") == ["Dinner is ready"]
 
 
@@ -118,7 +118,7 @@ async def test_a_camera_waits_for_a_word(
     args = {"camera": CAMERA, "question": "Who is at the door?"}
     model_server.script([tool_calls([("look_at_camera", args)])])
     asked = await agent.say("Who is at the door?")
-    assert speech(asked) == "Shall I look through the camera Demo camera?"
+    assert speech(asked) == "Should I look through the camera Demo camera?"
     sent = [item["content"] for chat in every(model_server.chats) for item in chat.messages]
     assert not any(isinstance(content, list) for content in sent)
     model_server.script([text("A postman with a **parcel**.")])
@@ -209,7 +209,7 @@ async def test_a_picture_waits_for_a_word(
     anna = user_of(hass, "anna")
     model_server.script([tool_calls([("look_at_camera", {"camera": CAMERA, "send": True})])])
     asked = await agent.say("Show me the garden on my phone", context=anna)
-    assert speech(asked) == "Shall I look through the camera Demo camera and send the picture to anna phone?"
+    assert speech(asked) == "Should I look through the camera Demo camera and send the picture to anna phone?"
     before = pictures(phones, "anna_phone")
     assert ("Demo camera", PICTURE) not in before
     model_server.script([text("A cat.")])

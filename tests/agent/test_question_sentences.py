@@ -1,0 +1,162 @@
+"""Questions for a confirmation are one sentence, as a person would say it."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.agent.phrases import async_phrase
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import speech
+from tests.helpers.secure_house import SecureHouse
+from tests.helpers.spoken_languages import SPOKEN
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+LANGUAGES = sorted(("en", "de", "fr", "es", "nl", *SPOKEN))
+UNFRAMED = frozenset(
+    f"ask_{name}"
+    for name in ("and", "frame", "message", "left_out", "which", "again", "planned", "planned_again", "held")
+)
+JOINED = {
+    "cs": "Front Door: mám odemknout a Garage: mám otevřít?",
+    "da": "Skal jeg låse Front Door op og åbne Garage?",
+    "de": "Soll ich Front Door aufschließen und die Garage öffnen?",
+    "en": "Should I unlock the Front Door and open the Garage?",
+    "es": "¿Desbloqueo Front Door y abro Garage?",
+    "fi": "Avataanko lukitus: Front Door ja avataanko Garage?",
+    "fr": "Dois-je déverrouiller Front Door et ouvrir le Garage ?",
+    "hu": "Front Door: kinyissam a zárat, és Garage: kinyissam?",
+    "it": "Vuoi che sblocchi Front Door e apra il Garage?",
+    "ja": "Front Doorを解錠し、Garageを開けますか？",  # noqa: RUF001 - Japanese
+    "ko": "Front Door 잠금을 해제하고 Garage 열까요?",
+    "nb": "Skal jeg låse opp Front Door og åpne Garage?",
+    "nl": "Zal ik Front Door van het slot doen en de Garage openen?",
+    "pl": "Front Door: odblokować i Garage: otworzyć?",
+    "pt": "Quer que destranque Front Door e abra Garage?",
+    "ru": "Front Door: отпереть и Garage: открыть?",
+    "sv": "Ska jag låsa upp Front Door och öppna Garage?",
+    "tr": "Front Door: kilidi açayım ve Garage açılsın mı?",  # noqa: RUF001 - Turkish
+    "uk": "Front Door: відімкнути і Garage: відкрити?",  # noqa: RUF001 - Ukrainian
+    "zh-Hans": "要解锁Front Door，并打开Garage，可以吗？",  # noqa: RUF001 - Chinese
+}
+"""One question about two calls, by language."""
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return the furnished house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
+
+
+def control(action: str, *entity_ids: str, **more: Any) -> tuple[str, dict[str, Any]]:
+    """Return a call of the model."""
+    return "ha_control", {"action": action, "entity_id": list(entity_ids), **more}
+
+
+async def asked(
+    server: ModelServer, house: SecureHouse, language: str, *calls: tuple[str, dict[str, Any]]
+) -> str:
+    """Return the question about calls."""
+    agent = await house.async_agent(server)
+    server.script([tool_calls(list(calls)), text("Hm.")])
+    return speech(await agent.say("Go", language=language))
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_two_calls_are_one_question(
+    model_server: ModelServer, secure: SecureHouse, language: str
+) -> None:
+    calls = control("unlock", "lock.front_door"), control("open", "cover.garage")
+    assert await asked(model_server, secure, language, *calls) == JOINED[language]
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+async def test_every_question_can_be_joined(hass: HomeAssistant, language: str) -> None:
+    """Each question begins and ends as the language's frame says, or it could not be taken apart."""
+    await async_phrase(hass, language, "ask_frame")
+    start, _, end = (await async_phrase(hass, language, "ask_frame")).partition("{question}")
+    keys = [
+        key.rpartition(".")[2]
+        for key in hass.data["translation_flatten_cache"].get_cached(language, "selector", {"home_agent"})
+        if ".spoken.options.ask_" in key
+    ]
+    questions = [await async_phrase(hass, language, key) for key in keys if key not in UNFRAMED]
+    assert len(questions) > 15
+    assert [one for one in questions if not (one.startswith(start) and one.endswith(end))] == []
+
+
+@pytest.mark.parametrize(
+    ("language", "name", "question"),
+    [
+        ("en", "Mia's lock", "Should I unlock Mia's lock?"),
+        ("en", "The Den", "Should I unlock The Den?"),
+        ("en", "Our Door", "Should I unlock Our Door?"),
+        ("en", "Front Door Lock", "Should I unlock the Front Door Lock?"),
+        ("de", "Haustürschloss", "Soll ich das Haustürschloss aufschließen?"),
+        ("de", "Kellertür", "Soll ich die Kellertür aufschließen?"),
+        ("de", "Großes Tor", "Soll ich Großes Tor aufschließen?"),
+        ("de", "Mias Tür", "Soll ich Mias Tür aufschließen?"),
+        ("de", "Motor", "Soll ich den Motor aufschließen?"),
+        ("nl", "Voordeur", "Zal ik de Voordeur van het slot doen?"),
+        ("nl", "Deurslot", "Zal ik het Deurslot van het slot doen?"),
+        ("fr", "Porte d'entrée", "Dois-je déverrouiller la Porte d'entrée ?"),
+        ("fr", "Alarme du garage", "Dois-je déverrouiller l'Alarme du garage ?"),
+        ("fr", "Vieille porte", "Dois-je déverrouiller Vieille porte ?"),
+        ("es", "Puerta principal", "¿Desbloqueo la Puerta principal?"),
+        ("it", "Portone", "Vuoi che sblocchi il Portone?"),
+        ("pt", "Portão da rua", "Quer que destranque o Portão da rua?"),
+        ("sv", "Ytterdörren", "Ska jag låsa upp Ytterdörren?"),
+    ],
+)
+async def test_articles(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    language: str,
+    name: str,
+    question: str,
+) -> None:
+    """An article stands where it is certain to be right, and nowhere else."""
+    hass.states.async_set("lock.front_door", "locked", {"friendly_name": name})
+    assert await asked(model_server, secure, language, control("unlock", "lock.front_door")) == question
+
+
+@pytest.mark.parametrize(
+    ("calls", "question"),
+    [
+        (
+            [control("unlock", "lock.front_door", when="10 minutes")],
+            "Should I unlock the Front Door at {time}?",
+        ),
+        (
+            [control("turn_on", "siren.roof"), control("unlock", "lock.front_door", when="10 minutes")],
+            "Should I turn on the Roof? Should I unlock the Front Door at {time}?",
+        ),
+        (
+            [
+                control("open", "cover.garage"),
+                control("open", "valve.water"),
+                control("turn_on", "siren.roof"),
+            ],
+            "Should I open the Garage, open the Water and turn on the Roof?",
+        ),
+    ],
+    ids=["later", "now and later", "three"],
+)
+async def test_other_questions(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    secure: SecureHouse,
+    calls: list[tuple[str, dict[str, Any]]],
+    question: str,
+) -> None:
+    """What happens now and what happens later are not mixed in one sentence."""
+    agent = await secure.async_agent(model_server)
+    model_server.script([tool_calls(calls), text("Hm.")])
+    said = speech(await agent.say("Turn on the roof. Unlock the front door in ten minutes."))
+    before, placeholder, _ = question.partition("{time}?")
+    assert said.startswith(before)
+    assert said.endswith("?")
+    assert placeholder or said == question
