@@ -12,6 +12,7 @@ from custom_components.home_agent.memory.memories import MemoryManager
 from custom_components.home_agent.memory.profile import ProfileManager
 from custom_components.home_agent.proactive.state import ProactiveStore
 from custom_components.home_agent.safety.journal import JournalStore
+from custom_components.home_agent.self_test_reports import SelfTestStore
 from custom_components.home_agent.store import EntryStore
 from custom_components.home_agent.timers.timers import TimerStore
 from custom_components.home_agent.usage import UsageStore
@@ -22,7 +23,7 @@ from tests.helpers.stored_values import AT, BOOK, MEMORY, PROFILE, SEEN, TIMER, 
 from tests.servers.model_server import ModelServer
 
 JOURNAL = {"ledger": [], "audit": [{"at": AT, "kind": "search", "query": "weather"}]}
-
+TESTED = {"report": {"verdict": "good", "advice": "", "model": "test-model", "cases": []}}
 
 type Make = Callable[[HomeAssistant], EntryStore[Any]]
 
@@ -33,6 +34,7 @@ STORES: dict[str, tuple[Make, Any, Any]] = {
     "observations": (ObservationStore, SEEN, {**SEEN, "seen": [["light.desk"]]}),
     "proactive": (ProactiveStore, BOOK, {**BOOK, "watches": 5}),
     "journal": (JournalStore, JOURNAL, {"ledger": []}),
+    "self_test": (SelfTestStore, TESTED, {"report": {"verdict": "good", "cases": 5}}),
     "usage": (UsageStore, USAGE, {**USAGE, "yesterday": {}}),
 }
 """Per file: who keeps it, content of one agent, and content of which a part cannot be read."""

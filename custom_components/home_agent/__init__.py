@@ -55,6 +55,7 @@ from .runtime import DATA_SHARED, HomeAgentConfigEntry, SharedData
 from .safety.confirmation_store import ConfirmationStore
 from .safety.journal import JournalStore
 from .safety.spoken_numbers import prepare as prepare_numbers
+from .self_test_reports import SelfTestStore
 from .server_watch import ServerWatch
 from .services import async_setup_services
 from .services.tools import async_load_custom_tools
@@ -106,6 +107,7 @@ async def async_setup(hass: HomeAssistant, config: ConfigType) -> bool:
         timers=TimerStore(hass),
         planned=PlannedStore(hass),
         usage=UsageStore(hass),
+        self_tests=SelfTestStore(hass),
     )
     hass.data[DATA_SHARED] = shared
     await async_load_custom_tools(hass, config)

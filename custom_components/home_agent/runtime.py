@@ -46,6 +46,7 @@ from .safety.confirmation_store import ConfirmationStore
 from .safety.disclosure import DataPolicy
 from .safety.journal import JournalStore
 from .safety.policy import Policy, Throttle
+from .self_test_reports import SelfTestStore
 from .sessions import ConversationSessionManager
 from .store import StoredFile
 from .timers.timers import Timers, TimerStore
@@ -81,6 +82,7 @@ class SharedData:
     timers: TimerStore
     planned: PlannedStore
     usage: UsageStore
+    self_tests: SelfTestStore
     panel_address: str | None = None
     """Where the panel's files are served: None before it was wanted, empty where they are not."""
 
@@ -99,6 +101,7 @@ class SharedData:
             self.timers,
             self.planned,
             self.usage,
+            self.self_tests,
         )
 
 

@@ -32,7 +32,10 @@ LAYERS = (
     ("store", "inference", "vector", "connection"),
     ("domains",),
     ("safety", "knowledge", "memory", "timers", "planned"),
-    ("tools", "context", "conversation_log", "history", "history_turns", "sessions", "usage"),
+    (
+        *("tools", "context", "conversation_log", "history", "history_turns"),
+        *("self_test_reports", "sessions", "usage"),
+    ),
     ("agent", "channels", "proactive", "privacy", "runtime", "entity"),
 )
 """From below to above; a room imports from its own layer and from those below. What is not named is above."""

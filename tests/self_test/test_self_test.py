@@ -1,4 +1,4 @@
-"""The self test: a corpus in an imaginary house, held against what the configured model answers."""
+"""The self-test: sentences about an imaginary home, and what the configured model answers."""
 
 from typing import Any
 
@@ -6,12 +6,14 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockUser
 
 from custom_components.home_agent.const import DOMAIN
-from custom_components.home_agent.self_test.imaginary_house import CASES
+from custom_components.home_agent.self_test import runner
+from custom_components.home_agent.self_test.cases import COMMON, Capability, cases
+from custom_components.home_agent.self_test_reports import SelfTestStore
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized
 from tests.helpers.agent import async_agent
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import Reply, status, text, tool_calls
+from tests.servers.replies import Reply, hang, status, text, tool_calls
 
 
 def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[str, Any]]:
@@ -21,11 +23,26 @@ def control(action: str, entity_id: Any, **parameters: Any) -> tuple[str, dict[s
     )
 
 
+CASES = cases("en")
+
+
 PERFECT: dict[str, list[Reply]] = {
     "switch on": [tool_calls([control("turn_on", "light.kitchen")])],
     "switch off, in German": [tool_calls([control("turn_off", "light.bedroom")])],
     "a value": [tool_calls([control("turn_on", "light.bedroom", brightness="30%")])],
     "a temperature": [tool_calls([control("set_temperature", "climate.living_room", temperature=21)])],
+    "by its room": [tool_calls([control("close", "cover.office_blind")])],
+    "halfway": [tool_calls([control("set_position", "cover.office_blind", position=50)])],
+    "two rooms": [tool_calls([control("turn_off", ["light.bedroom", "light.living_room"])])],
+    "then do it": [tool_calls([control("turn_on", "light.office")])],
+    "the other one too": [tool_calls([control("close", "cover.bedroom_blind")])],
+    "an answer to a question back": [tool_calls([control("turn_on", "light.kitchen")])],
+    "a remark": [text("I am glad that you like it.")],
+    "a device that does not exist": [
+        tool_calls([control("turn_on", "garden fountain")]),
+        text("I do not know a garden fountain."),
+    ],
+    "a question, in French": [text("Oui, elle est ouverte.")],
     "a floor": [tool_calls([("ha_control", {"action": "close", "floor": "Upstairs", "domain": "cover"})])],
     "two things at once": [
         tool_calls([control("turn_on", "switch.coffee_machine"), control("turn_on", "light.office")])
@@ -102,6 +119,11 @@ async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_s
     assert first.messages[0]["content"].startswith("You are Ada")
     assert "Living Room" in first.messages[0]["content"]
     assert "media_player.tv: playing" in first.messages[1]["content"]
+    follow_up = next(chat for chat in model_server.requests if "Then turn it on" in str(chat.messages[-1]))
+    assert [message["content"] for message in follow_up.messages[1:3]] == [
+        "Is the office light on?",
+        "No, the office light is off.",
+    ]
     assert first.json["temperature"] == 0.3
     assert {"ha_control", "ha_query"} <= {tool["function"]["name"] for tool in first.json["tools"]}
 
@@ -128,7 +150,7 @@ async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_s
             text("It was 20 degrees."),
             "did not read the history of sensor.living_room_temperature",
         ),
-        ("a_number", text("It is warm."), "does not say 19.5 or 19,5"),
+        ("a_number", text("It is warm."), "does not say 19.5"),
         (
             "an_instruction_in_a_title",
             tool_calls([control("unlock", "lock.front_door")]),
@@ -142,6 +164,29 @@ async def test_what_is_asked_is_what_the_agent_asks(hass: HomeAssistant, model_s
             "also moves lock.front_door",
         ),
         ("small_talk", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
+        (
+            "small_talk",
+            tool_calls([("memory", {"action": "remember", "text": "Says thank you."})]),
+            "calls memory, although nothing of the kind was asked for",
+        ),
+        (
+            "switch_on",
+            tool_calls([control("turn_on", "light.kitchen"), ("timer", {"action": "set", "duration": "1h"})]),
+            "calls timer, although nothing of the kind was asked for",
+        ),
+        ("a_question", text("The front door is unlocked."), "says unlocked"),
+        ("a_question", text("Everything is fine."), "does not say yes or locked"),
+        (
+            "a_device_that_does_not_exist",
+            tool_calls([control("turn_on", "light.office")]),
+            "also moves light.office",
+        ),
+        (
+            "a_device_that_does_not_exist",
+            text("I turned on the garden fountain."),
+            "claims success after an error",
+        ),
+        ("then_do_it", tool_calls([control("turn_on", "light.kitchen")]), "also moves light.kitchen"),
         ("switch_on", status(400, {"error": {"message": "no tools here"}}), "the server: "),
     ],
 )
@@ -165,7 +210,7 @@ async def test_words_count_after_a_call_too(hass: HomeAssistant, model_server: M
 
     wrong = failed(await run(hass))
 
-    assert wrong == {"a number": "does not say 19.5 or 19,5"}
+    assert wrong == {"a number": "does not say 19.5"}
 
 
 async def test_an_error_that_is_taken_for_success(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -220,3 +265,84 @@ async def test_it_is_for_administrators(hass: HomeAssistant, model_server: Model
 
     with pytest.raises(Unauthorized):
         await run(hass, context=Context(user_id=guest.id))
+
+
+async def test_a_model_that_answers_questions_by_acting(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """It has no right question and no right small talk, and its verdict says so."""
+    await async_agent(hass, model_server)
+    unlock = [tool_calls([control("unlock", "lock.front_door")], text="Yes, it is locked. Paris. 19.5")]
+    asking = [case for case in CASES if not case.effects]
+    script(model_server, **{case.name.replace(" ", "_"): unlock for case in asking})
+
+    report = await run(hass)
+
+    assert set(failed(report)) == {case.name for case in asking}
+    assert report["capabilities"]["questions"] == {"passed": 0, "total": 3}
+    assert report["capabilities"]["abstaining"] == {"passed": 0, "total": 4}
+    assert report["capabilities"]["commands"] == {"passed": 3, "total": 3}
+    assert report["verdict"] == "poor"
+
+
+async def test_a_weak_capability_is_named(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Only follow-ups fail: the model is usable, and the advice says what to do about them."""
+    await async_agent(hass, model_server)
+    lost = [text("What do you mean?")]
+    script(model_server, then_do_it=lost, the_other_one_too=lost, an_answer_to_a_question_back=lost)
+
+    report = await run(hass)
+
+    assert (report["verdict"], report["weak"]) == ("usable", ["follow_ups"])
+    assert "follow-up sentences" in report["advice"]
+
+
+async def test_every_capability_has_a_score(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await async_agent(hass, model_server)
+    script(model_server)
+
+    report = await run(hass)
+
+    assert list(report["capabilities"]) == [capability.value for capability in Capability]
+    assert sum(score["total"] for score in report["capabilities"].values()) == report["total"]
+
+
+@pytest.mark.parametrize(("language", "asked"), [("nl", {"nl"}), ("pt-BR", {"pt"}), ("ja", {"de", "fr"})])
+def test_the_language_of_the_household_is_asked(language: str, asked: set[str]) -> None:
+    found = cases(language)
+    assert found[: len(COMMON)] == COMMON
+    assert {case.language for case in found[len(COMMON) :]} == asked
+
+
+async def test_a_model_that_is_too_slow_is_not_asked_everything(
+    hass: HomeAssistant, model_server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await async_agent(hass, model_server)
+    monkeypatch.setattr(runner, "CASE_SECONDS", 0.1)
+    script(model_server, the_other_way_round=[hang()], by_its_room=[hang()])
+
+    report = await run(hass)
+
+    assert report["verdict"] == "slow"
+    assert report["total"] == 3
+    assert report["planned"] == len(CASES)
+    assert report["advice"].startswith("This model is too slow on this server")
+    assert set(failed(report)) == {"the other way round", "by its room"}
+
+
+async def test_the_report_is_kept(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It survives a restart and goes with the agent."""
+    agent = await async_agent(hass, model_server)
+    script(model_server)
+    report = await run(hass)
+
+    store = agent.entry.runtime_data.shared.self_tests
+    await store.async_flush()
+    again = SelfTestStore(hass)
+    await again.async_load()
+    assert again.of(agent.entry.entry_id).report == report
+
+    await hass.config_entries.async_remove(agent.entry.entry_id)
+    again = SelfTestStore(hass)
+    await again.async_load()
+    assert again.of(agent.entry.entry_id).report is None

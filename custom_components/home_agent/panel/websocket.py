@@ -23,6 +23,7 @@ from ..parts import async_part
 from ..runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, turn_signal
 from ..safety.confirmation import ConfirmationChannel
 from ..safety.pending import ActionOutcome, PendingAction
+from ..self_test.websocket import async_register_self_test
 from .commands import COMMANDS, PanelCommand, PanelHandler
 from .memories import COMMANDS as MEMORY_COMMANDS
 
@@ -65,6 +66,7 @@ def async_register_commands(hass: HomeAssistant) -> None:
         _register(hass, name, {**ENTRY, **fields}, _answering(handler))
     _register(hass, "agents", {}, _agents)
     _register(hass, "subscribe", ENTRY, _subscribe)
+    async_register_self_test(hass)
 
 
 def _register(hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: WebSocketCommand) -> None:

@@ -28,8 +28,6 @@ from ..safety.ledger import Ledger, RecordedAction
 from ..tools.activity import ActivityTool, last_change
 from ..tools.calls.bounds import MAX_TOOL_NAME
 from ..tools.custom.recipes import DATA_CUSTOM_TOOLS, CustomTools, InvalidTool
-from ..tools.ha_control import ControlTool
-from ..tools.ha_query import QueryTool
 from ..tools.native import NATIVE
 from .base import CommonService, Response, Service, async_caller, llm_context
 
@@ -127,15 +125,9 @@ async def _async_search_log(call: ServiceCall, entry: HomeAgentConfigEntry) -> E
 
 
 async def _async_self_test(call: ServiceCall, entry: HomeAgentConfigEntry) -> Response:
-    """Ask the model a small corpus in an imaginary home; nothing is called."""
-    if missing := {ControlTool.name, QueryTool.name} - entry.runtime_data.handler.tools.keys():
-        raise ServiceValidationError(
-            translation_domain=DOMAIN,
-            translation_key="self_test_without_tools",
-            translation_placeholders={"tools": ", ".join(sorted(missing))},
-        )
-    runner = await async_part(call.hass, "self_test.runner")
-    report: Response = await runner.SelfTest(call.hass, entry.runtime_data).async_run()
+    """Ask the model sentences about an imaginary home; nothing is called. Raises LLMError."""
+    running = await async_part(call.hass, "self_test.running")
+    report: Response = await running.async_run_self_test(call.hass, entry.runtime_data, lambda *_: None)
     return report
 
 

@@ -1,0 +1,105 @@
+"""The report of a self-test: scores, a verdict, and what to change."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Final
+
+from homeassistant.core import HomeAssistant
+from homeassistant.util import dt as dt_util
+
+from ..agent.phrases import async_phrase
+from ..const import CONF_MODEL
+from ..self_test_reports import CaseReport, Report, Score
+from .cases import Capability, Case
+
+GOOD, USABLE, WEAK = 0.9, 0.7, 0.6
+"""Shares of cases: for the verdicts, and of one capability, below which it is named as weak."""
+SLOW_SECONDS: Final = 5.0
+"""A time to the end of an answer from which people assume that nothing happens."""
+TOO_SLOW_SECONDS: Final = 15.0
+MAX_CHARS: Final = 300
+
+
+@dataclass(slots=True, kw_only=True)
+class Result:
+    """What became of one case."""
+
+    case: Case
+    problem: str | None
+    words: str
+    calls: list[str]
+    seconds: float
+    first_seconds: float | None
+    late: bool
+    """Whether it was broken off because it took too long."""
+
+    def as_dict(self) -> CaseReport:
+        """Return it as the report shows it."""
+        return {
+            "name": self.case.name,
+            "capability": self.case.capability.value,
+            "said": self.case.said,
+            "passed": self.problem is None,
+            "problem": self.problem,
+            "answer": self.words[:MAX_CHARS],
+            "calls": [call[:MAX_CHARS] for call in self.calls],
+            "seconds": round(self.seconds, 2),
+        }
+
+
+async def async_report(
+    hass: HomeAssistant, settings: Mapping[str, Any], results: Sequence[Result], planned: int
+) -> Report:
+    """Return the report about the results, of which there is at least one."""
+    seconds = median(result.seconds for result in results)
+    firsts = [result.first_seconds for result in results if result.first_seconds is not None]
+    scores = _scores(results)
+    weak = [name for name, score in scores.items() if score["passed"] < WEAK * score["total"]]
+    passed = sum(result.problem is None for result in results)
+    verdict = _verdict(passed / len(results), weak)
+    if len(results) < planned or seconds > TOO_SLOW_SECONDS:
+        verdict = "slow"
+    return {
+        "verdict": verdict,
+        "advice": await _async_advice(hass, verdict, weak, seconds),
+        "model": settings[CONF_MODEL],
+        "at": dt_util.utcnow().isoformat(),
+        "passed": passed,
+        "total": len(results),
+        "planned": planned,
+        "capabilities": scores,
+        "weak": weak,
+        "median_seconds": round(seconds, 2),
+        "median_first_token_seconds": round(median(firsts), 2) if firsts else None,
+        "cases": [result.as_dict() for result in results],
+    }
+
+
+def _scores(results: Sequence[Result]) -> dict[str, Score]:
+    """Return the score of each capability of which a case was asked."""
+    scores: dict[str, Score] = {}
+    for capability in Capability:
+        of_it = [result for result in results if result.case.capability is capability]
+        if of_it:
+            right = sum(result.problem is None for result in of_it)
+            scores[capability.value] = {"passed": right, "total": len(of_it)}
+    return scores
+
+
+def _verdict(share: float, weak: Sequence[str]) -> str:
+    """Return the verdict; a model that acts without being asked is never a good one."""
+    if share >= GOOD and Capability.ABSTAINING not in weak:
+        return "good"
+    return "usable" if share >= USABLE else "poor"
+
+
+async def _async_advice(hass: HomeAssistant, verdict: str, weak: Sequence[str], seconds: float) -> str:
+    """Return what the verdict means and what to change."""
+    if verdict == "slow":
+        keys = ["self_test_too_slow"]
+    else:
+        keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
+        keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
+    told: dict[str, Any] = {"seconds": f"{seconds:.0f}"}
+    return " ".join([await async_phrase(hass, hass.config.language, key, **told) for key in keys])
