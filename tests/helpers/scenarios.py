@@ -157,4 +157,10 @@ def _reply(written: Any, language: str) -> Reply:
     if isinstance(written, Mapping) and "reply" in written:
         return Reply(**written["reply"])
     calls: Sequence[Mapping[str, Any]] = written if isinstance(written, list) else [written]
-    return tool_calls([call for several in calls for call in several.items()])
+    return tool_calls(
+        [
+            (name, {key: localized(value, language) for key, value in args.items()})
+            for several in calls
+            for name, args in several.items()
+        ]
+    )

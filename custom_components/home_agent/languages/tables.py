@@ -214,10 +214,11 @@ SECTIONS: Final = (
         name="names",
         holds=(
             "kinds of things by domain, colours and states by the English word, whites by kelvin, articles;"
-            " words beside colours (`shades`): light, dark, warm, cold, and those without an effect (`plain`)"
+            " words beside colours (`shades`): light, dark, warm, cold, and without an effect (`plain`);"
+            " what lists and calendars are called (`lists`)"
         ),
         needed=("domains",),
-        optional=("articles", "colors", "states", "whites", "shades"),
+        optional=("articles", "colors", "states", "whites", "shades", "lists"),
     ),
     Section(
         name="concepts",

@@ -39,6 +39,7 @@ from .control.time_words import with_times
 from .control.timing import Timing, read_timing
 from .control.values import Units
 from .resolving.candidates import protected
+from .resolving.family_words import TRAITS, known_traits
 from .resolving.resolver import resolve
 from .telling import Told
 
@@ -255,9 +256,10 @@ async def async_carry_out(
 
 
 async def async_prepare_names(hass: HomeAssistant, house: HouseSnapshot) -> None:
-    """Have the index of names built, off the event loop where that takes long."""
-    if len(house.entities) > INLINE_ENTITIES and not house.has_derived(NAMES):
-        await hass.async_add_executor_job(name_index, house)
+    """Have the indexes of names built, off the event loop where that takes long."""
+    for key, build in ((NAMES, name_index), (TRAITS, known_traits)):
+        if len(house.entities) > INLINE_ENTITIES and not house.has_derived(key):
+            await hass.async_add_executor_job(build, house)
 
 
 def _members(run: ToolRun, records: Iterable[EntityRecord]) -> list[EntityRecord]:

@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterable, Sequence
 
 from homeassistant.core import State
 
+from ...context.topics import language_of
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import called, squash
 from ...knowledge.persons import persons
+from ...languages import DEFAULT
 from ..base import ToolRun
 from ..resolving.candidates import choose
+from ..resolving.family_words import meant_by
 from ..resolving.places import find_place, places_in_sentence
 
 
@@ -42,7 +45,7 @@ def choose_one(
     if not records:
         raise ValidationError(f"{slot}: there is none that is exposed and can do this")
     if said:
-        found = named(records, said) or _in_place(run, records, said)
+        found = named(records, said) or _in_family_words(run, records, said) or _in_place(run, records, said)
         if one := _only(found, better):
             return one
         problem = "could be several" if found else "is not known here"
@@ -65,6 +68,13 @@ def _only(found: list[EntityRecord], better: Sequence[Callable[[EntityRecord], b
     for test in better if len(found) > 1 else ():
         found = [item for item in found if test(item)] or found
     return found[0] if len(found) == 1 else None
+
+
+def _in_family_words(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:
+    """Return the entities that a name means in the words of any language: "Einkaufsliste" is Shopping."""
+    language = run.speaker.language
+    spoken = (language, language_of(run.sentence, language) or DEFAULT)
+    return meant_by(run.house, records, said, spoken)
 
 
 def _in_place(run: ToolRun, records: list[EntityRecord], said: str) -> list[EntityRecord]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, time, timedelta
+from functools import cache
 import re
 from typing import Any, Final, override
 
@@ -15,7 +16,8 @@ from homeassistant.util.json import JsonValueType
 
 from ...errors import ValidationError
 from ...knowledge.names import called
-from ...knowledge.spoken_words import all_words, domain_words
+from ...knowledge.spoken_words import all_words, domain_words, stop_words
+from ...languages import languages, table
 from ...languages.later import names_action
 from ...planned.commands import PlannedCommands
 from ...planned.records import PlannedCommand
@@ -148,7 +150,7 @@ class TimerTool(HomeAgentTool):
         commands = self._planned.seen_by(run.speaker)
         if _means_all(said, run.speaker.language):
             return commands
-        is_timer = any(timer.id == said for timer in own) or called(own, said, lambda timer: (timer.name,))
+        is_timer = _called(own, said)
         if said:
             return [] if is_timer else called_so(commands, said, run)
         if (when := readable(args.get("when") or "", run.speaker.language)) and len(commands) + len(own) > 1:
@@ -270,7 +272,7 @@ def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
         raise ValidationError("No timer, reminder or planned command of yours is set")
     found = own
     if said:
-        found = [timer for timer in own if timer.id == said] or called(own, said, lambda timer: (timer.name,))
+        found = _called(own, said)
     elif when and len(own) > 1:
         moment = read_moment(when, "when")
         found = [timer for timer in own if isinstance(moment, datetime) and timer.due == moment]
@@ -280,6 +282,31 @@ def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
         listed = "; ".join(f"{one.id} {one.name or 'timer'} {format_local(one.due)}" for one in own[:5])
         raise ValidationError(f"name: which one is meant? Give the name or the id of one of {listed}"[:300])
     return found[0]
+
+
+def _called(own: list[Timer], said: str) -> list[Timer]:
+    """Return the timers of an id or a name; "Pizzatimer" and "temporizador de la pizza" are Pizza."""
+
+    def names(timer: Timer) -> tuple[str]:
+        return (timer.name,)
+
+    found = [timer for timer in own if timer.id == said] or called(own, said, names)
+    return found or (called(own, bare, names) if (bare := _without_kind(said)) else [])
+
+
+def _without_kind(said: str) -> str:
+    """Return a name without the words for timers and reminders of all languages, also at a word's end."""
+    kinds = _kind_words()
+    kept = [word for word in fold(said).split() if word not in kinds and word not in stop_words()]
+    ends = (next((kind for kind in kinds if word.endswith(kind)), "") for word in kept)
+    return " ".join(word.removesuffix(end) for word, end in zip(kept, ends, strict=True))
+
+
+@cache
+def _kind_words() -> frozenset[str]:
+    """Return the words for timers and reminders, in all languages."""
+    tables = (table(language, "topics.kinds") or {} for language in languages())
+    return frozenset(fold(word) for kinds in tables for word in kinds.get("timer", ()) if word.isalpha())
 
 
 def _as_result(timer: Timer) -> dict[str, JsonValueType]:

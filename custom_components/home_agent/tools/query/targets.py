@@ -4,13 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 
+from ...context.topics import language_of
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.name_index import name_index
 from ...knowledge.names import MARGIN, content_words, squash, without_article
 from ...knowledge.spoken_words import domain_words
+from ...languages import DEFAULT
 from ..base import Speaker
+from ..resolving.family_words import meant_by
 from ..resolving.kinds import KindSearch
 from ..resolving.places import places_in_sentence
 from ..resolving.resolver import Target, resolve
@@ -89,7 +92,7 @@ def _by_name(search: KindSearch, target: Target, name: str | None = None) -> lis
     try:
         return _resolved(search, target)
     except ValidationError:
-        if found := _bearing(search, name) or _near(search, name):
+        if found := _bearing(search, name) or _in_family_words(search, name) or _near(search, name):
             return found
         raise
 
@@ -128,6 +131,13 @@ def _bearing(search: KindSearch, name: str) -> list[EntityRecord]:
     tables = (names.exact, names.qualified, names.short, names.devices)
     found = search.records(entity_id for key in keys for table in tables for entity_id in table.get(key, ()))
     return _of_kind(search, found)
+
+
+def _in_family_words(search: KindSearch, name: str) -> list[EntityRecord]:
+    """Return the entities that a name means in the words of any language for rooms and things."""
+    here = _of_kind(search, search.house.entities.values())
+    spoken = (search.speaker.language, language_of(search.sentence, search.speaker.language) or DEFAULT)
+    return meant_by(search.house, here, name, spoken)
 
 
 def _near(search: KindSearch, name: str) -> list[EntityRecord]:

@@ -14,14 +14,17 @@
 from collections.abc import Callable, Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
+from ...context.topics import language_of
 from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import MARGIN, squash, without_article
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
+from ...languages import DEFAULT
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
+from .family_words import meant_by, names_room, read_parts, room_and_kinds
 from .kinds import EntityKinds, KindSearch, says_all
 from .places import NamedPlace, find_place, places_in_sentence
 from .targets import Target
@@ -189,7 +192,7 @@ class _Search(KindSearch):
             return self._by_id(name)
         if self._means_all(name):
             return self._everything(name)
-        for step in (self._by_spelling, self._by_parts, self._by_room_and_kind):
+        for step in (self._by_spelling, self._by_parts, self._in_family_words, self._by_room_and_kind):
             if found := step(name):
                 return found
         if found := self._by_spelling(name, strict=False):
@@ -299,6 +302,31 @@ class _Search(KindSearch):
             self.repaired = True
             return self.by_kind()
         self.places, self.kinds = before
+        return []
+
+    def _in_family_words(self, name: str) -> list[EntityRecord]:
+        """Return the entity that a name means in the words of any language for rooms and things.
+
+        Where the words fit several entities, a kind of thing in a room means all of them there.
+        """
+        spoken = (self.speaker.language, language_of(self.sentence, self.speaker.language) or DEFAULT)
+        parts = read_parts(name, spoken)
+        is_kind = room_and_kinds(parts)
+        if is_kind and (found := self._by_room_and_kind(name)):
+            return found
+        here = [record for record in self.house.entities.values() if self.is_here(record)]
+        here = [record for record in here if record.category is None and self.kinds.fits(record)]
+        found = meant_by(self.house, filter(self.is_allowed, here), name, spoken)
+        others = [] if found else meant_by(self.house, here, name, spoken)
+        self.repaired |= bool(found)
+        if len(found) == 1 or (found and is_kind and names_room(parts)):
+            return found
+        if found and is_kind:
+            self.kinds = EntityKinds(frozenset(record.domain for record in found), self.kinds.classes)
+            return self.by_kind()
+        if found or any(protected(record) for record in others):
+            problem = f"name: {name[:40]!r} may be {'several' if found else 'something else'}"
+            raise choose(self.house, found or others, f"{problem}. Ask which, or give the entity_id")
         return []
 
     def _only_allowed(self) -> frozenset[str]:
