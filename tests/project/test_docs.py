@@ -172,7 +172,7 @@ def test_slots_of_the_tools() -> None:
         ("tools", "at most {} entities at once", ha_control.MAX_TARGETS),
         ("tools", "At most {} entities in one answer", ha_query.MAX_ENTITIES),
         ("tools", "in one answer, {} with history", ha_query.MAX_HISTORY_ENTITIES),
-        ("tools", "about {:,} characters. What is left out", ha_query.MAX_CHARS),
+        ("tools", "about {:,} characters. `more` counts", ha_query.MAX_CHARS),
         ("tools", "in full, at most {} and", knowledge_tools.MAX_DOCUMENTS),
         ("tools", "by title, at most {};", knowledge_tools.MAX_TITLES),
         ("tools", "ids by name, at most {},", knowledge_tools.MAX_LISTED),
@@ -187,7 +187,7 @@ def test_slots_of_the_tools() -> None:
 )
 def test_limits(page: str, sentence: str, number: float) -> None:
     assert sentence.format(number) in PAGES[f"docs/{page}.md"]
-    assert turn_calls.MAX_SAME_FAILURE == 2, "docs/tools.md: may be tried twice"
+    assert turn_calls.MAX_SAME_FAILURE == 2, "docs/tools.md: can be tried twice"
 
 
 def test_services() -> None:
