@@ -143,7 +143,7 @@ class _Parts:
         self._id = entry.entry_id
         self.settings = settings_of(entry)
         self.shared = hass.data[DATA_SHARED]
-        self.emitter = EventEmitter(hass, bool(self.settings[CONF_EMIT_EVENTS]))
+        self.emitter = EventEmitter(hass, bool(self.settings[CONF_EMIT_EVENTS]), self._id)
         self.policy = Policy(hass, self.settings)
         self.data_policy = DataPolicy(self.settings)
         self.journal = self.shared.journals.of(self._id)
@@ -194,7 +194,7 @@ class _Parts:
         """What is remembered."""
         memories = self.shared.memories.of(self._id)
         people = self.semantic if self.embedded.people else None
-        memories.configure(MemorySettings.from_options(self.settings), people)
+        memories.configure(MemorySettings.from_options(self.settings), people, self.emitter)
         return memories
 
     @cached_property

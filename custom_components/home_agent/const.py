@@ -16,6 +16,8 @@ from .event_data import (
     HistorySaved,
     IndexProgress,
     MemoryExtracted,
+    MemoryStored,
+    PlannedRun,
     StreamingError,
     SuggestionRequested,
     SuggestionResolved,
@@ -372,6 +374,8 @@ EVENT_INDEX_PROGRESS: Final = EventType[IndexProgress](f"{DOMAIN}.index.progress
 EVENT_VECTOR_QUERIED: Final = EventType[VectorQueried](f"{DOMAIN}.vector_db.queried")
 EVENT_HISTORY_SAVED: Final = EventType[HistorySaved](f"{DOMAIN}.history.saved")
 EVENT_MEMORY_EXTRACTED: Final = EventType[MemoryExtracted](f"{DOMAIN}.memory.extracted")
+EVENT_MEMORY_STORED: Final = EventType[MemoryStored](f"{DOMAIN}.memory.stored")
+EVENT_PLANNED_RUN: Final = EventType[PlannedRun](f"{DOMAIN}.planned.run")
 EVENT_SUGGESTION_REQUESTED: Final = EventType[SuggestionRequested](f"{DOMAIN}.suggestion.requested")
 EVENT_SUGGESTION_RESOLVED: Final = EventType[SuggestionResolved](f"{DOMAIN}.suggestion.resolved")
 EVENT_TIMER_FINISHED: Final = EventType[TimerFinished](f"{DOMAIN}.timer.finished")

@@ -4,8 +4,9 @@ from typing import Any, NotRequired, TypedDict
 
 
 class EventData(TypedDict):
-    """What all events have. The emitter sets the time, in UTC and as ISO 8601."""
+    """What all events have. The emitter sets the agent, and the time in UTC and as ISO 8601."""
 
+    config_entry_id: NotRequired[str]
     timestamp: NotRequired[str]
 
 
@@ -58,7 +59,9 @@ class ConversationFinished(EventData):
 
     conversation_id: str
     user_id: str | None
+    person: str | None
     error_type: str | None
+    error_message: str | None
     duration_ms: float
     tool_calls: int
     tool_breakdown: dict[str, int]
@@ -99,6 +102,9 @@ class ConfirmationRequested(EventData):
     action_id: str
     summary: str
     expires_at: str
+    conversation_id: str
+    user_id: str | None
+    person: str | None
 
 
 class ConfirmationResolved(EventData):
@@ -117,6 +123,19 @@ class TimerFinished(EventData):
     user_id: str | None
     device_id: str | None
     told_by: str
+
+
+class PlannedRun(EventData):
+    """A planned command was due."""
+
+    command_id: str
+    action: str
+    entity_ids: list[str]
+    due: str
+    outcome: str
+    failed: list[str]
+    user_id: str | None
+    person: str | None
 
 
 class SuggestionRequested(EventData):
@@ -190,6 +209,16 @@ class MemoryExtracted(EventData):
     conversation_id: str
     memories_extracted: int
     extraction_llm: str
+
+
+class MemoryStored(EventData):
+    """A memory is new, or was corrected. Its content is not in the event."""
+
+    memory_id: str
+    memory_type: str
+    person: str | None
+    source: str
+    private: bool
 
 
 class StreamingError(EventData):

@@ -1,23 +1,41 @@
 """Events on Home Assistant's bus."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Unpack, cast
 
 from homeassistant.core import Context, HomeAssistant, callback
+from homeassistant.helpers.dispatcher import async_dispatcher_send
 from homeassistant.util import dt as dt_util
 from homeassistant.util.event_type import EventType
+from homeassistant.util.signal_type import SignalType
 
-from .const import EVENT_ERROR
+from .const import DOMAIN, EVENT_ERROR
 from .event_data import ErrorContext, ErrorReported
 
 
-class EventEmitter:
-    """Fires the integration's events, if the option says so."""
+@dataclass(frozen=True, slots=True)
+class Occurrence:
+    """An event inside of Home Agent: what happened, at which agent, and on which request."""
 
-    def __init__(self, hass: HomeAssistant, enabled: bool) -> None:
-        """Remember whether events are wanted."""
+    entry_id: str
+    data: Mapping[str, Any]
+    context: Context | None
+
+
+def event_signal(event: EventType[Any] | str) -> SignalType[Occurrence]:
+    """Return the signal of an event. It is sent even if the option for events on the bus is off."""
+    return SignalType(f"{DOMAIN}_event_{event}")
+
+
+class EventEmitter:
+    """Fires the integration's events: on the bus if the option says so, and for triggers always."""
+
+    def __init__(self, hass: HomeAssistant, enabled: bool, entry_id: str = "") -> None:
+        """Store whether events are wanted, and their agent; an empty id stands for all agents."""
         self._hass = hass
         self._enabled = enabled
+        self._entry_id = entry_id
 
     @callback
     def fire[D: Mapping[str, Any]](
@@ -27,8 +45,10 @@ class EventEmitter:
 
         By the context of a request the logbook knows which request the states that it changed go back to.
         """
+        async_dispatcher_send(self._hass, event_signal(event), Occurrence(self._entry_id, data, context))
         if self._enabled:
-            content = {**data, "timestamp": dt_util.utcnow().isoformat()}
+            agent = {"config_entry_id": self._entry_id} if self._entry_id else {}
+            content = {**data, **agent, "timestamp": dt_util.utcnow().isoformat()}
             self._hass.bus.async_fire(event, cast("D", content), context=context)
 
     @callback

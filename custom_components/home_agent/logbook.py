@@ -14,6 +14,7 @@ from homeassistant.components.logbook.const import (
     LOGBOOK_ENTRY_NAME,
 )
 from homeassistant.components.logbook.models import LazyEventPartialState
+from homeassistant.config_entries import ConfigEntry
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import device_registry as dr, entity_registry as er
@@ -26,7 +27,6 @@ from .const import (
     EVENT_CONFIRMATION_RESOLVED,
     EVENT_CONVERSATION_STARTED,
 )
-from .runtime import HomeAgentConfigEntry
 
 TITLE: Final = "Home Agent"
 
@@ -69,14 +69,12 @@ def _described(
 
 
 @callback
-def _entry_of(hass: HomeAssistant, data: Mapping[str, Any]) -> HomeAgentConfigEntry | None:
-    """Return the agent of an event: the only one, or the one that had this conversation."""
-    entries: list[HomeAgentConfigEntry] = hass.config_entries.async_loaded_entries(DOMAIN)
-    if len(entries) == 1:
-        return entries[0]
-    conversation_id = data.get("conversation_id")
-    had = (entry for entry in entries if conversation_id in entry.runtime_data.memory.history_ids)
-    return next(had, None)
+def _entry_of(hass: HomeAssistant, data: Mapping[str, Any]) -> ConfigEntry | None:
+    """Return the agent of an event; events of earlier releases do not name it."""
+    if entry_id := data.get("config_entry_id"):
+        return hass.config_entries.async_get_entry(entry_id)
+    entries = hass.config_entries.async_entries(DOMAIN)
+    return entries[0] if len(entries) == 1 else None
 
 
 @callback

@@ -90,6 +90,7 @@ async def test_from_the_chat_without_a_phone(
         "user_id": hass_admin_user.id,
         "device_id": None,
         "told_by": "notification",
+        "config_entry_id": agent.entry.entry_id,
         "timestamp": event.data["timestamp"],
     }
 

@@ -66,14 +66,16 @@ def is_question(text: str, language: str) -> bool:
     return said.endswith(words(find(language) or language, "replies.question_ends"))
 
 
-def finished_event(turn: Turn, err: HomeAgentError | None) -> ConversationFinished:
-    """Return the data of the event that reports the cost of a turn, and its error."""
+def finished_event(turn: Turn, err: HomeAgentError | None, problem: str | None) -> ConversationFinished:
+    """Return the data of the event that reports the cost of a turn, and its error and what it was."""
     figures = turn.figures
     records = turn.calls.records
     return {
         "conversation_id": turn.calls.conversation_id,
         "user_id": turn.user_input.context.user_id if turn.user_input else None,
+        "person": turn.calls.speaker.person_id,
         "error_type": type(err).__name__ if err else None,
+        "error_message": problem,
         "duration_ms": round(figures.elapsed_ms, 1),
         "tool_calls": len(records),
         "tool_breakdown": dict(Counter(record.tool_name for record in records)),

@@ -227,7 +227,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         response = intent.IntentResponse(language=turn.language)
         response.async_set_error(intent.IntentResponseErrorCode.FAILED_TO_HANDLE, sentence)
         record(turn, err=err)
-        self._report_finished(turn, err)
+        self._report_finished(turn, err, problem)
         return conversation.ConversationResult(
             response=response, conversation_id=turn.chat_log.conversation_id, continue_conversation=False
         )
@@ -243,7 +243,9 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self._report_finished(turn)
         return result
 
-    def _report_finished(self, turn: Turn, err: HomeAgentError | None = None) -> None:
+    def _report_finished(
+        self, turn: Turn, err: HomeAgentError | None = None, problem: str | None = None
+    ) -> None:
         """Fire the event that reports the cost of a turn, and its error."""
         context = turn.calls.speaker.context
-        self.emitter.fire(EVENT_CONVERSATION_FINISHED, finished_event(turn, err), context)
+        self.emitter.fire(EVENT_CONVERSATION_FINISHED, finished_event(turn, err, problem), context)

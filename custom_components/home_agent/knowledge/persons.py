@@ -67,6 +67,16 @@ async def async_find_person(hass: HomeAssistant, said: str) -> Person | None:
     return await async_person_of_user(hass, wanted.removeprefix(USER_PREFIX))
 
 
+@callback
+def entity_of_person(hass: HomeAssistant, *, person_id: str | None, user_id: str | None) -> str | None:
+    """Return the person entity of a person's id or of a user; None for an unknown voice or another user."""
+    for state in hass.states.async_all("person"):
+        person = _person(state)
+        if person.id == person_id or (user_id is not None and person.user_id == user_id):
+            return state.entity_id
+    return None
+
+
 def _person(state: State) -> Person:
     """Return the person of a state."""
     attributes = state.attributes

@@ -128,6 +128,7 @@ class Extractor:
             MemoryExtracted(
                 conversation_id=conversation_id, memories_extracted=kept, extraction_llm=self.model
             ),
+            exchange.speaker.context,
         )
         return True
 
@@ -156,7 +157,8 @@ class Extractor:
                         conversation_id=speaker.conversation_id,
                         said=exchange.said[:200],
                     ),
-                )
+                ),
+                speaker.context,
             )
             reason = {SaveOutcome.MERGED: Reason.KNOWN, SaveOutcome.FULL: Reason.FULL}.get(outcome)
         if reason is not None:

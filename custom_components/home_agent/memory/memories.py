@@ -6,18 +6,20 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Final
 
-from homeassistant.core import HomeAssistant, callback
+from homeassistant.core import Context, HomeAssistant, callback
 from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
-from ..const import DOMAIN
+from ..const import DOMAIN, EVENT_MEMORY_STORED
 from ..errors import ValidationError
+from ..events import EventEmitter
 from ..knowledge.documents import KnowledgeDocument, Source
 from ..knowledge.semantic import SemanticIndex
 from ..store import EntryStore, read_list
 from ..texts import clean
 from ..vector.lexical import fuse
 from .records import (
+    MAX_PROVENANCE,
     Memory,
     MemoryType,
     Origin,
@@ -25,7 +27,10 @@ from .records import (
     StoredMemory,
     has_expired,
     memory_as_dict,
+    merged,
     read_memory,
+    same_scope,
+    stored_event,
     strength,
 )
 from .sentences import differ
@@ -34,7 +39,6 @@ from .words import WordIndex
 
 MAX_CONTENT: Final = 500
 """Characters of one memory."""
-MAX_PROVENANCE: Final = 10
 MAX_KEPT: Final = 10_000
 """Beyond this limit even explicitly requested memories are refused."""
 SEMANTIC_HITS: Final = 4
@@ -69,6 +73,7 @@ class Memories:
         self._words = WordIndex()
         self.settings = MemorySettings()
         self.index: SemanticIndex | None = None
+        self._emitter: EventEmitter | None = None
         self.on_change: Callable[[], None] | None = None
         """Called when memories are added, removed or changed."""
         self.on_forgotten: Callable[[Collection[str]], None] | None = None
@@ -79,10 +84,13 @@ class Memories:
         return len(self._kept)
 
     @callback
-    def configure(self, settings: MemorySettings, index: SemanticIndex | None) -> None:
-        """Take the options of the entry, and where its vectors are."""
+    def configure(
+        self, settings: MemorySettings, index: SemanticIndex | None, emitter: EventEmitter | None = None
+    ) -> None:
+        """Take the options of the entry, where its vectors are, and what fires its events."""
         self.settings = settings
         self.index = index
+        self._emitter = emitter
         if index is not None:
             index.owners[settings.collection] = self.async_sync
 
@@ -113,8 +121,8 @@ class Memories:
         """Return one memory."""
         return self._kept.get(memory_id)
 
-    async def async_remember(self, new: Memory) -> tuple[SaveOutcome, Memory]:
-        """Keep a memory, or update the one that says the same.
+    async def async_remember(self, new: Memory, context: Context | None = None) -> tuple[SaveOutcome, Memory]:
+        """Keep a memory, or update the one that says the same; `context` is that of the request.
 
         Raises ValidationError for one without words, and if there is no room for what must be kept.
         """
@@ -132,7 +140,7 @@ class Memories:
         lifetime = self.settings.lifetimes.get(new.type)
         if new.expires_at is None and lifetime is not None and new.origin is not Origin.TOLD:
             new = replace(new, expires_at=new.created_at + lifetime)
-        return SaveOutcome.ADDED, await self._async_store(new)
+        return SaveOutcome.ADDED, self._announced(await self._async_store(new), context)
 
     async def async_search(
         self,
@@ -205,7 +213,9 @@ class Memories:
             self.on_forgotten([memory.id for memory in gone])
         return gone
 
-    async def async_rewrite(self, memory: Memory, heard: Provenance) -> Memory:
+    async def async_rewrite(
+        self, memory: Memory, heard: Provenance, context: Context | None = None
+    ) -> Memory:
         """Rewrite a memory; the author of the new words is its source, and the old words leave every index.
 
         Raises ValidationError for one without words.
@@ -214,9 +224,10 @@ class Memories:
         if not content:
             raise ValidationError("content: there is nothing to remember in it")
         provenance = (*memory.provenance, heard)[-MAX_PROVENANCE:]
-        return await self._async_store(
-            replace(memory, content=content, origin=Origin.TOLD, expires_at=None, provenance=provenance)
+        corrected = replace(
+            memory, content=content, origin=Origin.TOLD, expires_at=None, provenance=provenance
         )
+        return self._announced(await self._async_store(corrected), context)
 
     @callback
     def forget_sayer(self, person_id: str) -> None:
@@ -235,9 +246,12 @@ class Memories:
 
         What is alike is not merged: two habits may differ in a word.
         """
-        if memory.id not in self._kept and not self._make_room(memory):
+        known = memory.id in self._kept
+        if not known and not self._make_room(memory):
             return False
         await self._async_store(memory)
+        if not known:
+            self._announced(memory, None)
         return True
 
     async def async_drop(self, memory_ids: Collection[str]) -> list[Memory]:
@@ -274,6 +288,12 @@ class Memories:
                 await self.index.async_remove(self.settings.collection, [memory.id])
         return memory
 
+    def _announced(self, memory: Memory, context: Context | None) -> Memory:
+        """Fire the event of a memory that is new or was corrected; return the memory."""
+        if self._emitter is not None:
+            self._emitter.fire(EVENT_MEMORY_STORED, stored_event(memory), context)
+        return memory
+
     def _put(self, memory: Memory) -> None:
         """Take a memory in."""
         self._kept[memory.id] = memory
@@ -283,7 +303,7 @@ class Memories:
         """Return the memory of the same person that says the same."""
         for memory_id, _ in self._words.alike(new.content, self.settings.dedup_threshold):
             memory = self._kept[memory_id]
-            if _same_scope(memory, new) and not differ(memory.content, new.content):
+            if same_scope(memory, new) and not differ(memory.content, new.content):
                 return memory
         if self.index is None or new.private:
             return None
@@ -291,7 +311,7 @@ class Memories:
             self.settings.collection, new.content, SEMANTIC_HITS, self.settings.dedup_threshold
         )
         near = [self._kept[hit.id] for hit in hits if hit.id in self._kept]
-        same = (memory for memory in near if _same_scope(memory, new))
+        same = (memory for memory in near if same_scope(memory, new))
         return next((memory for memory in same if not differ(memory.content, new.content)), None)
 
     def _make_room(self, new: Memory) -> bool:
@@ -348,27 +368,6 @@ def make_memory(
     )
 
 
-def merged(old: Memory, new: Memory) -> Memory:
-    """Return the merged memory after the same was said again.
-
-    Words that a person asked to remember stay; otherwise the newer words are used.
-    """
-    keeps_words = old.origin is Origin.TOLD and new.origin is not Origin.TOLD
-    told = Origin.TOLD in (old.origin, new.origin)
-    return replace(
-        old,
-        content=old.content if keeps_words else new.content,
-        type=old.type if keeps_words else new.type,
-        importance=max(old.importance, new.importance),
-        origin=Origin.TOLD if told else old.origin,
-        private=old.private or new.private,
-        accessed_at=new.created_at,
-        access_count=old.access_count + 1,
-        expires_at=None if told else new.expires_at,
-        provenance=(*old.provenance, *new.provenance)[-MAX_PROVENANCE:],
-    )
-
-
 def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
     """Return memories as documents to embed; private ones are found by their words only."""
     return [
@@ -382,11 +381,6 @@ def documents(memories: Iterable[Memory]) -> Sequence[KnowledgeDocument]:
         for memory in memories
         if not memory.private
     ]
-
-
-def _same_scope(one: Memory, other: Memory) -> bool:
-    """Return whether two memories are of the same person, and for the same eyes."""
-    return one.person == other.person and one.private == other.private
 
 
 STORE_KEY = f"{DOMAIN}.memories"

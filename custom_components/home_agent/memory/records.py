@@ -1,15 +1,19 @@
 """Memories and profile entries: records, their strength, and who may see them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from math import log1p
 from typing import Any, Final, TypedDict
 
+from ..event_data import MemoryStored
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..store import read_moment, read_text_or_none
 from ..texts import fold_letters
+
+MAX_PROVENANCE: Final = 10
+"""Sources of one memory, the newest ones."""
 
 
 class MemoryType(StrEnum):
@@ -310,3 +314,40 @@ def _is_for(whose: str | None, person_id: str | None, *, private: bool) -> bool:
     if whose is not None:
         return whose == person_id
     return not private or person_id is not None
+
+
+def merged(old: Memory, new: Memory) -> Memory:
+    """Return the merged memory after the same was said again.
+
+    Words that a person asked to remember stay; otherwise the newer words are used.
+    """
+    keeps_words = old.origin is Origin.TOLD and new.origin is not Origin.TOLD
+    told = Origin.TOLD in (old.origin, new.origin)
+    return replace(
+        old,
+        content=old.content if keeps_words else new.content,
+        type=old.type if keeps_words else new.type,
+        importance=max(old.importance, new.importance),
+        origin=Origin.TOLD if told else old.origin,
+        private=old.private or new.private,
+        accessed_at=new.created_at,
+        access_count=old.access_count + 1,
+        expires_at=None if told else new.expires_at,
+        provenance=(*old.provenance, *new.provenance)[-MAX_PROVENANCE:],
+    )
+
+
+def same_scope(one: Memory, other: Memory) -> bool:
+    """Return whether two memories are of the same person, and for the same eyes."""
+    return one.person == other.person and one.private == other.private
+
+
+def stored_event(memory: Memory) -> MemoryStored:
+    """Return the data of the event of a stored memory; events are recorded, so it has no content."""
+    return {
+        "memory_id": memory.id,
+        "memory_type": memory.type.value,
+        "person": memory.person,
+        "source": memory.origin.value,
+        "private": memory.private,
+    }

@@ -6,6 +6,7 @@ from typing import Final, TypedDict
 
 import probatio
 
+from homeassistant.core import Context
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
@@ -138,6 +139,7 @@ async def _async_update(command: PanelCommand) -> EmptyAnswer:
             private=fields["private"],
         ),
         heard,
+        Context(user_id=command.user.id),
     )
     return {}
 

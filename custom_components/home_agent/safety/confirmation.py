@@ -171,7 +171,12 @@ class Confirmations:
         self._emitter.fire(
             EVENT_CONFIRMATION_REQUESTED,
             ConfirmationRequested(
-                action_id=action.id, summary=action.question, expires_at=action.expires_at.isoformat()
+                action_id=action.id,
+                summary=action.question,
+                expires_at=action.expires_at.isoformat(),
+                conversation_id=action.owner.conversation_id,
+                user_id=action.owner.user_id,
+                person=action.speaker.person_id,
             ),
             action.speaker.context,
         )

@@ -125,7 +125,8 @@ async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryId
                 origin=Origin.TOLD,
                 private=call.data["private"],
                 heard=Provenance(at=dt_util.utcnow(), person=caller.id if caller else None),
-            )
+            ),
+            call.context,
         )
     except ValidationError as err:
         raise ServiceValidationError(

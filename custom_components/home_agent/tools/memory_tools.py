@@ -115,7 +115,9 @@ class StoreMemoryTool(HomeAgentTool):
         earlier = [] if secret else self._taken_back(content, run)
         wrong = earlier[0] if len(earlier) == 1 else None
         if wrong is not None:
-            corrected = await self._memories.async_rewrite(replace(wrong, content=content), heard)
+            corrected = await self._memories.async_rewrite(
+                replace(wrong, content=content), heard, speaker.context
+            )
             outcome, memory = SaveOutcome.ADDED, corrected
         else:
             outcome, memory = await self._memories.async_remember(
@@ -127,7 +129,8 @@ class StoreMemoryTool(HomeAgentTool):
                     origin=Origin.TOLD if asked or own else Origin.EXTRACTED,
                     private=secret,
                     heard=heard,
-                )
+                ),
+                speaker.context,
             )
         if outcome is SaveOutcome.FULL:
             raise ValidationError("There is no room for it; everything that is remembered counts more")

@@ -4,18 +4,20 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from enum import StrEnum
 from time import monotonic
 from typing import Final
 
 from homeassistant.const import STATE_UNAVAILABLE, STATE_UNKNOWN
-from homeassistant.core import State
+from homeassistant.core import Context, State
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ..const import LOGGER
+from ..const import EVENT_PLANNED_RUN, LOGGER
 from ..errors import PermissionDenied, ToolExecutionError
+from ..event_data import PlannedRun
 from ..events import EventEmitter
 from ..planned.commands import PlannedCommands, is_missed
 from ..planned.records import Held, PlannedCommand
@@ -38,6 +40,16 @@ GIVE_UP: Final = timedelta(hours=1)
 """So long after its end a device is waited for."""
 OFFLINE: Final = frozenset((STATE_UNAVAILABLE, STATE_UNKNOWN))
 
+
+class RunOutcome(StrEnum):
+    """How the run of a planned command ended. The names are part of the keys of the sentences about it."""
+
+    DONE = "done"
+    FAILED = "failed"
+    REFUSED = "refused"
+    MISSED = "missed"
+
+
 REFUSED: Final = "was refused"
 """How the reason for a target begins that the guard refused."""
 
@@ -54,13 +66,15 @@ class PlannedRuns:
         """Take what runs calls, and what tells people of problems."""
         self._handler = handler
         self._planned = planned
+        self._emitter = emitter
         self._events = CallEvents(emitter)
         self._tell = tell
 
     async def async_run(self, command: PlannedCommand, due: datetime) -> None:
         """Run a command that was due then. Raises nothing: what fails is told to the person."""
         if is_missed(command, due, dt_util.utcnow()):
-            await self._tell(command, due, "planned_missed", command.entity_ids)
+            self._report(command, due, RunOutcome.MISSED, command.entity_ids)
+            await self._tell(command, due, f"planned_{RunOutcome.MISSED}", command.entity_ids)
             return
         origin = CallOrigin(speaker=command.owner.speaker(due))
         run = replace(await self._handler.async_run_of(origin), approved=command.approved)
@@ -75,9 +89,34 @@ class PlannedRuns:
         result = await self._async_run(command, run, outcome, attempt)
         self._handler.guard.journal.settle(turn.speaker.turn_id)
         self._events.ended(turn, call, result, attempt, record_of(turn, call, result, attempt, started))
+        ended = RunOutcome.DONE
         if outcome.failed:
-            key = "planned_refused" if attempt.error_type == PermissionDenied.__name__ else "planned_failed"
-            await self._tell(command, due, key, list(outcome.failed))
+            is_refused = attempt.error_type == PermissionDenied.__name__
+            ended = RunOutcome.REFUSED if is_refused else RunOutcome.FAILED
+        self._report(command, due, ended, list(outcome.failed), turn.speaker.context)
+        if ended is not RunOutcome.DONE:
+            await self._tell(command, due, f"planned_{ended}", list(outcome.failed))
+
+    def _report(
+        self,
+        command: PlannedCommand,
+        due: datetime,
+        outcome: RunOutcome,
+        failed_ids: Sequence[str],
+        context: Context | None = None,
+    ) -> None:
+        """Fire the event of a run."""
+        data = PlannedRun(
+            command_id=command.id,
+            action=command.verb,
+            entity_ids=list(command.entity_ids),
+            due=due.isoformat(),
+            outcome=outcome.value,
+            failed=list(failed_ids),
+            user_id=command.owner.user_id,
+            person=command.owner.person_id,
+        )
+        self._emitter.fire(EVENT_PLANNED_RUN, data, context)
 
     async def _async_run(
         self, command: PlannedCommand, run: ToolRun, outcome: ControlOutcome, attempt: Attempt

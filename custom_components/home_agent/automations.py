@@ -1,0 +1,39 @@
+"""What triggers and conditions of the automation editor share: their agent and their people."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import probatio
+
+from homeassistant.const import CONF_OPTIONS
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import config_validation as cv
+
+from .const import DOMAIN
+from .knowledge.persons import entity_of_person
+
+CONF_AGENT: Final = "config_entry_id"
+CONF_PERSON: Final = "person"
+
+AGENT_SCHEMA: Final = {probatio.Optional(CONF_AGENT): cv.string}
+PERSON_SCHEMA: Final = {**AGENT_SCHEMA, probatio.Optional(CONF_PERSON): cv.entities_domain("person")}
+
+
+def options_schema(options: Mapping[Any, Any]) -> probatio.Schema:
+    """Return the schema of a trigger or condition with these options; without options, it is about all."""
+    return probatio.Schema({probatio.Required(CONF_OPTIONS, default=dict): dict(options)})
+
+
+@callback
+def check_agent(hass: HomeAssistant, options: Mapping[str, Any]) -> None:
+    """Raise probatio.Invalid for an agent that does not exist: nothing would ever happen."""
+    if entry_id := options.get(CONF_AGENT):
+        entry = hass.config_entries.async_get_entry(entry_id)
+        if entry is None or entry.domain != DOMAIN:
+            raise probatio.Invalid(f"There is no agent {entry_id}", path=[CONF_AGENT])
+
+
+@callback
+def person_of(hass: HomeAssistant, data: Mapping[str, Any]) -> str | None:
+    """Return the person entity of an event's data; None for an unknown voice."""
+    return entity_of_person(hass, person_id=data.get("person"), user_id=data.get("user_id"))

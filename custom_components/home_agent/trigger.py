@@ -1,0 +1,154 @@
+"""Platform: triggers of the automation editor. They work even if the events on the bus are off."""
+
+from typing import Any, ClassVar, cast, override
+
+import probatio
+
+from homeassistant.const import CONF_OPTIONS
+from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
+from homeassistant.helpers.dispatcher import async_dispatcher_connect
+from homeassistant.helpers.trigger import (
+    Trigger,
+    TriggerActionRunner,
+    TriggerConfig,
+    TriggerNotTriggeredReporter,
+)
+from homeassistant.helpers.typing import ConfigType
+from homeassistant.util.event_type import EventType
+
+from .automations import (
+    AGENT_SCHEMA,
+    CONF_AGENT,
+    CONF_PERSON,
+    PERSON_SCHEMA,
+    check_agent,
+    options_schema,
+    person_of,
+)
+from .const import (
+    EVENT_CONFIRMATION_REQUESTED,
+    EVENT_CONVERSATION_FINISHED,
+    EVENT_MEMORY_STORED,
+    EVENT_PLANNED_RUN,
+    EVENT_SUGGESTION_REQUESTED,
+    EVENT_TIMER_FINISHED,
+)
+from .events import Occurrence, event_signal
+
+
+class AgentTrigger(Trigger):
+    """Follows an event of one agent or of all agents."""
+
+    schema: ClassVar[probatio.Schema] = options_schema(AGENT_SCHEMA)
+    event: ClassVar[EventType[Any]]
+    variables: ClassVar[tuple[str, ...]]
+    """The fields of the event that become trigger variables."""
+    needs: ClassVar[str | None] = None
+    """The field of the event that must not be empty."""
+
+    @override
+    @classmethod
+    async def async_validate_config(cls, hass: HomeAssistant, config: ConfigType) -> ConfigType:
+        """Check the options. Raises probatio.Invalid."""
+        checked = cast("ConfigType", cls.schema(config))
+        check_agent(hass, checked[CONF_OPTIONS])
+        return checked
+
+    def __init__(self, hass: HomeAssistant, config: TriggerConfig) -> None:
+        """Take the options."""
+        super().__init__(hass, config)
+        self._key = config.key
+        self._options = config.options or {}
+
+    @override
+    async def async_attach_runner(
+        self, run_action: TriggerActionRunner, did_not_trigger: TriggerNotTriggeredReporter | None = None
+    ) -> CALLBACK_TYPE:
+        """Run the actions for each event that fits."""
+
+        @callback
+        def follow(occurrence: Occurrence) -> None:
+            data = occurrence.data
+            person = person_of(self._hass, data)
+            if (self.needs and not data[self.needs]) or not self._fits(occurrence.entry_id, person):
+                return
+            entry = self._hass.config_entries.async_get_entry(occurrence.entry_id)
+            agent = entry.title if entry else ""
+            payload = {
+                **{name: data[name] for name in self.variables},
+                "config_entry_id": occurrence.entry_id,
+                "agent": agent,
+                "person": person,
+            }
+            run_action(payload, f"{self._key} of {agent}", occurrence.context)
+
+        return async_dispatcher_connect(self._hass, event_signal(self.event), follow)
+
+    def _fits(self, entry_id: str, person: str | None) -> bool:
+        """Return whether an event is about an agent and a person that are followed."""
+        persons = self._options.get(CONF_PERSON)
+        return self._options.get(CONF_AGENT) in (None, entry_id) and (not persons or person in persons)
+
+
+class PersonTrigger(AgentTrigger):
+    """Follows an event of certain people, or of everybody."""
+
+    schema = options_schema(PERSON_SCHEMA)
+
+
+class ConfirmationRequested(PersonTrigger):
+    """An action waits for a confirmation."""
+
+    event = EVENT_CONFIRMATION_REQUESTED
+    variables = ("action_id", "summary", "expires_at", "conversation_id")
+
+
+class TimerFinished(PersonTrigger):
+    """A timer or reminder is due."""
+
+    event = EVENT_TIMER_FINISHED
+    variables = ("timer_id", "name", "due", "device_id", "told_by")
+
+
+class SuggestionMade(AgentTrigger):
+    """A habit is suggested as an automation."""
+
+    event = EVENT_SUGGESTION_REQUESTED
+    variables = ("suggestion_id", "summary", "expires_at")
+
+
+class TurnFailed(PersonTrigger):
+    """A request ended with an error."""
+
+    event = EVENT_CONVERSATION_FINISHED
+    variables = ("conversation_id", "error_type", "error_message")
+    needs = "error_type"
+
+
+class MemoryStored(PersonTrigger):
+    """A memory is new or was corrected."""
+
+    event = EVENT_MEMORY_STORED
+    variables = ("memory_id", "memory_type", "source", "private")
+
+
+class PlannedCommandRun(PersonTrigger):
+    """A planned command was due."""
+
+    event = EVENT_PLANNED_RUN
+    variables = ("command_id", "action", "entity_ids", "due", "outcome", "failed")
+
+
+TRIGGERS: dict[str, type[Trigger]] = {
+    "confirmation_requested": ConfirmationRequested,
+    "timer_finished": TimerFinished,
+    "suggestion_made": SuggestionMade,
+    "turn_failed": TurnFailed,
+    "memory_stored": MemoryStored,
+    "planned_command_run": PlannedCommandRun,
+}
+
+
+async def async_get_triggers(hass: HomeAssistant) -> dict[str, type[Trigger]]:
+    """Return the triggers."""
+    return TRIGGERS

@@ -1,0 +1,1 @@
+"""Triggers, conditions and blueprints in automations."""
