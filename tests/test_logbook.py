@@ -60,9 +60,13 @@ async def test_states_go_back_to_person_agent_and_request(
     assert (request["name"], request["message"]) == ("Home Agent", "received a request from Anna")
 
 
-async def test_two_agents(agent: Agent, model_server: ModelServer, hass_client: ClientSessionGenerator) -> None:
+async def test_two_agents(
+    agent: Agent, model_server: ModelServer, hass_client: ClientSessionGenerator
+) -> None:
     """Each entry names the agent that it is about, also a question and its answer."""
-    other = await async_add_agent(agent.hass, model_server, title="Upstairs")
+    other = await async_add_agent(agent.hass, model_server, llm_model="another")
+    agent.hass.config_entries.async_update_entry(other.entry, title="Upstairs")
+    await agent.hass.async_block_till_done(wait_background_tasks=True)
     model_server.script([tool_calls([UNLOCK])])
     asked = await other.at_satellite().say("Unlock the front door")
     await other.at_satellite().say("No", conversation_id=asked.conversation_id)

@@ -19,6 +19,7 @@ import yaml
 
 from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
+from custom_components.home_agent.condition import CONDITIONS
 from custom_components.home_agent.config import probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -28,10 +29,14 @@ from custom_components.home_agent.inference.errors import ErrorKind
 from custom_components.home_agent.inference.models import Endpoint
 from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.languages import languages, languages_with
+from custom_components.home_agent.planned.commands import CATCH_UP
+from custom_components.home_agent.planned.records import PlannedCommand
+from custom_components.home_agent.planned.schedule import Schedule
 from custom_components.home_agent.timers.records import Timer
 from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.vetted import is_vetted
+from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.selector import (
     BooleanSelector,
@@ -265,6 +270,13 @@ async def test_events(
     model_server.script([text("All right."), text('{"memories": []}')])
     await agent.say("I am vegetarian", context=Context(user_id=hass_admin_user.id))
     await agent.entry.runtime_data.timers.async_set(Timer(due=dt_util.utcnow() + timedelta(seconds=5)))
+    missed = PlannedCommand(
+        verb="turn_on",
+        entity_ids=("light.bed_light",),
+        schedule=Schedule(due=dt_util.utcnow() - CATCH_UP * 2),
+    )
+    await agent.entry.runtime_data.planned.async_add(missed)
+    await hass.services.async_call(DOMAIN, "add_memory", {"content": "Anna likes tea"}, blocking=True)
     async_fire_time_changed(hass, dt_util.utcnow() + timedelta(seconds=IDLE_SECONDS + 1))
     await hass.async_block_till_done(wait_background_tasks=True)
     await agent.set_options(max_context_tokens=2500)
@@ -278,6 +290,21 @@ async def test_events(
         documented = {code(cells[0])[0] for cells in rows(section("docs/events.md", event), 2)}
         assert {frozenset(fired.data) for fired in captured[event]} == {frozenset(documented)}, event
     assert {kind.value for kind in ErrorKind} <= set(code(PAGES["docs/events.md"]))
+
+
+def test_triggers_and_conditions() -> None:
+    """Each trigger has a section with its variables, each condition a row; those without people say so."""
+    page = "docs/automations.md"
+    for name, trigger in TRIGGERS.items():
+        written = section(page, f"{DOMAIN}.{name}", 3)
+        assert [code(cells[0])[0] for cells in rows(written, 2)] == list(trigger.variables), name
+        takes_people = "person" in {str(key) for key in trigger.schema.schema["options"]}
+        assert ("no option `person`" in written) is not takes_people, name
+    table = {code(cells[0])[0]: cells[1] for cells in rows(section(page, "Conditions"), 2)}
+    assert list(table) == [f"{DOMAIN}.{name}" for name in CONDITIONS]
+    for name, condition in CONDITIONS.items():
+        takes_people = "person" in {str(key) for key in condition.schema.schema["options"]}
+        assert ("No option `person`" in table[f"{DOMAIN}.{name}"]) is not takes_people, name
 
 
 def test_every_message_is_explained() -> None:

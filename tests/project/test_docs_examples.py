@@ -12,6 +12,7 @@ import yaml
 from custom_components.home_agent.const import DOMAIN
 from custom_components.home_agent.tools import ha_control, ha_query
 from custom_components.home_agent.tools.knowledge_tools import RetrieveKnowledgeTool
+from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.components.automation.config import async_validate_config_item
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import HomeAssistant
@@ -27,6 +28,7 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, reset, text, tool_calls
 from tests.servers.rest_server import RestServer
 
+OURS = {f"{DOMAIN}.{name}" for name in TRIGGERS}
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 
 
@@ -61,7 +63,10 @@ def answer(request: Captured) -> Reply:
 
 
 async def stir(agent: Agent) -> None:
-    """Let happen what the events of the examples tell of: an unlocked door and a server that is gone."""
+    """Let happen what the examples follow: a door to unlock, a memory and a server that is gone."""
+    await agent.hass.services.async_call(
+        DOMAIN, "add_memory", {"content": "Tea is in the attic"}, blocking=True
+    )
     agent.server.script([tool_calls([UNLOCK])])
     await agent.say("Unlock the front door")
     agent.server.default = reset()
@@ -122,7 +127,7 @@ async def test_automation_examples(
             assert await async_setup_component(
                 hass, "automation", {"automation": [{"id": "example", **config}]}
             )
-            if any(trigger["trigger"] == "event" for trigger in config["triggers"]):
+            if any(trigger["trigger"] in ("event", *OURS) for trigger in config["triggers"]):
                 await stir(agent)
             else:
                 await hass.services.async_call("automation", "trigger", {"entity_id": "all"}, blocking=True)
