@@ -109,7 +109,7 @@ async def test_restricted(
         model_server.clear()
         model_server.script([tool_calls([("ha_control", UNLOCK)])])
         asked = await agent.say("Unlock the front door in ten minutes", context=own)
-        assert "At 10:10: " in speech(asked)
+        assert "at 10:10?" in speech(asked)
         assert asked.continue_conversation
         assert planned(agent).all() == []
         said = speech(await agent.say(answer, context=own, conversation_id=asked.conversation_id))
