@@ -129,7 +129,7 @@ async def test_for_a_while_after_a_yes(
     args = {"action": "unlock", "entity_id": [DOOR], "for": "5 minutes"}
     model_server.script([tool_calls([("ha_control", args)])])
     asked = await agent.say("Unlock the front door for five minutes", context=own)
-    assert speech(asked).startswith("For 5 min: ")
+    assert speech(asked).endswith("for 5 min?")
     await agent.say("yes", context=own, conversation_id=asked.conversation_id)
     await hass.async_block_till_done(wait_background_tasks=True)
     assert made(secure) == [("lock.unlock", (DOOR,))]

@@ -66,10 +66,12 @@ async def test_events(hass: HomeAssistant, model_server: ModelServer, secure: Se
     resolved = async_capture_events(hass, EVENT_CONFIRMATION_RESOLVED)
     coded = ("ha_control", {**UNLOCK[1], "parameters": {"code": "9876"}})
     asked = await ask(agent, coded)
-    assert set(requested[0].data) == {"action_id", "summary", "expires_at", "timestamp"}
+    shared = {"action_id", "config_entry_id", "timestamp"}
+    whose = {"conversation_id", "user_id", "person"}
+    assert set(requested[0].data) == {"summary", "expires_at", *whose, *shared}
     assert requested[0].data["summary"] == speech(asked) == "Should I unlock the Front Door?"
     await agent.say("Yes", conversation_id=asked.conversation_id)
-    assert set(resolved[0].data) == {"action_id", "outcome", "timestamp"}
+    assert set(resolved[0].data) == {"outcome", *shared}
     assert outcomes(resolved) == ["approved"]
     assert "9876" not in json.dumps([dict(event.data) for event in (*requested, *resolved)])
     assert secure.calls[0].data == {"code": "9876"}
