@@ -214,11 +214,11 @@ async def test_a_template_that_fails(hass: HomeAssistant, model_server: ModelSer
     opened = await screen.mend(only(hass, "prompt_template_invalid"))
     kind, flow_id = opened["next_flow"]
     assert kind == "options_flow"
-    assert hass.config_entries.options.async_get(flow_id)["step_id"] == "prompt"
+    assert hass.config_entries.options.async_get(flow_id)["step_id"] == "answers"
     assert len(issues(hass, "prompt_template_invalid")) == 1
     # Browsers begin a flow of their own instead of going on with ours.
     flows = hass.config_entries.options
-    for step in ("prompt", "init"):
+    for step in ("answers", "init"):
         begun = await flows.async_init(agent.entry.entry_id)
         assert begun["step_id"] == step
         assert [flow["flow_id"] for flow in flows.async_progress()] == [begun["flow_id"]]

@@ -73,8 +73,8 @@ async def test_a_renamed_lock(
     await rename(hass, "lock.front_door", "lock.door")
     await rename(hass, "lock.door", "lock.haustuer")
     assert told(hass, RULES) == (
-        "- Rule: never: `lock.front_door` → `lock.haustuer`\n"
-        "- Profiles for persons, devices and rooms: `lock.front_door` → `lock.haustuer`"
+        "- Blocked actions: `lock.front_door` → `lock.haustuer`\n"
+        "- Profiles: `lock.front_door` → `lock.haustuer`"
     )
     assert ir.async_get(hass).async_get_issue(DOMAIN, only(hass, RULES)).severity is ir.IssueSeverity.ERROR
 
@@ -117,7 +117,7 @@ async def test_what_is_gone_at_the_start(
     agent = await secure.async_agent(model_server, options)
     listed = told(hass, RULES).splitlines()
     assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "acme.launch", "gone"]
-    assert listed[0] == "- Rule: never: `locks` (`lock`?)"
+    assert listed[0] == "- Blocked actions: `locks` (`lock`?)"
     shown = await (await dialog()).mend(only(hass, RULES))
     assert (shown["type"], shown["reason"]) == ("abort", "opened")
     assert issues(hass, RULES) != []  # until somebody saves the page
@@ -139,7 +139,7 @@ async def test_removed_while_it_runs(
     er.async_get(hass).async_remove("switch.oven")
     hass.states.async_remove("switch.oven")
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert told(hass, RULES).startswith("- Rule: only after confirmation: `switch.oven`")
+    assert told(hass, RULES).startswith("- Actions that need a confirmation: `switch.oven`")
     er.async_get(hass).async_get_or_create("switch", "test", "oven", suggested_object_id="oven")
     await hass.async_block_till_done(wait_background_tasks=True)
     assert issues(hass, RULES) == []
@@ -164,11 +164,11 @@ async def test_no_false_alarm_while_the_house_loads(
     hass.set_state(CoreState.running)
     hass.bus.async_fire(EVENT_HOMEASSISTANT_STARTED)
     await hass.async_block_till_done(wait_background_tasks=True)
-    assert told(hass, RULES) == "- Rule: never: `locks` (`lock`?)"
+    assert told(hass, RULES) == "- Blocked actions: `locks` (`lock`?)"
     hass.states.async_set("lock.late", "locked")
     late.mock_state(hass, ConfigEntryState.LOADED)
     await settle(hass)
-    assert told(hass, RULES) == "- Rule: never: `locks` (`lock`?)"
+    assert told(hass, RULES) == "- Blocked actions: `locks` (`lock`?)"
     hass.states.async_remove("lock.late")
     await settle(hass)
     assert "`lock.late`" in told(hass, RULES)

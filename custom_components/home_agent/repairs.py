@@ -16,8 +16,15 @@ from homeassistant.helpers import issue_registry as ir
 from homeassistant.helpers.http import current_request
 from homeassistant.helpers.storage import STORAGE_DIR
 
+from .config.expert import EXPERT
 from .config.options import SOURCE_REPAIR
-from .const import CONF_COLLECTIONS, CONF_MEMORY_EXTRACTION_LLM, DOMAIN, EXTRACTION_LOCAL
+from .const import (
+    CONF_COLLECTIONS,
+    CONF_MEMORY_EXTRACTION_LLM,
+    CONF_PROMPT_USE_DEFAULT,
+    DOMAIN,
+    EXTRACTION_LOCAL,
+)
 from .pipelines import async_end_bypass
 from .proactive.state import Suggestion, SuggestionAnswer
 from .proactive.suggestions import ISSUE as SUGGESTION
@@ -150,9 +157,18 @@ async def _async_open_options(hass: HomeAssistant, data: Data, *, page: str) -> 
     if (entry := _entry_of(hass, data)) is None:
         return None
     context: Any = {"source": SOURCE_REPAIR}
-    flow = await hass.config_entries.options.async_init(entry.entry_id, context=context)
-    await hass.config_entries.options.async_configure(flow["flow_id"], {"next_step_id": page})
+    options = hass.config_entries.options
+    flow = await options.async_init(entry.entry_id, context=context)
+    for step in ("expert", page) if page in EXPERT else (page,):
+        await options.async_configure(flow["flow_id"], {"next_step_id": step})
     return FlowType.OPTIONS_FLOW, flow["flow_id"]
+
+
+async def _async_open_prompt(hass: HomeAssistant, data: Data) -> tuple[FlowType, str] | None:
+    """Open the page of the options with the template that failed."""
+    entry = _entry_of(hass, data)
+    is_own = entry is not None and not entry.options.get(CONF_PROMPT_USE_DEFAULT, True)
+    return await _async_open_options(hass, data, page="prompt" if is_own else "answers")
 
 
 async def _async_use_own_model(hass: HomeAssistant, data: Data) -> None:
@@ -231,7 +247,7 @@ FIXES: Final[Mapping[str, Fix]] = {
     "names_unmatched": _async_rename,
     "options_converted": _async_note,
     "prefer_local_bypass": _async_end_bypass,
-    "prompt_template_invalid": partial(_async_open_options, page="prompt"),
+    "prompt_template_invalid": _async_open_prompt,
     "rules_unmatched": _async_rename,
     "server_unavailable": _async_reconfigure,
     "store_unreadable": _async_delete,

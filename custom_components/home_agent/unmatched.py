@@ -39,7 +39,7 @@ from homeassistant.helpers.translation import async_get_translations
 from .channels.people import TARGETS
 from .config.policy import async_applies
 from .config.rule_names import RuleNames, async_rule_names
-from .config.schemas import PAGES
+from .config.schemas import label_path, page_of
 from .const import (
     CONF_DEVICE_PERSONS,
     CONF_NOTIFY_TARGETS,
@@ -275,9 +275,7 @@ class _Watch:
         labels = await async_get_translations(self._hass, self._hass.config.language, "options", {DOMAIN})
         lines = []
         for one in dict.fromkeys(gone):
-            label = labels.get(
-                f"component.{DOMAIN}.options.step.{page_of(one.option)}.data.{one.option}", one.option
-            )
+            label = labels.get(f"component.{DOMAIN}.options.step.{label_path(one.option)}", one.option)
             line = f"- {label}: `{one.name}`"
             if one.name in renamed:
                 line += f" → `{renamed[one.name]}`"
@@ -296,11 +294,6 @@ class _Watch:
             title=self._entry.title,
             names="\n".join(lines[:MAX_LISTED]),
         )
-
-
-def page_of(option: str) -> str:
-    """Return the page of the options that contains an option."""
-    return next(page for page, fields in PAGES.items() if any(field.key == option for field in fields))
 
 
 def _nearest(names: RuleNames, missing: Iterable[str]) -> dict[str, str]:

@@ -11,6 +11,7 @@ from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.checks import every
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.learned import CODE, MEMORY, learned, read
+from tests.helpers.options_pages import save
 from tests.helpers.remembering import user
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
@@ -279,14 +280,14 @@ async def test_a_fallback_outside_is_warned_about(
     agent = await async_agent(hass, model_server)
     flows = hass.config_entries.options
     menu = await flows.async_init(agent.entry.entry_id)
-    await flows.async_configure(menu["flow_id"], {"next_step_id": "llm"})
+    await flows.async_configure(menu["flow_id"], {"next_step_id": "web"})
     typed = {"fallback_llm_base_url": outside(other_model_server), "fallback_llm_model": "test-model"}
-    warned = await flows.async_configure(menu["flow_id"], typed)
+    warned = await flows.async_configure(menu["flow_id"], {"fallback": typed})
     assert warned["step_id"] == "fallback_cloud"
     assert warned["description_placeholders"] == {"host": "models.example.com"}
     assert "fallback_llm_base_url" not in agent.entry.options
     done = await flows.async_configure(menu["flow_id"], {"next_step_id": "vector_save"})
-    assert done["type"] == "create_entry"
+    assert done["step_id"] == "init"
     assert agent.entry.options["fallback_llm_base_url"] == outside(other_model_server)
 
 
@@ -294,7 +295,7 @@ async def test_a_fallback_outside_is_warned_about(
     ("page", "step", "typed"),
     [
         (
-            "external_llm",
+            "web",
             "external_cloud",
             {
                 "external_llm_enabled": True,
@@ -327,16 +328,14 @@ async def test_other_servers_outside_are_warned_about(
     flows = hass.config_entries.options
     field = next(key for key in typed if key.endswith("base_url"))
     for address, expected in ((other_model_server.url, None), (outside(other_model_server), step)):
-        menu = await flows.async_init(agent.entry.entry_id)
-        await flows.async_configure(menu["flow_id"], {"next_step_id": page})
-        told = await flows.async_configure(menu["flow_id"], {**typed, field: address})
+        told = await save(hass, agent.entry, page, {**typed, field: address})
         if expected is None:
             assert told.get("step_id") != step
             continue
         assert told["step_id"] == expected
         assert told["description_placeholders"]["host"] == "models.example.com"
         assert field not in agent.entry.options or agent.entry.options[field] != address
-        await flows.async_configure(menu["flow_id"], {"next_step_id": "vector_save"})
+        await flows.async_configure(told["flow_id"], {"next_step_id": "vector_save"})
         await hass.async_block_till_done(wait_background_tasks=True)
         assert agent.entry.options[field] == address
 

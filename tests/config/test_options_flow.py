@@ -7,25 +7,33 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import options
-from custom_components.home_agent.config.schemas import PAGES
+from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType, InvalidData
+from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 from homeassistant.helpers import area_registry as ar
 from homeassistant.helpers.translation import async_get_translations
+from tests.helpers.agent import async_agent
 from tests.helpers.checks import every
 from tests.helpers.options_pages import (
     FILLED,
+    SPANS,
     entry,  # noqa: F401 - fixtures
+    fields,
+    is_saved,
     page,
     save,
+    selector_of,
     shown,
 )
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
+MOST_FIELDS = 8
+"""Visible at once on a page."""
+MOST_IN_ALL = 32
 FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
 
 
@@ -40,18 +48,25 @@ def _house(house: HomeAssistant) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 async def test_defaults_are_shown(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    spans = {"memory_event_ttl": 90, "memory_context_ttl": 14}
     for key, value in every(shown(await page(hass, entry, name)).items()):
-        if key != "direct_patterns":
+        if key in spans:
+            assert value == {"days": spans[key], "hours": 0, "minutes": 0, "seconds": 0}
+        elif key == "memory_cleanup_interval":
+            assert value == {"days": 0, "hours": 1, "minutes": 0, "seconds": 0}
+        elif key != "direct_patterns":
             assert value == (DEFAULTS.get(key) if key not in FALLBACK_FIELDS else value)
 
 
 @pytest.mark.parametrize("name", PAGES)
 async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
     result = await save(hass, entry, name, FILLED[name])
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
     stored = dict(FILLED[name])
     if name == "context":
         stored["direct_entities"] = [*stored["direct_entities"], *stored.pop("direct_patterns")]
+    if name == "memory_details":
+        stored |= SPANS
     assert dict(entry.options) == stored
     again = shown(await page(hass, entry, name))
     assert {key: again[key] for key in FILLED[name]} == FILLED[name]
@@ -72,13 +87,15 @@ async def test_values_can_be_emptied(hass: HomeAssistant, entry: MockConfigEntry
     """What is emptied is gone, so that its default holds again."""
     hass.config_entries.async_update_entry(entry, options=FILLED["history"])
     await save(hass, entry, name, FILLED[name])
-    await save(hass, entry, name, {})
+    empty = dict.fromkeys(field.section for field in PAGES[name] if field.section)
+    result = await page(hass, entry, name)
+    await hass.config_entries.options.async_configure(result["flow_id"], {key: {} for key in empty})
     assert dict(entry.options) == ({} if name == "history" else FILLED["history"])
 
 
 async def test_blank_text_counts_as_empty(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     typed = {"persona": " \n ", "prompt_custom_additions": "", "response_style": "normal"}
-    await save(hass, entry, "prompt", typed)
+    await save(hass, entry, "answers", typed)
     assert dict(entry.options) == {"response_style": "normal"}
 
 
@@ -98,11 +115,11 @@ async def test_pages_keep_each_other(hass: HomeAssistant, entry: MockConfigEntry
         ("llm", "llm_top_p", 0, 1),
         ("llm", "llm_max_tokens", 1, 100_000),
         ("context", "max_context_tokens", 1_000, 128_000),
-        ("vector_store", "vector_db_port", 1, 65_535),
-        ("vector_store", "vector_db_top_k", 1, 50),
-        ("vector_store", "vector_db_similarity_threshold", 0, 1),
-        ("vector_store", "additional_top_k", 1, 50),
-        ("vector_store", "additional_similarity_threshold", 0, 1),
+        ("vector_store:chroma", "vector_db_port", 1, 65_535),
+        ("vector_store:collections", "vector_db_top_k", 1, 50),
+        ("vector_store:collections", "vector_db_similarity_threshold", 0, 1),
+        ("vector_store:collections", "additional_top_k", 1, 50),
+        ("vector_store:collections", "additional_similarity_threshold", 0, 1),
         ("history", "history_max_messages", 1, 100),
         ("history", "history_max_tokens", 100, 50_000),
         ("history", "session_timeout", 1, 1_440),
@@ -113,12 +130,13 @@ async def test_pages_keep_each_other(hass: HomeAssistant, entry: MockConfigEntry
 async def test_limits_of_numbers(
     hass: HomeAssistant, entry: MockConfigEntry, *, name: str, key: str, low: int, high: int
 ) -> None:
+    name, _, section = name.partition(":")
     for value in (low, high):
         await save(hass, entry, name, {key: value})
         assert entry.options[key] == value
     for value in (low - 1, high + 1):
         result = await save(hass, entry, name, {key: value})
-        assert result["errors"] == {key: "out_of_range"}
+        assert result["errors"] == {section or key: "out_of_range"}
         placeholders = result["description_placeholders"]
         assert placeholders
         assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
@@ -153,37 +171,99 @@ def conditions(result: ConfigFlowResult) -> dict[str, Any]:
     """Return under which conditions the browser shows the fields of a page."""
     schema = result["data_schema"]
     assert schema
-    return {str(key): getattr(key, "visible", None) for key in schema.schema}
+    outer = {str(key): getattr(key, "visible", None) for key in schema.schema}
+    inner = {str(key): getattr(key, "visible", None) for key in fields(schema)}
+    return outer | inner
 
 
 @pytest.mark.parametrize("name", PAGES)
 async def test_conditions_name_fields_of_the_page(
     hass: HomeAssistant, entry: MockConfigEntry, name: str
 ) -> None:
-    """They are what Home Assistant reads, and name a field that stands before."""
-    before: set[str] = set()
-    for key, found in conditions(await page(hass, entry, name)).items():
-        for condition in found or []:
-            assert condition["field"] in before
-            expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
-            assert set(condition) == expected
-        before.add(key)
+    """They are what Home Assistant reads, and name a field before them in the same part of the page."""
+    schema = (await page(hass, entry, name))["data_schema"]
+    assert schema
+    parts = [schema.schema, *(part.schema.schema for part in schema.schema.values() if is_section(part))]
+    for part in parts:
+        before: set[str] = set()
+        for key in part:
+            for condition in getattr(key, "visible", None) or []:
+                assert condition["field"] in before
+                expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
+                assert set(condition) == expected
+            before.add(str(key))
+
+
+def is_section(part: Any) -> bool:
+    """Return whether a part of a form is a section."""
+    return isinstance(part, section)
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_sections_are_collapsed(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    """Without what is hidden or collapsed, a page has at most eight fields."""
+    schema = (await page(hass, entry, name))["data_schema"]
+    assert schema
+    assert all(part.options["collapsed"] for part in schema.schema.values() if is_section(part))
+    found = {str(key): DEFAULTS.get(str(key)) for key, part in schema.schema.items() if not is_section(part)}
+    visible = [field for field in PAGES[name] if field.key in found and not field.is_hidden(found)]
+    assert len(visible) <= MOST_FIELDS
+
+
+def test_few_fields_for_households() -> None:
+    """All pages of the first menu together."""
+    fields = [field for page in HOUSEHOLD.values() for field in page if not field.section]
+    assert len(fields) <= MOST_IN_ALL
 
 
 async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     found = conditions(await page(hass, entry, "memory"))
-    learning = {"field": "learning_enabled", "operator": "in", "value": [True]}
-    influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
-    second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
     assert found["memory_enabled"] is None
     remember = {"field": "memory_enabled", "operator": "in", "value": [True]}
     assert found["learning_enabled"] == [remember]
-    assert found["learning_source"] == [remember, learning]
-    assert found["influxdb_url"] == [remember, learning, influxdb]
-    assert found["influxdb_token"] == [remember, learning, influxdb, second]
+    found = conditions(await page(hass, entry, "memory_details"))
+    influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
+    second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
+    assert found["learning_source"] is None
+    assert found["influxdb_url"] == [influxdb]
+    assert found["influxdb_token"] == [influxdb, second]
+    found = conditions(await page(hass, entry, "vector_store"))
+    assert found["chroma"] == [{"field": "vector_db_backend", "operator": "in", "value": ["chroma"]}]
+    assert found["vector_db_host"] is None
     assert conditions(await page(hass, entry, "history"))["session_timeout"] is None
-    found = conditions(await page(hass, entry, "llm"))
+    found = conditions(await page(hass, entry, "web"))
     assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
+
+
+@pytest.mark.parametrize(
+    ("data", "known"),
+    [
+        ({"llm_dialect": "ollama"}, True),
+        ({"llm_dialect": "openai"}, False),
+        ({"llm_dialect": "azure"}, False),
+        ({}, True),
+        ({"llm_base_url": "https://api.openai.com/v1"}, False),
+    ],
+)
+async def test_fields_that_the_server_does_not_know_are_hidden(
+    hass: HomeAssistant, entry: MockConfigEntry, data: dict[str, str], *, known: bool
+) -> None:
+    """What is stored for them stays, for a server that knows them."""
+    stored = {"llm_keep_alive": "-1", "llm_num_ctx": 4096}
+    hass.config_entries.async_update_entry(entry, data={**entry.data, **data}, options=stored)
+    found = shown(await page(hass, entry, "llm"))
+    assert ("llm_num_ctx" in found, "llm_keep_alive" in found) == (known, known)
+    typed = {key: value for key, value in found.items() if value is not None and "external" not in key}
+    await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
+    assert {key: entry.options[key] for key in stored} == stored
+    assert entry.options["llm_max_tokens"] == 300
+
+
+async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What was found out about the server counts."""
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello")
+    assert "llm_num_ctx" not in shown(await page(hass, agent.entry, "llm"))
 
 
 async def test_what_was_hidden_is_kept(
@@ -197,7 +277,13 @@ async def test_what_was_hidden_is_kept(
     await save(hass, entry, "vector_store", {"vector_db_backend": "embedded"})
     assert dict(entry.options) == {"vector_db_backend": "embedded", **chroma}
     result = await save(hass, entry, "vector_store", {"vector_db_backend": "embedded", "vector_db_top_k": 99})
-    assert result["errors"] == {"vector_db_top_k": "out_of_range"}
+    assert result["errors"] == {"collections": "out_of_range"}
+    assert result["data_schema"]
+    opened = {str(key): part for key, part in result["data_schema"].schema.items() if is_section(part)}
+    assert {key: part.options["collapsed"] for key, part in opened.items()} == {
+        "chroma": True,
+        "collections": False,
+    }
     assert shown(result)["vector_db_host"] == "chroma.local"
     assert shown(result)["vector_db_auth_token"] not in (None, "secret-token")
 
@@ -213,16 +299,14 @@ async def test_what_belongs_to_an_emptied_field_goes(
         "fallback_llm_api_key": KEY,
     }
     hass.config_entries.async_update_entry(entry, options=stored)
-    await save(hass, entry, "llm", {"llm_temperature": 0.5})
-    assert dict(entry.options) == {"llm_temperature": 0.5}
+    await save(hass, entry, "web", {"cloud_send_profile": True})
+    assert dict(entry.options) == {"cloud_send_profile": True}
 
 
 async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """The browser does not translate a list inside a list."""
     hass.config.language = "de"
-    schema = (await page(hass, entry, "proactive"))["data_schema"]
-    assert schema
-    selector = next(item for key, item in schema.schema.items() if key == "proactive_rules")
+    selector = selector_of(await page(hass, entry, "messages"), "proactive_rules")
     offered = selector.config["fields"]["rule"]["selector"].config["options"]
     assert {"value": "garage_open", "label": "Garage oder Tor offen geblieben"} in offered
     assert all(option["label"] != option["value"] for option in every(offered))
@@ -253,44 +337,40 @@ async def test_durations(hass: HomeAssistant, entry: MockConfigEntry, typed: str
             {"direct_patterns": "too_many_patterns"},
         ),
         ("prompt", {"prompt_use_default": False}, {"prompt_custom": "prompt_missing"}),
-        ("llm", {"fallback_llm_base_url": "ftp://x"}, {"fallback_llm_base_url": "invalid_url"}),
-        ("llm", {"fallback_llm_base_url": "http://x"}, {"fallback_llm_model": "fallback_incomplete"}),
-        ("llm", {"fallback_llm_model": "x"}, {"fallback_llm_base_url": "fallback_incomplete"}),
+        ("web", {"fallback_llm_base_url": "ftp://x"}, {"fallback": "invalid_url"}),
+        ("web", {"fallback_llm_base_url": "http://x"}, {"fallback": "fallback_incomplete"}),
+        ("web", {"fallback_llm_model": "x"}, {"fallback": "fallback_incomplete"}),
         (
-            "proactive",
+            "messages",
             {"proactive_rules": [{"rule": "state", "state": "on"}]},
             {"proactive_rules": "proactive_state_missing"},
         ),
         (
-            "proactive",
+            "messages",
             {"proactive_rules": [{"rule": "state", "entities": ["light.hall"]}]},
             {"proactive_rules": "proactive_state_missing"},
         ),
         (
-            "proactive",
+            "messages",
             {"proactive_rules": [{"rule": "appliance_finished"}]},
             {"proactive_rules": "proactive_entities_missing"},
         ),
         (
-            "proactive",
+            "messages",
             {"proactive_rules": [{"rule": "garage_open", "duration": "soon"}]},
             {"proactive_rules": "proactive_duration"},
         ),
         (
-            "proactive",
+            "messages",
             {"proactive_rules": [{"rule": "garage_open", "duration": "9" * 40 + "w"}]},
             {"proactive_rules": "proactive_duration"},
         ),
         (
-            "proactive",
+            "messages",
             {"proactive_rules": [*({"rule": "leak"},) * 51]},
             {"proactive_rules": "too_many_rules"},
         ),
-        (
-            "llm",
-            {"fallback_llm_api_key": "x"},
-            {"fallback_llm_base_url": "fallback_incomplete", "fallback_llm_model": "fallback_incomplete"},
-        ),
+        ("web", {"fallback_llm_api_key": "x"}, {"fallback": "fallback_incomplete"}),
     ],
 )
 async def test_refused_values(
@@ -308,9 +388,11 @@ async def test_refused_values(
     assert not entry.options
 
 
-@pytest.mark.parametrize("key", ["prompt_custom", "prompt_custom_additions"])
-async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry, key: str) -> None:
-    result = await page(hass, entry, "prompt")
+@pytest.mark.parametrize(
+    ("name", "key"), [("prompt", "prompt_custom"), ("answers", "prompt_custom_additions")]
+)
+async def test_broken_template(hass: HomeAssistant, entry: MockConfigEntry, name: str, key: str) -> None:
+    result = await page(hass, entry, name)
     with pytest.raises(InvalidData) as err:
         await hass.config_entries.options.async_configure(result["flow_id"], {key: "{% if %}"})
     assert key in err.value.schema_errors
@@ -333,8 +415,8 @@ async def test_fallback_is_reached_and_completed(
         "fallback_llm_api_key": KEY,
         "fallback_llm_model": "test-model",
     }
-    result = await save(hass, entry, "llm", typed)
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    result = await save(hass, entry, "web", typed)
+    assert is_saved(result)
     assert dict(entry.options) == {**typed, "fallback_llm_base_url": model_server.url}
     assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
     assert model_server.chats[-1].json["model"] == "test-model"
@@ -350,13 +432,13 @@ async def test_fallback_is_left_alone_while_it_stays(
         "fallback_llm_model": "test-model",
     }
     hass.config_entries.async_update_entry(entry, options=fallback)
-    before = shown(await page(hass, entry, "llm"))
+    before = shown(await page(hass, entry, "web"))
     assert before["fallback_llm_api_key"] == ""
     result = await save(
-        hass, entry, "llm", {key: before[key] for key in FALLBACK_FIELDS} | {"llm_max_tokens": 50}
+        hass, entry, "web", {key: before[key] for key in FALLBACK_FIELDS} | {"cloud_send_profile": True}
     )
-    assert result["type"] is FlowResultType.CREATE_ENTRY
-    assert dict(entry.options) == {**fallback, "llm_max_tokens": 50}
+    assert is_saved(result)
+    assert dict(entry.options) == {**fallback, "cloud_send_profile": True}
     assert not model_server.requests
 
 
@@ -396,20 +478,20 @@ async def test_saved_secrets(
 
 async def test_pin_is_replaced_and_removed(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """A new PIN takes the place of the saved one; a template of a key is no secret and is shown."""
-    await save(hass, entry, "safety", {"policy_pin": "1234"})
+    await save(hass, entry, "permissions", {"policy_pin": "1234"})
     first = entry.options["policy_pin"]
     assert "1234" not in first
-    await save(hass, entry, "safety", {"policy_pin": "", "automation_turns_per_minute": 7})
+    await save(hass, entry, "permissions", {"policy_pin": "", "policy_confirmation_timeout": 70})
     assert entry.options["policy_pin"] == first
-    await save(hass, entry, "safety", {"policy_pin": "4321", "remove_policy_pin": True})
+    await save(hass, entry, "permissions", {"policy_pin": "4321", "remove_policy_pin": True})
     assert entry.options["policy_pin"] not in (first, "")
-    await save(hass, entry, "safety", {"remove_policy_pin": True})
+    await save(hass, entry, "permissions", {"remove_policy_pin": True})
     assert not entry.options
     hass.config_entries.async_update_entry(entry, options={"web_search_api_key": "{{ 1 + 1 }}"})
-    found = shown(await page(hass, entry, "tools"))
+    found = shown(await page(hass, entry, "web"))
     assert found["web_search_api_key"] == "{{ 1 + 1 }}"
     assert "remove_web_search_api_key" not in found
-    await save(hass, entry, "tools", {})
+    await save(hass, entry, "web", {})
     assert not entry.options
 
 
@@ -418,18 +500,18 @@ async def test_fallback_can_be_taken_away(
 ) -> None:
     fallback = {"fallback_llm_base_url": model_server.url, "fallback_llm_model": "test-model"}
     hass.config_entries.async_update_entry(entry, options=fallback)
-    await save(hass, entry, "llm", {"fallback_llm_base_url": "", "llm_max_tokens": 50})
-    assert dict(entry.options) == {"llm_max_tokens": 50}
+    await save(hass, entry, "web", {"fallback_llm_base_url": "", "cloud_send_profile": True})
+    assert dict(entry.options) == {"cloud_send_profile": True}
 
 
 @pytest.mark.parametrize(
     ("path", "reply", "errors"),
     [
-        ("/models", status(401, "no"), {"fallback_llm_api_key": "invalid_auth"}),
-        ("/models", html(), {"fallback_llm_base_url": "not_an_llm_server"}),
-        ("/models", status(503, "starting"), {"fallback_llm_base_url": "server_error"}),
-        ("/chat/completions", status(401, "no"), {"fallback_llm_api_key": "invalid_auth"}),
-        ("/chat/completions", status(404, "model does not exist"), {"fallback_llm_model": "model_not_found"}),
+        ("/models", status(401, "no"), {"fallback": "invalid_auth"}),
+        ("/models", html(), {"fallback": "not_an_llm_server"}),
+        ("/models", status(503, "starting"), {"fallback": "server_error"}),
+        ("/chat/completions", status(401, "no"), {"fallback": "invalid_auth"}),
+        ("/chat/completions", status(404, "model does not exist"), {"fallback": "model_not_found"}),
     ],
 )
 async def test_fallback_that_cannot_be_used(
@@ -447,7 +529,7 @@ async def test_fallback_that_cannot_be_used(
         "fallback_llm_api_key": KEY,
         "fallback_llm_model": "test-model",
     }
-    result = await save(hass, entry, "llm", typed)
+    result = await save(hass, entry, "web", typed)
     assert result["errors"] == errors
     assert {key: shown(result)[key] for key in typed} == typed
     assert not entry.options
@@ -461,14 +543,14 @@ async def test_key_template_of_the_fallback(
         "fallback_llm_api_key": "{{ 1 / 0 }}",
         "fallback_llm_model": "test-model",
     }
-    result = await save(hass, entry, "llm", typed)
-    assert result["errors"] == {"fallback_llm_api_key": "invalid_key_template"}
+    result = await save(hass, entry, "web", typed)
+    assert result["errors"] == {"fallback": "invalid_key_template"}
     hass.states.async_set("sensor.key", KEY)
     template = "{{ states('sensor.key') }}"
-    result = await save(hass, entry, "llm", {**typed, "fallback_llm_api_key": template})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    result = await save(hass, entry, "web", {**typed, "fallback_llm_api_key": template})
+    assert is_saved(result)
     assert model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
-    assert shown(await page(hass, entry, "llm"))["fallback_llm_api_key"] == template
+    assert shown(await page(hass, entry, "web"))["fallback_llm_api_key"] == template
 
 
 async def test_a_device_belongs_to_one_person(hass: HomeAssistant, entry: MockConfigEntry) -> None:
@@ -496,7 +578,7 @@ async def test_targets_that_reach_nobody(
     hass: HomeAssistant, entry: MockConfigEntry, person: str, target: str, error: str
 ) -> None:
     typed = {"notify_targets": [{"person": person, "targets": [target]}]}
-    result = await save(hass, entry, "channels", typed)
+    result = await save(hass, entry, "messages", typed)
     assert result["errors"] == {"notify_targets": error}
     placeholders = result["description_placeholders"]
     assert placeholders
@@ -506,9 +588,7 @@ async def test_targets_that_reach_nobody(
 async def test_targets_to_choose_from(hass: HomeAssistant, entry: MockConfigEntry) -> None:
     """Phones and notify entities are offered; a person who stands there twice is put together."""
     hass.states.async_set("notify.mail", "unknown", {"friendly_name": "Mail"})
-    schema = (await page(hass, entry, "channels"))["data_schema"]
-    assert schema
-    selector = next(item for key, item in schema.schema.items() if key == "notify_targets")
+    selector = selector_of(await page(hass, entry, "messages"), "notify_targets")
     offered = selector.config["fields"]["targets"]["selector"].config["options"]
     assert [option["value"] for option in offered] == ["notify.mobile_app_anna", "notify.mail"]
     hass.services.async_register("notify", "send_message", lambda _call: None)
@@ -516,7 +596,7 @@ async def test_targets_to_choose_from(hass: HomeAssistant, entry: MockConfigEntr
         {"person": "person.anna", "targets": ["notify.mail"]},
         {"person": "person.anna", "targets": ["notify.mobile_app_anna", " notify.mail"]},
     ]
-    await save(hass, entry, "channels", {"notify_targets": twice})
+    await save(hass, entry, "messages", {"notify_targets": twice})
     assert entry.options["notify_targets"] == [
         {"person": "person.anna", "targets": ["notify.mail", "notify.mobile_app_anna"]}
     ]

@@ -9,11 +9,10 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry, MockUs
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import CoreState, HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er, llm
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.custom_tools import async_offer
-from tests.helpers.options_pages import save
+from tests.helpers.options_pages import is_saved, save
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
 
@@ -82,7 +81,7 @@ async def test_what_matches_nothing_is_refused(
         assert not entry.options
     for field in RULE_FIELDS:
         profiles = [{"name": "Child", "areas": ["hall"], field: [rule]}]
-        result = await save(hass, entry, "safety", {"policy_profiles": profiles})
+        result = await save(hass, entry, "permissions", {"policy_profiles": profiles})
         assert result["errors"] == {"policy_profiles": error}
         assert not entry.options
     texts = await async_get_translations(hass, "en", "options", {DOMAIN})
@@ -121,7 +120,7 @@ async def test_what_matches_is_stored(
     llm.async_register_api(hass, Fetching(hass=hass, id="fetching", name="Fetching"))
     for option in POLICY:
         result = await save(hass, entry, "safety", {option: [rule]})
-        assert result["type"] is FlowResultType.CREATE_ENTRY
+        assert is_saved(result)
         assert entry.options[option] == [rule]
 
 
@@ -149,7 +148,7 @@ async def test_tools_of_a_server_that_is_away(
     """Its tools are unknown, so a rule for them is accepted."""
     llm.async_register_api(hass, Silent(hass=hass, id="silent", name="Silent"))
     result = await save(hass, entry, "safety", {"policy_blocked": ["tool:delete_all"]})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
 
 
 async def test_entities_that_are_away(
@@ -163,7 +162,7 @@ async def test_entities_that_are_away(
     hass.states.async_set("lock.cellar", "unavailable")
     rules = ["lock.shed", "lock.barn", "lock.cellar"]
     result = await save(hass, entry, "safety", {"policy_blocked": rules})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
     assert entry.options["policy_blocked"] == rules
 
 
@@ -174,13 +173,13 @@ async def test_entities_that_may_still_come(
     other = MockConfigEntry(domain="test", state=ConfigEntryState.SETUP_IN_PROGRESS)
     other.add_to_hass(hass)
     result = await save(hass, entry, "safety", {"policy_blocked": ["lock.shed"]})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
     result = await save(hass, entry, "safety", {"policy_blocked": ["lock.shed", "locks"]})
     assert result["errors"] == {"policy_blocked": "rule_near"}
     other.mock_state(hass, ConfigEntryState.LOADED)
     hass.set_state(CoreState.starting)
     result = await save(hass, entry, "safety", {"policy_blocked": ["lock.barn"]})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
 
 
 async def test_what_is_stored_blocks_nothing_else(
@@ -190,10 +189,13 @@ async def test_what_is_stored_blocks_nothing_else(
     profiles: list[dict[str, Any]] = [{"name": "Child", "areas": ["attic"], "only": ["lights"]}]
     stored = {"policy_blocked": ["locks"], "policy_profiles": profiles}
     hass.config_entries.async_update_entry(entry, options=stored)
-    result = await save(hass, entry, "safety", {**stored, "automation_turns_per_minute": 7})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    blocked = {"policy_blocked": ["locks"]}
+    result = await save(hass, entry, "safety", {**blocked, "automation_turns_per_minute": 7})
+    assert is_saved(result)
+    result = await save(hass, entry, "permissions", {"policy_profiles": profiles})
+    assert is_saved(result)
     assert dict(entry.options) == {**stored, "automation_turns_per_minute": 7}
-    result = await save(hass, entry, "safety", {**stored, "policy_restricted": ["locks"]})
+    result = await save(hass, entry, "safety", {**blocked, "policy_restricted": ["locks"]})
     assert result["errors"] == {"policy_restricted": "rule_near"}
 
 
@@ -209,7 +211,7 @@ async def test_built_in_tools_are_not_ruled(
     assert result["errors"] == {"policy_blocked": "rule_near"}
     assert (result["description_placeholders"] or {})["suggestion"] == "tool:greet"
     result = await save(hass, agent.entry, "safety", {"policy_blocked": ["tool:greet"]})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
 
 
 async def test_a_profile_is_for_somebody_who_is_there(
@@ -225,7 +227,7 @@ async def test_a_profile_is_for_somebody_who_is_there(
         ("areas", "attic", "profile_nobody"),
     ):
         profile = {"name": "Child", field: [name], "only": ["light"]}
-        result = await save(hass, entry, "safety", {"policy_profiles": [profile]})
+        result = await save(hass, entry, "permissions", {"policy_profiles": [profile]})
         assert result["errors"] == {"policy_profiles": error}
         told = result["description_placeholders"] or {}
         assert (told["profile"], told["name"]) == ("Child", name)
@@ -235,5 +237,5 @@ async def test_a_profile_is_for_somebody_who_is_there(
         ("areas", "kitchen"),
     ):
         profile = {"name": "Child", field: [name], "only": ["light"]}
-        result = await save(hass, entry, "safety", {"policy_profiles": [profile]})
-        assert result["type"] is FlowResultType.CREATE_ENTRY
+        result = await save(hass, entry, "permissions", {"policy_profiles": [profile]})
+        assert is_saved(result)

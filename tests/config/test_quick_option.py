@@ -29,7 +29,7 @@ async def test_the_default_follows_the_prompt(
     await hass.async_block_till_done(wait_background_tasks=True)
 
     assert agent.entry.runtime_data.settings[OPTION] is default
-    assert shown(await page(hass, agent.entry, "prompt"))[OPTION] is default
+    assert shown(await page(hass, agent.entry, "answers"))[OPTION] is default
 
 
 async def test_a_default_is_not_stored(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -38,12 +38,12 @@ async def test_a_default_is_not_stored(hass: HomeAssistant, model_server: ModelS
     hass.config_entries.async_update_entry(agent.entry, options={})
     await hass.async_block_till_done(wait_background_tasks=True)
 
-    await save(hass, agent.entry, "prompt", {"persona": "You talk like a pirate.", OPTION: True})
+    await save(hass, agent.entry, "answers", {"persona": "You talk like a pirate.", OPTION: True})
     await hass.async_block_till_done(wait_background_tasks=True)
     assert OPTION not in agent.entry.options
     assert agent.entry.runtime_data.settings[OPTION] is False
 
-    await save(hass, agent.entry, "prompt", {"persona": "You talk like a pirate.", OPTION: True})
+    await save(hass, agent.entry, "answers", {"persona": "You talk like a pirate.", OPTION: True})
     await hass.async_block_till_done(wait_background_tasks=True)
     assert agent.entry.options[OPTION] is True
     assert agent.entry.runtime_data.settings[OPTION] is True

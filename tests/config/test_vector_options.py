@@ -12,7 +12,7 @@ from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from tests.helpers.agent import async_agent
-from tests.helpers.options_pages import page, save, shown
+from tests.helpers.options_pages import is_saved, page, save, shown
 from tests.servers.chroma import ChromaServer
 from tests.servers.chroma_stand_in import ChromaStandIn
 from tests.servers.model_server import ModelServer, on_path
@@ -76,7 +76,7 @@ async def test_the_embedding_model_answers(
     assert request.json["model"] == "embedder"
     assert request.headers["authorization"] == f"Bearer {KEY}"
     assert not entry.options
-    assert (await choose(hass, result, "vector_save"))["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(await choose(hass, result, "vector_save"))
     assert dict(entry.options) == {**embedding(other_model_server), "openai_api_key": KEY}
     assert shown(await page(hass, entry, "vector_store"))["openai_api_key"] == ""
 
@@ -171,19 +171,19 @@ async def test_an_embedding_model_that_does_not_answer(
             {"vector_db_embedding_model": "embedding_model_missing"},
         ),
         ({"vector_db_backend": "chroma"}, {"vector_db_embedding_provider": "embedding_needed"}),
-        ({"vector_db_collection": "a b"}, {"vector_db_collection": "invalid_collection"}),
-        ({"additional_collections": ["notes", ".."]}, {"additional_collections": "invalid_collection"}),
-        ({"additional_collections": ["home_entities"]}, {"additional_collections": "collection_clash"}),
+        ({"vector_db_collection": "a b"}, {"collections": "invalid_collection"}),
+        ({"additional_collections": ["notes", ".."]}, {"collections": "invalid_collection"}),
+        ({"additional_collections": ["home_entities"]}, {"collections": "collection_clash"}),
         (
             {"additional_collections": ["home_entities_knowledge"]},
-            {"additional_collections": "collection_clash"},
+            {"collections": "collection_clash"},
         ),
         (
             {"additional_collections": [f"notes{number}" for number in range(11)]},
-            {"additional_collections": "too_many_collections"},
+            {"collections": "too_many_collections"},
         ),
-        ({"vector_db_host": "http://"}, {"vector_db_host": "invalid_url"}),
-        ({"vector_db_host": "http://me:secret@chroma"}, {"vector_db_host": "url_with_password"}),
+        ({"vector_db_host": "http://"}, {"chroma": "invalid_url"}),
+        ({"vector_db_host": "http://me:secret@chroma"}, {"chroma": "url_with_password"}),
         ({"embedding_keep_alive": "long"}, {"embedding_keep_alive": "invalid_duration"}),
     ],
 )
@@ -213,12 +213,10 @@ async def test_nothing_is_tried_that_stays(
     hass.config_entries.async_update_entry(entry, options=options)
     before = shown(await page(hass, entry, "vector_store"))
     result = await save(hass, entry, "vector_store", {**before, "vector_db_top_k": 20})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
     assert entry.options["vector_db_top_k"] == 20
     assert entry.options["openai_api_key"] == KEY
-    assert (await save(hass, entry, "vector_store", {"remove_openai_api_key": True}))[
-        "type"
-    ] is FlowResultType.CREATE_ENTRY
+    assert is_saved(await save(hass, entry, "vector_store", {"remove_openai_api_key": True}))
     assert not entry.options
     assert not other_model_server.requests
 
@@ -251,9 +249,9 @@ async def test_a_real_chroma_server(
 @pytest.mark.parametrize(
     ("wrong", "errors"),
     [
-        ({"vector_db_tenant": "nobody"}, {"vector_db_tenant": "tenant_missing"}),
-        ({"vector_db_database": "nothing"}, {"vector_db_database": "database_missing"}),
-        ({"vector_db_port": 1}, {"vector_db_host": "cannot_connect"}),
+        ({"vector_db_tenant": "nobody"}, {"chroma": "tenant_missing"}),
+        ({"vector_db_database": "nothing"}, {"chroma": "database_missing"}),
+        ({"vector_db_port": 1}, {"chroma": "cannot_connect"}),
     ],
 )
 async def test_what_a_real_chroma_server_does_not_have(
@@ -276,11 +274,11 @@ async def test_what_a_real_chroma_server_does_not_have(
 @pytest.mark.parametrize(
     ("ending", "reply", "errors"),
     [
-        ("/version", status(404, "nothing here"), {"vector_db_host": "not_chroma"}),
-        ("/version", html(), {"vector_db_host": "not_chroma"}),
-        ("/default_tenant", status(401, "no"), {"vector_db_auth_token": "chroma_refused"}),
-        ("/default_tenant", status(403, "Forbidden"), {"vector_db_auth_token": "chroma_refused"}),
-        ("", status(500, "oh no"), {"vector_db_host": "cannot_connect"}),
+        ("/version", status(404, "nothing here"), {"chroma": "not_chroma"}),
+        ("/version", html(), {"chroma": "not_chroma"}),
+        ("/default_tenant", status(401, "no"), {"chroma": "chroma_refused"}),
+        ("/default_tenant", status(403, "Forbidden"), {"chroma": "chroma_refused"}),
+        ("", status(500, "oh no"), {"chroma": "cannot_connect"}),
     ],
 )
 async def test_a_chroma_server_that_refuses(
@@ -312,7 +310,7 @@ async def test_a_chroma_server_that_hangs(
     monkeypatch.setattr("custom_components.home_agent.config.vector_store.STORE_SECONDS", 0)
     typed = {**embedding(other_model_server), **chroma_at(chroma_stand_in)}
     result = await save(hass, entry, "vector_store", typed)
-    assert result["errors"] == {"vector_db_host": "cannot_connect"}
+    assert result["errors"] == {"chroma": "cannot_connect"}
 
 
 async def test_an_embedding_model_that_hangs(
@@ -366,7 +364,7 @@ async def test_a_collection_that_is_not_there_is_a_warning(
     told = result["description_placeholders"]
     assert told
     assert told["collections"] == "manuals"
-    assert (await choose(hass, result, "vector_save"))["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(await choose(hass, result, "vector_save"))
     assert dict(entry.options) == typed
 
 
@@ -409,17 +407,17 @@ def other_agent(hass: HomeAssistant, entry: MockConfigEntry) -> MockConfigEntry:
         (
             {"memory_collection_name": "mine"},
             {"vector_db_embedding_provider": "openai", "vector_db_embedding_model": "e5"},
-            {"vector_db_collection": "collection_shared"},
+            {"collections": "collection_shared"},
         ),
         (
             {"memory_collection_name": "mine"},
             {"vector_db_collection": "home_entities_knowledge"},
-            {"vector_db_collection": "collection_shared"},
+            {"collections": "collection_shared"},
         ),
         (
             {"memory_collection_name": "mine"},
             {"vector_db_collection": "home_agent_memories"},
-            {"vector_db_collection": "collection_shared"},
+            {"collections": "collection_shared"},
         ),
         (
             {"memory_collection_name": "home_entities"},
@@ -467,19 +465,21 @@ async def test_agents_share_what_they_can(
     monkeypatch.setattr(vector_store, "async_check_vector_store", _unchecked)
     hass.config_entries.async_update_entry(entry, options={"memory_collection_name": "mine"})
     result = await save(hass, entry, "vector_store", dict(other_agent.options) | typed)
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(result)
 
 
 async def test_memories_cannot_move_to_another_agents(
     hass: HomeAssistant, entry: MockConfigEntry, other_agent: MockConfigEntry
 ) -> None:
-    """On the page Memory too, where the field itself is marked."""
+    """On the page Memory details too, where the field itself is marked."""
     options = {**other_agent.options, "memory_collection_name": "mine"}
     hass.config_entries.async_update_entry(entry, options=options)
-    result = await save(hass, entry, "memory", {"memory_collection_name": "home_agent_memories_profile"})
+    result = await save(
+        hass, entry, "memory_details", {"memory_collection_name": "home_agent_memories_profile"}
+    )
     assert result["errors"] == {"memory_collection_name": "memories_shared"}
-    result = await save(hass, entry, "memory", {"memory_collection_name": "mine_too"})
-    assert result["type"] is FlowResultType.CREATE_ENTRY
+    result = await save(hass, entry, "memory_details", {"memory_collection_name": "mine_too"})
+    assert is_saved(result)
 
 
 async def _unchecked(*_args: Any, **_kwargs: Any) -> None:

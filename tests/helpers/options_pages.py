@@ -6,26 +6,74 @@ import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
-from custom_components.home_agent.config.schemas import PAGES
+from custom_components.home_agent.config.expert import EXPERT
+from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
-from homeassistant.data_entry_flow import FlowResultType
+from homeassistant.data_entry_flow import FlowResultType, section
 from homeassistant.helpers import config_validation as cv
 from tests.helpers.checks import every
 
 FILLED: dict[str, dict[str, Any]] = {
+    "answers": {
+        "persona": "A butler.",
+        "response_style": "detailed",
+        "prompt_custom_additions": "Be kind.",
+        "local_first_enabled": True,
+        "quick_confirmations": False,
+        "silent_in_room": True,
+        "thinking_enabled": True,
+    },
+    "permissions": {
+        "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
+        "policy_confirmation_timeout": 30.0,
+        "allow_scripts_and_scenes": True,
+    },
+    "memory": {
+        "memory_enabled": True,
+        "memory_extraction_enabled": False,
+        "profile_enabled": False,
+        "device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}],
+    },
+    "messages": {
+        "notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}],
+        "proactive_enabled": True,
+        "proactive_rules": [
+            {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
+            {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
+        ],
+        "proactive_suggestions": False,
+        "proactive_quiet_start": "21:30:00",
+        "proactive_quiet_end": "06:00:00",
+        "proactive_max_per_day": 9.0,
+    },
+    "web": {
+        "external_llm_enabled": False,
+        "external_llm_base_url": "http://192.168.1.7:11434",
+        "external_llm_model": "big",
+        "cloud_send_profile": True,
+        "cloud_send_ha_state": False,
+        "sanitizer_keywords": ["project x", "bunker*"],
+    },
     "llm": {
         "llm_temperature": 0.15,
         "llm_top_p": 0.9,
         "llm_max_tokens": 1000.0,
         "llm_keep_alive": "1h30m",
         "llm_num_ctx": 16384.0,
-        "thinking_enabled": True,
         "reasoning_effort": "low",
         "streaming_enabled": False,
-        "local_first_enabled": True,
         "local_fallback_enabled": False,
+        "external_llm_temperature": 0.4,
+        "external_llm_max_tokens": 2000.0,
+        "external_llm_keep_alive": "10m",
+        "external_llm_tool_description": "Ask it about physics.",
+    },
+    "prompt": {
+        "prompt_use_default": False,
+        "prompt_custom": "You live in {{ ha_name }}.",
+        "prompt_include_labels": True,
     },
     "context": {
         "context_mode": "vector_db",
@@ -47,7 +95,7 @@ FILLED: dict[str, dict[str, Any]] = {
         "vector_db_embedding_provider": "none",
         "vector_db_embedding_base_url": "http://192.168.1.5:11434",
         "vector_db_embedding_model": "nomic-embed-text",
-        "embedding_keep_alive": "-1",
+        "embedding_keep_alive": "24h",
         "vector_db_backend": "embedded",
         "vector_db_host": "192.168.1.6",
         "vector_db_port": 8001.0,
@@ -70,15 +118,19 @@ FILLED: dict[str, dict[str, Any]] = {
         "session_persistence_enabled": False,
         "session_timeout": 60.0,
     },
-    "prompt": {
-        "prompt_use_default": False,
-        "prompt_custom": "You live in {{ ha_name }}.",
-        "prompt_custom_additions": "Be kind.",
-        "prompt_include_labels": True,
-        "persona": "A butler.",
-        "response_style": "detailed",
-        "quick_confirmations": False,
-        "silent_in_room": True,
+    "memory_details": {
+        "memory_extraction_llm": "external",
+        "memory_min_importance": 0.5,
+        "memory_context_top_k": 3.0,
+        "memory_max_memories": 500.0,
+        "memory_dedup_threshold": 0.9,
+        "memory_importance_decay": 0.05,
+        "memory_collection_name": "our_memories",
+        "memory_event_ttl": {"days": 30, "hours": 0, "minutes": 0, "seconds": 0},
+        "memory_context_ttl": {"days": 3, "hours": 0, "minutes": 0, "seconds": 0},
+        "memory_fact_ttl": {"days": 364, "hours": 0, "minutes": 0, "seconds": 0},
+        "memory_preference_ttl": {"days": 365, "hours": 0, "minutes": 0, "seconds": 0},
+        "memory_cleanup_interval": {"days": 0, "hours": 6, "minutes": 0, "seconds": 0},
     },
     "tools": {
         "tools_enable_native": False,
@@ -86,60 +138,25 @@ FILLED: dict[str, dict[str, Any]] = {
         "tools_max_calls_per_turn": 7.0,
         "tools_timeout": 60.0,
     },
-    "external_llm": {
-        "external_llm_enabled": False,
-        "external_llm_base_url": "http://192.168.1.7:11434",
-        "external_llm_model": "big",
-        "external_llm_temperature": 0.4,
-        "external_llm_max_tokens": 2000.0,
-        "external_llm_keep_alive": "10m",
-        "external_llm_tool_description": "Ask it about physics.",
-    },
     "safety": {
         "policy_blocked": ["siren"],
         "policy_restricted": ["switch.oven", "light.turn_off"],
         "policy_allowed": ["cover:garage"],
-        "policy_confirmation_timeout": 30.0,
-        "policy_profiles": [{"name": "Child", "areas": ["attic"], "only": ["light"]}],
-        "allow_scripts_and_scenes": True,
         "mcp_allow_writes": True,
         "automation_turns_per_minute": 60.0,
-        "cloud_send_profile": True,
-        "cloud_send_ha_state": False,
-        "sanitizer_keywords": ["project x", "bunker*"],
-    },
-    "memory": {
-        "memory_enabled": False,
-        "profile_enabled": False,
-        "device_persons": [{"device": "0123456789abcdef", "person": "person.anna"}],
-        "memory_extraction_enabled": False,
-        "memory_extraction_llm": "external",
-        "memory_min_importance": 0.5,
-        "memory_context_top_k": 3.0,
-        "memory_max_memories": 500.0,
-        "memory_dedup_threshold": 0.9,
-        "memory_importance_decay": 0.05,
-        "memory_event_ttl": "30d",
-        "memory_context_ttl": "3d",
-        "memory_fact_ttl": "52w",
-        "memory_preference_ttl": "365d",
-        "memory_cleanup_interval": "6h",
-        "memory_collection_name": "our_memories",
-    },
-    "channels": {"notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}]},
-    "proactive": {
-        "proactive_enabled": True,
-        "proactive_rules": [
-            {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
-            {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
-        ],
-        "proactive_suggestions": False,
-        "proactive_quiet_start": "21:30:00",
-        "proactive_quiet_end": "06:00:00",
-        "proactive_max_per_day": 9.0,
     },
     "debug": {"debug_logging": True, "emit_events": False},
 }
+
+
+SPANS = {
+    "memory_event_ttl": "30d",
+    "memory_context_ttl": "3d",
+    "memory_fact_ttl": "364d",
+    "memory_preference_ttl": "365d",
+    "memory_cleanup_interval": "6h",
+}
+"""Spans of time of FILLED as they are stored."""
 
 
 @pytest.fixture
@@ -153,19 +170,61 @@ def entry(hass: HomeAssistant) -> MockConfigEntry:
 
 
 async def page(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> ConfigFlowResult:
-    """Open a page by the menu."""
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
+    """Open a page by the menus."""
+    options = hass.config_entries.options
+    menu = await options.async_init(entry.entry_id)
     assert menu["type"] is FlowResultType.MENU
-    assert menu["menu_options"] == list(PAGES)
-    return await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": name})
+    assert menu["menu_options"] == [*HOUSEHOLD, "expert"]
+    if name in EXPERT:
+        menu = await options.async_configure(menu["flow_id"], {"next_step_id": "expert"})
+        assert menu["menu_options"] == [*EXPERT, "init"]
+    return await options.async_configure(menu["flow_id"], {"next_step_id": name})
 
 
 async def save(
     hass: HomeAssistant, entry: MockConfigEntry, name: str, typed: dict[str, Any]
 ) -> ConfigFlowResult:
-    """Open a page and submit it."""
-    result = await page(hass, entry, name)
-    return await hass.config_entries.options.async_configure(result["flow_id"], typed)
+    """Open a page and submit it; `typed` does not know of sections."""
+    return await submit(hass, await page(hass, entry, name), name, typed)
+
+
+async def submit(
+    hass: HomeAssistant, result: ConfigFlowResult, name: str, typed: dict[str, Any]
+) -> ConfigFlowResult:
+    """Submit a page that is open."""
+    data = in_sections(name, typed)
+    return await hass.config_entries.options.async_configure(result["flow_id"], data)
+
+
+def in_sections(name: str, typed: dict[str, Any]) -> dict[str, Any]:
+    """Return values of a page as its form nests them."""
+    sections = {key: field.section for field in PAGES[name] for key in (field.key, field.removal)}
+    data: dict[str, Any] = {}
+    for key, value in typed.items():
+        inside = data.setdefault(sections[key], {}) if sections.get(key) else data
+        inside[key] = value
+    return data
+
+
+def is_saved(result: ConfigFlowResult) -> bool:
+    """Return whether a page was saved: the menu is there again and says so."""
+    is_menu = result["type"] is FlowResultType.MENU and result["step_id"] in ("init", "expert")
+    return is_menu and "done" in result["menu_options"]
+
+
+def fields(schema: probatio.Schema) -> dict[Any, Any]:
+    """Return the fields of a form with their selectors, those in sections too."""
+    found: dict[Any, Any] = {}
+    for key, item in schema.schema.items():
+        found |= fields(item.schema) if isinstance(item, section) else {key: item}
+    return found
+
+
+def selector_of(result: ConfigFlowResult, name: str) -> Any:
+    """Return the selector of a field."""
+    schema = result["data_schema"]
+    assert schema
+    return next(item for key, item in fields(schema).items() if key == name)
 
 
 def shown(result: ConfigFlowResult) -> dict[str, Any]:
@@ -173,5 +232,6 @@ def shown(result: ConfigFlowResult) -> dict[str, Any]:
     schema = result["data_schema"]
     assert schema
     assert probatio.to_field_list(schema, custom_serializer=cv.custom_serializer)
-    assert all(key.default is probatio.UNDEFINED for key in every(schema.schema))
-    return {str(key): (key.description or {}).get("suggested_value") for key in schema.schema}
+    found = fields(schema)
+    assert all(key.default is probatio.UNDEFINED for key in every(found))
+    return {str(key): (key.description or {}).get("suggested_value") for key in found}

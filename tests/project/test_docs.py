@@ -22,6 +22,7 @@ from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.condition import CONDITIONS
 from custom_components.home_agent.config import probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
+from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
@@ -40,6 +41,7 @@ from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.helpers.selector import (
     BooleanSelector,
+    DurationSelector,
     EntitySelector,
     NumberSelector,
     ObjectSelector,
@@ -71,12 +73,15 @@ EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT
 FORMS = {
     "Connection": ("config.step.user", schemas.CONNECTION),
     **{
-        ENGLISH["options"]["step"]["init"]["menu_options"][page]: (f"options.step.{page}", fields)
-        for page, fields in schemas.PAGES.items()
+        ENGLISH["options"]["step"][menu]["menu_options"][page]: (f"options.step.{page}", schemas.PAGES[page])
+        for menu, pages in MENUS.items()
+        for page in pages
+        if page in schemas.PAGES
     },
 }
 NAMES_OF_SELECTORS = {
     BooleanSelector: "on, off",
+    DurationSelector: "duration",
     EntitySelector: "entities",
     SelectSelector: "choice or text",
     TemplateSelector: "template",
@@ -109,9 +114,9 @@ def shown_values(field: Field) -> str:
             limits = f"{int(config['min'])} to {int(config['max'])}"
             return f"{limits} {config.get('unit_of_measurement', '')}".strip()
         case SelectSelector() if field.key != const.CONF_MODEL:
-            listed = [f"`{option}`" for option in config["options"]]
-            if not listed:
+            if "translation_key" not in config:
                 return several
+            listed = [f"`{option}`" for option in config["options"]]
             return ", ".join([*listed, f"or other {several}"] if config["custom_value"] else listed)
         case TextSelector():
             return "secret" if config.get("type") == "password" else several
@@ -125,8 +130,10 @@ def test_fields_of_the_forms(heading: str) -> None:
     """Each page has each of its fields, with label, default and limits, and none that is gone."""
     step, fields = FORMS[heading]
     labels: Any = ENGLISH
-    for part in (*step.split("."), "data"):
+    for part in step.split("."):
         labels = labels[part]
+    sections = labels.get("sections", {}).values()
+    labels = {key: label for part in (labels, *sections) for key, label in part["data"].items()}
     if heading == "Connection":
         labels = labels | ENGLISH["config"]["step"]["model"]["data"]
         fields = (*fields, schemas.model_field([]))

@@ -13,6 +13,7 @@ import yaml
 from custom_components.home_agent import errors
 from custom_components.home_agent.config import probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
+from custom_components.home_agent.config.options import DONE, MENUS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.checks import every
@@ -115,22 +116,23 @@ async def test_home_assistant_loads_them(hass: HomeAssistant, language: str) -> 
     ],
 )
 def test_every_field_has_a_name_and_a_description(step: str, fields: tuple[Field, ...]) -> None:
-    named = {key.removeprefix(f"{step}.data.") for key in ENGLISH if key.startswith(f"{step}.data.")}
-    described = {
-        key.removeprefix(f"{step}.data_description.")
-        for key in ENGLISH
-        if key.startswith(f"{step}.data_description.")
-    }
-    removals = {field.removal for field in fields if field.secret and fields is not schemas.REAUTH}
-    assert named == described == {field.key for field in fields} | removals
+    pattern = re.compile(rf"{re.escape(step)}\.(?:sections\.(\w+)\.)?(data|data_description)\.(\w+)")
+    found = [match.groups("") for match in map(pattern.fullmatch, ENGLISH) if match]
+    named = {(section, key) for section, kind, key in found if kind == "data"}
+    described = {(section, key) for section, kind, key in found if kind == "data_description"}
+    removable = [field for field in fields if field.secret and fields is not schemas.REAUTH]
+    expected = {(field.section, field.key) for field in fields}
+    expected |= {(field.section, field.removal) for field in removable}
+    assert named == described == expected
+    for name in {field.section for field in fields if field.section}:
+        assert f"{step}.sections.{name}.name" in ENGLISH
 
 
-def test_menu_has_every_page() -> None:
-    prefix = "options.step.init.menu_options."
-    pages = {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)}
-    assert pages == set(schemas.PAGES)
-    prefix = "options.step.init.menu_option_descriptions."
-    assert pages == {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)}
+@pytest.mark.parametrize("part", ["menu_options", "menu_option_descriptions"])
+def test_menus_have_every_page(part: str) -> None:
+    for menu, pages in MENUS.items():
+        prefix = f"options.step.{menu}.{part}."
+        assert {key.removeprefix(prefix) for key in ENGLISH if key.startswith(prefix)} == {*pages, DONE}
 
 
 def test_selector_options_have_labels() -> None:
@@ -204,11 +206,23 @@ def test_services_have_names_descriptions_and_icons() -> None:
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_pages_are_called_by_their_names(language: str) -> None:
     """A text that sends people to a page of the options names it as the menu that they see does."""
-    menu = "options.step.init.menu_options."
     translated = flat(read(language))
     shown = ENGLISH | translated
-    pages = {key.removeprefix(menu): name for key, name in ENGLISH.items() if key.startswith(menu)}
+    labels = [f"options.step.{menu}.menu_options.{page}" for menu, pages in MENUS.items() for page in pages]
     for key, text in translated.items():
-        for page, name in pages.items():
-            if re.search(rf"\b([Pp]age|Options,|[Uu]nder(?: Options,)?) {re.escape(name)}\b", ENGLISH[key]):
-                assert shown[menu + page] in text, key
+        for label in labels:
+            name = re.escape(ENGLISH[label])
+            if re.search(rf"\b([Pp]age|Options,|[Uu]nder(?: Options,)?) {name}\b", ENGLISH[key]):
+                assert shown[label] in text, key
+
+
+def test_pages_that_are_named_exist() -> None:
+    """What follows the word page in a text begins with the name of one."""
+    names = [ENGLISH[f"options.step.{menu}.menu_options.{page}"] for menu in MENUS for page in MENUS[menu]]
+    named = [
+        (key, found[1])
+        for key, text in ENGLISH.items()
+        for found in re.finditer(r"\b(?:[Pp]age|Options,) ([A-Z][^.,)]*)", text)
+        if not key.startswith("selector.panel.")
+    ]
+    assert [key for key, name in every(named) if not name.startswith(tuple(names))] == []

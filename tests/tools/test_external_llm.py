@@ -15,6 +15,7 @@ from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_agent, speech
 from tests.helpers.cloud import names_lead_home, outside
 from tests.helpers.learned import learned, read
+from tests.helpers.options_pages import is_saved, save as save_page
 from tests.helpers.sensors import enable_all, figure
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer, on_path
@@ -298,14 +299,11 @@ async def test_at_home_nothing_is_cut(
 # The page
 
 
-async def save(agent: Agent, **typed: Any) -> dict[str, Any]:
+async def save(agent: Agent, **typed: Any) -> Any:
     """Fill the page and return what the flow says."""
-    flow = agent.hass.config_entries.options
-    result = await flow.async_init(agent.entry.entry_id)
-    result = await flow.async_configure(result["flow_id"], {"next_step_id": "external_llm"})
-    result = await flow.async_configure(result["flow_id"], typed)
+    result = await save_page(agent.hass, agent.entry, "web", typed)
     await agent.hass.async_block_till_done()
-    return dict(result)
+    return result
 
 
 async def test_the_server_is_reached_when_it_is_saved(
@@ -319,27 +317,27 @@ async def test_the_server_is_reached_when_it_is_saved(
         "external_llm_api_key": KEY,
         "external_llm_model": "test-model",
     }
-    assert (await save(agent, **typed))["type"] == "create_entry"
+    assert is_saved(await save(agent, **typed))
     assert agent.entry.options["external_llm_base_url"] == other_model_server.url
     assert other_model_server.chats[-1].headers["authorization"] == f"Bearer {KEY}"
     await hass.async_block_till_done(wait_background_tasks=True)
     await agent.say("Hello")
     assert TOOL in offered(model_server)
     other_model_server.clear()
-    again = typed | {"external_llm_base_url": other_model_server.url, "external_llm_max_tokens": 50}
-    assert (await save(agent, **again))["type"] == "create_entry"
+    again = typed | {"external_llm_base_url": other_model_server.url, "cloud_send_profile": True}
+    assert is_saved(await save(agent, **again))
     assert not other_model_server.requests
 
 
 @pytest.mark.parametrize(
     ("typed", "reply", "errors"),
     [
-        ({"external_llm_base_url": ""}, None, {"external_llm_base_url": "external_incomplete"}),
-        ({"external_llm_model": ""}, None, {"external_llm_model": "external_incomplete"}),
-        ({"external_llm_base_url": "ftp://x"}, None, {"external_llm_base_url": "invalid_url"}),
-        ({}, ("/models", status(401, "no")), {"external_llm_api_key": "invalid_auth"}),
-        ({}, ("/chat/completions", status(404, "no such model")), {"external_llm_model": "model_not_found"}),
-        ({}, ("/models", status(503, "starting")), {"external_llm_base_url": "server_error"}),
+        ({"external_llm_base_url": ""}, None, {"external": "external_incomplete"}),
+        ({"external_llm_model": ""}, None, {"external": "external_incomplete"}),
+        ({"external_llm_base_url": "ftp://x"}, None, {"external": "invalid_url"}),
+        ({}, ("/models", status(401, "no")), {"external": "invalid_auth"}),
+        ({}, ("/chat/completions", status(404, "no such model")), {"external": "model_not_found"}),
+        ({}, ("/models", status(503, "starting")), {"external": "server_error"}),
     ],
 )
 async def test_what_cannot_be_used_is_not_saved(
@@ -359,4 +357,4 @@ async def test_what_cannot_be_used_is_not_saved(
     result = await save(agent, external_llm_enabled=True, **filled)
     assert result["errors"] == errors
     if "ftp" not in filled["external_llm_base_url"]:
-        assert (await save(agent, external_llm_enabled=False, **filled))["type"] == "create_entry"
+        assert is_saved(await save(agent, external_llm_enabled=False, **filled))

@@ -1,4 +1,4 @@
-"""The page Channels: the phones that receive questions, and the Telegram chats that are answered."""
+"""The page Messages: the phones that receive questions, and the Telegram chats that are answered."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

@@ -1,13 +1,16 @@
 """Fields of forms: with which selector, kept how; and forms made and checked of them."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field as attribute, replace
 from typing import Any, Final, override
 
 import probatio
 
+from homeassistant import data_entry_flow
 from homeassistant.helpers.selector import (
     BooleanSelector,
+    DurationSelector,
+    DurationSelectorConfig,
     NumberSelector,
     NumberSelectorConfig,
     NumberSelectorMode,
@@ -23,12 +26,8 @@ from homeassistant.helpers.selector import (
 from .. import const
 from ..defaults import defaults_of
 from ..errors import InvalidInput
-from .validators import (
-    clean_names,
-    clean_rules,
-    is_pattern,
-    is_saved_secret,
-)
+from .durations import clean_span, shown_span
+from .validators import clean_names, is_pattern, is_saved_secret
 
 type Values = dict[str, Any]
 type Condition = dict[str, Any]
@@ -42,18 +41,24 @@ FIELD_PATTERNS: Final = "direct_patterns"
 class Field:
     """One field of a form.
 
-    `clean` turns what the form gives into what is stored and raises InvalidInput. A `secret` that is saved is
-    shown empty, so that it never travels to the browser, and stays while nothing else is typed.
+    `clean` turns what the form gives into what is stored and raises InvalidInput; `show` does the opposite.
+    A `secret` that is saved is shown empty, so that it never travels to the browser, and stays while nothing
+    else is typed.
     """
 
     key: str
     selector: Selector[Any]
     clean: Callable[[Any], Any] = lambda value: value
+    show: Callable[[Any], Any] = lambda value: value
     required: bool = False
     secret: bool = False
     transient: bool = False
     """Whether the value says what to do and is not stored."""
     visible: tuple[Condition, ...] = ()
+    section: str = ""
+    """The collapsed part of the page that has the field; empty for the page itself."""
+    only_ollama: bool = False
+    """Whether only Ollama's own API knows the value; the field is hidden for other servers."""
 
     def is_hidden(self, typed: Mapping[str, Any]) -> bool:
         """Return whether a form with these values does not show the field."""
@@ -81,6 +86,11 @@ def shown_if(field: str, values: Iterable[Any], *fields: Field) -> tuple[Field, 
         else {"field": field, "operator": "exists"}
     )
     return tuple(replace(each, visible=(condition, *each.visible)) for each in fields)
+
+
+def in_section(name: str, *fields: Field) -> tuple[Field, ...]:
+    """Return fields that stand in a collapsed section of their page."""
+    return tuple(replace(field, section=name) for field in fields)
 
 
 def _holds(condition: Condition, typed: Mapping[str, Any]) -> bool:
@@ -111,8 +121,18 @@ class Checked:
     values: Values
     errors: dict[str, str]
     placeholders: dict[str, str]
+    others: Mapping[str, Any] = attribute(default_factory=dict)
+    """The stored options of the other pages."""
     report: str = ""
     """The step that reports the findings before the values are stored; empty if there are none."""
+    reports: list[tuple[str, dict[str, str]]] = attribute(default_factory=list)
+    """Reports that are shown one after the other, with their placeholders."""
+
+    def keep_report(self) -> None:
+        """Queue the report, so that another check can make one."""
+        if self.report:
+            self.reports.append((self.report, dict(self.placeholders)))
+            self.report = ""
 
     def fail(self, field: str, error: InvalidInput) -> None:
         """Note what is wrong with a field; what the same sentence would say of another waits its turn."""
@@ -142,9 +162,15 @@ def key() -> TextSelector:
     return TextSelector(TextSelectorConfig(type=TextSelectorType.PASSWORD, autocomplete="off"))
 
 
-def number(low: float, high: float, step: float, unit: str | None = None) -> NumberSelector:
-    """Return a box for a number within limits."""
-    config = NumberSelectorConfig(min=low, max=high, step=step, mode=NumberSelectorMode.BOX)
+def number(
+    low: float,
+    high: float,
+    step: float,
+    unit: str | None = None,
+    mode: NumberSelectorMode = NumberSelectorMode.BOX,
+) -> NumberSelector:
+    """Return a box or a slider for a number within limits."""
+    config = NumberSelectorConfig(min=low, max=high, step=step, mode=mode)
     if unit:
         config["unit_of_measurement"] = unit
     return _Number(config)
@@ -185,23 +211,69 @@ def int_field(key: str, low: int, high: int, unit: str | None = None) -> Field:
 
 
 def fraction_field(key: str, high: float) -> Field:
-    """Return a field for a number from 0 to `high` in steps of 0.05."""
+    """Return a slider for a number from 0 to `high` in steps of 0.05."""
     return Field(
-        key=key, selector=number(0, high, 0.05), clean=lambda value: round(within(value, 0, high), 3)
+        key=key,
+        selector=number(0, high, 0.05, mode=NumberSelectorMode.SLIDER),
+        clean=lambda value: round(within(value, 0, high), 3),
     )
 
 
-def rules(key: str) -> Field:
-    """Return a field for rules of the policy."""
-    return Field(key=key, selector=TextSelector(TextSelectorConfig(multiple=True)), clean=clean_rules)
+def span_field(key: str, *, days: bool = False) -> Field:
+    """Return a field for a span of time, stored as text such as 90d or 1h30m."""
+    config = DurationSelectorConfig(enable_day=True) if days else DurationSelectorConfig()
+    return Field(key=key, selector=DurationSelector(config), clean=clean_span, show=shown_span)
 
 
-def form(fields: Iterable[Field], shown: Mapping[str, Any]) -> probatio.Schema:
-    """Return the schema of a form that shows values.
+def texts(key: str, clean: Callable[[Any], Any], examples: Iterable[str] = ()) -> Field:
+    """Return a field for several texts, of which some can be chosen from a list."""
+    config = SelectSelectorConfig(
+        options=list(examples), mode=SelectSelectorMode.DROPDOWN, custom_value=True, multiple=True
+    )
+    return Field(key=key, selector=SelectSelector(config), clean=clean)
+
+
+def form(fields: Iterable[Field], shown: Mapping[str, Any], opened: Collection[str] = ()) -> probatio.Schema:
+    """Return the schema of a form that shows values; sections are collapsed unless they are `opened`.
 
     They are suggestions, no defaults: a field that is emptied comes back empty.
     """
-    return probatio.Schema({_marker(field, shown.get(field.key)): field.selector for field in fields})
+    listed = list(fields)
+    schema: dict[probatio.Marker, Any] = {}
+    for name, group in _groups(listed):
+        if not name:
+            schema |= {_marker(field, shown.get(field.key)): field.selector for field in group}
+            continue
+        inside = {field.key for field in group}
+        outer = tuple(condition for condition in group[0].visible if condition["field"] not in inside)
+        own = [
+            replace(field, visible=tuple(each for each in field.visible if each not in outer))
+            for field in group
+        ]
+        marker = _Optional(name)
+        marker.visible = list(outer) or None
+        schema[marker] = data_entry_flow.section(
+            probatio.Schema({_marker(field, shown.get(field.key)): field.selector for field in own}),
+            {"collapsed": name not in opened},
+        )
+    return probatio.Schema(schema)
+
+
+def _groups(fields: Iterable[Field]) -> Iterator[tuple[str, list[Field]]]:
+    """Yield the fields by section, in the order of the page; those without a section stand alone."""
+    by_section: dict[str, list[Field]] = {}
+    for field in fields:
+        by_section.setdefault(field.section or field.key, []).append(field)
+    for group in by_section.values():
+        yield group[0].section, group
+
+
+def flat(fields: Iterable[Field], typed: Mapping[str, Any]) -> Values:
+    """Return what a form gave without its sections."""
+    found = dict(typed)
+    for name in {field.section for field in fields if field.section}:
+        found |= found.pop(name, None) or {}
+    return found
 
 
 def _marker(field: Field, value: Any) -> probatio.Marker:
@@ -214,13 +286,23 @@ def _marker(field: Field, value: Any) -> probatio.Marker:
     return marker
 
 
+def placed_errors(fields: Iterable[Field], errors: Mapping[str, str]) -> dict[str, str]:
+    """Return errors by what the browser can mark: a field or a section, and base for another page's field."""
+    places = {field.key: field.section or field.key for field in fields}
+    found: dict[str, str] = {}
+    for key, error in errors.items():
+        found.setdefault(places.get(key, "base"), error)
+    return found
+
+
 def with_removals(fields: Iterable[Field], stored: Mapping[str, Any]) -> tuple[Field, ...]:
     """Return the fields of a form, each secret that is saved followed by the switch that removes it."""
     found: list[Field] = []
     for field in fields:
         found.append(field)
         if field.secret and is_saved_secret(stored.get(field.key)):
-            found.append(replace(switch(field.removal), visible=field.visible, transient=True))
+            removal = replace(switch(field.removal), section=field.section, visible=field.visible)
+            found.append(replace(removal, transient=True))
     return tuple(found)
 
 
@@ -242,6 +324,7 @@ def kept_values(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mappi
 
 def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
     """Return the values that a form shows: the stored values and the defaults, but no secrets."""
+    fields = list(fields)
     defaults = defaults_of(stored)
     shown = {field.key: stored.get(field.key, defaults.get(field.key)) for field in fields}
     for field in fields:
@@ -251,12 +334,20 @@ def stored_values(fields: Iterable[Field], stored: Mapping[str, Any]) -> Values:
         chosen = shown[const.CONF_DIRECT_ENTITIES]
         shown[FIELD_PATTERNS] = [value for value in chosen if is_pattern(value)]
         shown[const.CONF_DIRECT_ENTITIES] = [value for value in chosen if not is_pattern(value)]
-    return {key: value for key, value in shown.items() if value is not None}
+    by_key = {field.key: field for field in fields}
+    return {
+        key: by_key[key].show(value) if key in by_key else value
+        for key, value in shown.items()
+        if value is not None
+    }
 
 
 def check(fields: Iterable[Field], typed: Mapping[str, Any], stored: Mapping[str, Any]) -> Checked:
     """Return a form's values as they are stored, without those that were left or made empty."""
-    checked = Checked({}, {}, {})
+    fields = list(fields)
+    keys = {field.key for field in fields}
+    others = {key: value for key, value in stored.items() if key not in keys}
+    checked = Checked({}, {}, {}, others)
     for field in fields:
         value = typed.get(field.key)
         if field.secret:

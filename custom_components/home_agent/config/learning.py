@@ -1,4 +1,4 @@
-"""The page Memory: is the InfluxDB that is to be learned from there, and does it take the key."""
+"""The pages of the memory: is the InfluxDB that is to be learned from there, and does it take the key."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -42,8 +42,11 @@ KEY_FIELD: Final = {INFLUX_1: CONF_INFLUX_PASSWORD, INFLUX_2: CONF_INFLUX_TOKEN}
 
 
 async def async_check_learning(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
-    """Ask an InfluxDB that was entered or changed, where it is to be learned from."""
-    chosen = {**DEFAULTS, **checked.values}
+    """Ask an InfluxDB that was entered or changed, where it is to be learned from.
+
+    The switch and the source are on two pages.
+    """
+    chosen = {**DEFAULTS, **checked.others, **checked.values}
     before = {**DEFAULTS, **stored}
     wanted = chosen[CONF_LEARNING] and chosen[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
     if not wanted or checked.errors:

@@ -7,7 +7,13 @@ import probatio
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers.selector import BooleanSelector, NumberSelector, SelectSelector, TextSelector
+from homeassistant.helpers.selector import (
+    BooleanSelector,
+    DurationSelector,
+    NumberSelector,
+    SelectSelector,
+    TextSelector,
+)
 
 from ..const import CONF_BASE_URL, CONF_DIRECT_ENTITIES, CONF_MODEL, LOGGER, MINOR_VERSION, VERSION
 from ..errors import InvalidInput
@@ -15,7 +21,7 @@ from ..issues import report
 from .fields import Field
 from .schemas import PAGES
 
-CHECKED: Final = (BooleanSelector, NumberSelector, SelectSelector, TextSelector)
+CHECKED: Final = (BooleanSelector, DurationSelector, NumberSelector, SelectSelector, TextSelector)
 """Fields whose values can mean something else elsewhere. Rules, profiles and other lists are kept."""
 
 
@@ -87,7 +93,7 @@ def _fits(field: Field, value: Any) -> bool:
     if isinstance(field.selector, BooleanSelector):
         return isinstance(value, bool)
     try:
-        field.clean(field.selector(value))
+        field.clean(value if isinstance(field.selector, DurationSelector) else field.selector(value))
     except InvalidInput, probatio.Invalid, TypeError, ValueError, AttributeError:
         return False
     return True

@@ -1,4 +1,4 @@
-"""The options: a menu with one page per area."""
+"""The options: a menu with pages for households, and one with pages for experts."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
@@ -8,8 +8,8 @@ from typing import Any, Final
 import yarl
 
 from homeassistant import data_entry_flow
-from homeassistant.config_entries import ConfigFlowResult, OptionsFlow
-from homeassistant.core import HomeAssistant
+from homeassistant.config_entries import ConfigEntry, ConfigEntryState, ConfigFlowResult, OptionsFlow
+from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import llm
 from homeassistant.helpers.selector import (
     SelectOptionDict,
@@ -19,8 +19,10 @@ from homeassistant.helpers.selector import (
 )
 from homeassistant.helpers.translation import async_get_translations
 
+from ..connection import is_cloud
 from ..const import (
     CONF_BASE_URL,
+    CONF_DIALECT,
     CONF_LLM_APIS,
     CONF_NOTIFY_TARGETS,
     CONF_PROACTIVE_RULES,
@@ -33,13 +35,25 @@ from ..const import (
 )
 from ..defaults import defaults_of
 from ..errors import InvalidInput
+from ..inference.models import Dialect
 from ..inference.router import PRIMARY
 from ..parts import async_part
 from ..safety.disclosure import DataPolicy
-from .channels import async_check_channels, chat_options, notify_options
-from .fields import Checked, Field, check, form, kept_values, stored_values, with_removals
+from .channels import chat_options, notify_options
+from .expert import EXPERT
+from .fields import (
+    Checked,
+    Field,
+    check,
+    flat,
+    form,
+    kept_values,
+    placed_errors,
+    stored_values,
+    with_removals,
+)
 from .lists import chats_selector, notify_selector, proactive_selector
-from .schemas import EXAMPLES, PAGES
+from .schemas import EXAMPLES, HOUSEHOLD, PAGES
 from .sharing import check_sharing
 
 
@@ -58,27 +72,64 @@ HIDES_FIELDS: Final = hasattr(data_entry_flow, "Optional")
 SOURCE_REPAIR: Final = "repair"
 """The source of a flow that repairs.py has started."""
 
+DONE: Final = "done"
+MENUS: Final = {"init": (*HOUSEHOLD, "expert"), "expert": (*EXPERT, "init")}
+"""The menus, with the pages and the menu that each offers."""
+
 type PageCheck = Callable[[HomeAssistant, Checked, Mapping[str, Any]], Awaitable[None]]
 
 PAGE_CHECKS: Final[dict[str, PageCheck]] = {
+    "answers": _async_check_prompt,
     "prompt": _async_check_prompt,
 }
 ASKING_CHECKS: Final = {
-    "llm": ("config.servers", "async_check_fallback"),
-    "external_llm": ("config.servers", "async_check_external"),
-    "tools": ("config.search", "async_check_search"),
+    "web": ("config.servers", "async_check_web"),
     "memory": ("config.learning", "async_check_learning"),
+    "memory_details": ("config.learning", "async_check_learning"),
 }
 """Checks that ask a server, with the module of each: it loads when the page is saved."""
+ENTRY_CHECKS: Final = {
+    "permissions": ("config.policy", "async_check_safety"),
+    "safety": ("config.policy", "async_check_safety"),
+    "messages": ("config.channels", "async_check_channels"),
+    "vector_store": ("config.vector_store", "async_check_vector_store"),
+}
+"""Checks that look at the agent as well."""
 
 
-async def _async_check_of(hass: HomeAssistant, page: str) -> PageCheck | None:
+async def _async_check_of(hass: HomeAssistant, page: str, entry: ConfigEntry) -> PageCheck | None:
     """Return the check of a page; None if it needs none."""
-    if page not in ASKING_CHECKS:
-        return PAGE_CHECKS.get(page)
-    module, name = ASKING_CHECKS[page]
-    check: PageCheck = getattr(await async_part(hass, module), name)
-    return check
+    if page in PAGE_CHECKS:
+        return PAGE_CHECKS[page]
+    module, name = (ASKING_CHECKS | ENTRY_CHECKS).get(page, ("", ""))
+    if not module:
+        return None
+    check = getattr(await async_part(hass, module), name)
+    return partial(check, entry=entry) if page in ENTRY_CHECKS else check
+
+
+@callback
+def may_be_ollama(entry: ConfigEntry) -> bool:
+    """Return whether the agent's server can be one that has Ollama's own API."""
+    settings = {**DEFAULTS, **entry.data}
+    if settings[CONF_DIALECT] != "auto":
+        return bool(settings[CONF_DIALECT] == Dialect.OLLAMA)
+    known = None
+    if entry.state is ConfigEntryState.LOADED:
+        client = entry.runtime_data.router.primary
+        known = client.capabilities.dialect(client.endpoint.base_url)
+    return known == Dialect.OLLAMA if known else not is_cloud(settings[CONF_BASE_URL])
+
+
+def _step(page: str) -> Callable[..., Awaitable[ConfigFlowResult]]:
+    """Return the step of a page, as Home Assistant looks for it."""
+
+    async def show_or_save(
+        self: HomeAgentOptionsFlow, user_input: dict[str, Any] | None = None
+    ) -> ConfigFlowResult:
+        return await self.async_page(page, user_input)
+
+    return show_or_save
 
 
 async def async_with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> tuple[Field, ...]:
@@ -104,130 +155,139 @@ def _api_selector(hass: HomeAssistant) -> SelectSelector:
 
 
 class HomeAgentOptionsFlow(OptionsFlow):
-    """Show the menu, then the page that was chosen; saving a page keeps the others."""
+    """Show the menus, and the pages that are chosen; a page takes effect when it is saved."""
 
     def __init__(self) -> None:
         """Start empty."""
         self._typed: dict[str, Any] = {}
         self._tried: dict[str, Any] = {}
+        self._page = ""
+        self._reports: list[tuple[str, dict[str, str]]] = []
+        self._menu = "init"
+        self._has_saved = False
 
     async def async_step_init(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show the menu, or the page that a repair has opened: the browser begins a flow of its own there."""
         flows = self.hass.config_entries.options
-        opened = flows.async_progress_by_handler(self.handler, match_context={"source": SOURCE_REPAIR})
+        opened = [
+            flow
+            for flow in flows.async_progress_by_handler(self.handler, match_context={"source": SOURCE_REPAIR})
+            if flow["flow_id"] != self.flow_id
+        ]
         for flow in opened:
             flows.async_abort(flow["flow_id"])
         if opened and self.source != SOURCE_REPAIR:
-            page: ConfigFlowResult = await getattr(self, f"async_step_{opened[-1]['step_id']}")()
-            return page
-        return self.async_show_menu(step_id="init", menu_options=list(PAGES))
+            return await self.async_page(opened[-1]["step_id"], None)
+        return await self._async_menu("init")
 
-    async def async_step_llm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of the model."""
-        return await self._async_page("llm", user_input)
+    async def async_step_expert(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show the menu of the pages for experts."""
+        return await self._async_menu("expert")
 
-    async def async_step_context(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of the context."""
-        return await self._async_page("context", user_input)
-
-    async def async_step_vector_store(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of embeddings and collections."""
-        part = await async_part(self.hass, "config.vector_store")
-        page_check = partial(part.async_check_vector_store, entry=self.config_entry)
-        return await self._async_page("vector_store", user_input, page_check)
+    async def async_step_done(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """End; everything is saved already."""
+        return self.async_create_entry(data=dict(self.config_entry.options))
 
     async def async_step_vector_save(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Store the tested options."""
-        return self.async_create_entry(data=self._tried)
+        """Show the next report, or store the tested options."""
+        return self._report() if self._reports else await self._async_store()
 
-    # Home Assistant requires a step for each menu.
+    # Home Assistant requires a step for each menu and for each page.
     async_step_vector_checked = async_step_vector_missing = async_step_vector_save
     async_step_fallback_cloud = async_step_external_cloud = async_step_vector_save
     async_step_vector_cloud = async_step_vector_save
+    async_step_answers = _step("answers")
+    async_step_permissions = _step("permissions")
+    async_step_memory = _step("memory")
+    async_step_messages = _step("messages")
+    async_step_web = _step("web")
+    async_step_llm = _step("llm")
+    async_step_prompt = _step("prompt")
+    async_step_context = _step("context")
+    async_step_vector_store = _step("vector_store")
+    async_step_history = _step("history")
+    async_step_memory_details = _step("memory_details")
+    async_step_tools = _step("tools")
+    async_step_safety = _step("safety")
+    async_step_debug = _step("debug")
 
-    async def async_step_history(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of conversations."""
-        return await self._async_page("history", user_input)
+    async def _async_menu(self, menu: str) -> ConfigFlowResult:
+        """Show a menu; after something was saved it says so and offers to end."""
+        self._menu, options = menu, list(MENUS[menu])
+        saved = ""
+        if self._has_saved:
+            options.append(DONE)
+            saved = await self._async_note("saved") + "\n\n"
+        return self.async_show_menu(
+            step_id=menu,
+            menu_options=options,
+            description_placeholders={"agent": self.config_entry.title, "saved": saved},
+        )
 
-    async def async_step_memory(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of memory and persons."""
-        return await self._async_page("memory", user_input)
+    def _fields(self, page: str) -> tuple[Field, ...]:
+        """Return the fields of a page that the chosen server knows."""
+        ollama = may_be_ollama(self.config_entry)
+        return tuple(field for field in PAGES[page] if ollama or not field.only_ollama)
 
-    async def async_step_prompt(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of instructions."""
-        return await self._async_page("prompt", user_input)
-
-    async def async_step_tools(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of tools."""
-        return await self._async_page("tools", user_input)
-
-    async def async_step_external_llm(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of the second model."""
-        return await self._async_page("external_llm", user_input)
-
-    async def async_step_safety(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of the policy."""
-        part = await async_part(self.hass, "config.policy")
-        page_check = partial(part.async_check_safety, entry=self.config_entry)
-        return await self._async_page("safety", user_input, page_check)
-
-    async def async_step_channels(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of the channels for questions."""
-        page_check = partial(async_check_channels, entry=self.config_entry)
-        return await self._async_page("channels", user_input, page_check)
-
-    async def async_step_proactive(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of proactive messages."""
-        return await self._async_page("proactive", user_input)
-
-    async def async_step_debug(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Show or save the page of logs and events."""
-        return await self._async_page("debug", user_input)
-
-    async def _async_page(
-        self, page: str, user_input: dict[str, Any] | None, page_check: PageCheck | None = None
-    ) -> ConfigFlowResult:
+    async def async_page(self, page: str, user_input: dict[str, Any] | None) -> ConfigFlowResult:
         """Show a page, or save its values; a check with findings asks first."""
-        stored = self.config_entry.options
-        fields = with_removals(await async_with_choices(self.hass, PAGES[page]), stored)
+        entry, stored = self.config_entry, self.config_entry.options
+        fields = with_removals(await async_with_choices(self.hass, self._fields(page)), stored)
         shown = stored_values(fields, stored)
-        notes = {**EXAMPLES, "withheld": await self._async_withheld()}
+        notes = {**EXAMPLES, "agent": entry.title, "withheld": await self._async_withheld()}
         if user_input is None:
+            typed = self._typed if self._page == page else {}
             return self.async_show_form(
-                step_id=page,
-                data_schema=form(fields, self._typed or shown),
-                description_placeholders=notes,
+                step_id=page, data_schema=form(fields, typed or shown), description_placeholders=notes
             )
-        checked = check(fields, user_input, stored)
-        kept = kept_values(fields, user_input, stored) if HIDES_FIELDS else {}
-        shown = {key: shown[key] for key in kept} | user_input
-        if page_check := page_check or await _async_check_of(self.hass, page):
+        typed = flat(fields, user_input)
+        checked = check(fields, typed, stored)
+        kept = kept_values(fields, typed, stored) if HIDES_FIELDS else {}
+        shown = {key: shown[key] for key in kept} | typed
+        if page_check := await _async_check_of(self.hass, page, entry):
             await page_check(self.hass, checked, stored)
         of_page = [field.key for field in fields]
-        others = {key: value for key, value in stored.items() if key not in of_page}
         if not checked.errors:
-            check_sharing(self.hass, self.config_entry, others | kept | checked.values, of_page, checked)
+            check_sharing(self.hass, entry, {**checked.others, **kept, **checked.values}, of_page, checked)
         if checked.errors:
+            errors = placed_errors(fields, checked.errors)
             return self.async_show_form(
                 step_id=page,
-                data_schema=form(fields, shown),
-                errors=checked.errors,
+                data_schema=form(fields, shown, errors),
+                errors=errors,
                 description_placeholders={**notes, **checked.placeholders},
             )
-        self._typed, self._tried = shown, others | kept | checked.values
-        if checked.report:
-            return self.async_show_menu(
-                step_id=checked.report,
-                menu_options=["vector_save", page],
-                description_placeholders=checked.placeholders,
-            )
-        return self.async_create_entry(data=self._tried)
+        self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
+        checked.keep_report()
+        self._reports = checked.reports
+        return self._report() if self._reports else await self._async_store()
+
+    def _report(self) -> ConfigFlowResult:
+        """Show what a check has found before the page is stored."""
+        step, placeholders = self._reports.pop(0)
+        return self.async_show_menu(
+            step_id=step,
+            menu_options=["vector_save", self._page],
+            description_placeholders=placeholders,
+        )
+
+    async def _async_store(self) -> ConfigFlowResult:
+        """Store the values of the page beside those of the others, and show the menu again."""
+        of_page = {field.key for field in self._fields(self._page)}
+        others = {key: value for key, value in self.config_entry.options.items() if key not in of_page}
+        self.hass.config_entries.async_update_entry(self.config_entry, options={**others, **self._tried})
+        self._typed, self._page, self._has_saved = {}, "", True
+        return await self._async_menu(self._menu)
+
+    async def _async_note(self, name: str) -> str:
+        """Return a sentence for a description."""
+        texts = await async_get_translations(self.hass, self.hass.config.language, "selector", {DOMAIN})
+        return texts.get(f"component.{DOMAIN}.selector.page_notes.options.{name}", "")
 
     async def _async_withheld(self) -> str:
         """Return a paragraph about data that an external model does not receive, or an empty text."""
         settings = {**DEFAULTS, **self.config_entry.data, **self.config_entry.options}
         if DataPolicy(settings).of(PRIMARY).people:
             return ""
-        texts = await async_get_translations(self.hass, self.hass.config.language, "selector", {DOMAIN})
-        note = texts.get(f"component.{DOMAIN}.selector.page_notes.options.withheld", "")
+        note = await self._async_note("withheld")
         return "\n\n" + note.replace("{host}", yarl.URL(settings[CONF_BASE_URL]).host or "")

@@ -1,4 +1,4 @@
-"""The page Tools: does the search service answer, and does it take the key?"""
+"""The web search: does the search service answer, and does it take the key?"""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -24,6 +24,7 @@ from ..const import (
 from ..errors import InvalidInput
 from .fields import Checked
 from .probe import async_find_server, async_probe_model, typed_endpoint
+from .search import async_check_search
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +51,13 @@ FALLBACK: Final = ServerFields(
 EXTERNAL: Final = ServerFields(
     base_url=CONF_EXTERNAL_BASE_URL, api_key=CONF_EXTERNAL_API_KEY, model=CONF_EXTERNAL_MODEL
 )
+
+
+async def async_check_web(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
+    """Try the search service and the other models, where they are entered or changed."""
+    for try_one in (async_check_search, async_check_fallback, async_check_external):
+        await try_one(hass, checked, stored)
+        checked.keep_report()
 
 
 async def async_check_fallback(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:

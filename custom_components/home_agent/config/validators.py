@@ -10,7 +10,6 @@ from ..channels.people import NO_PERSONS, TARGETS
 from ..connection import is_cloud, is_template
 from ..errors import InvalidInput
 from ..knowledge.persons import DEVICE, PERSON
-from ..memory.settings import read_span
 from ..regex import lazy_regex
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from ..safety.rules import RULE
@@ -82,16 +81,6 @@ def clean_duration(value: str) -> str:
     if not _DURATION.match(duration):
         raise InvalidInput("invalid_duration")
     return duration
-
-
-def clean_span(value: str) -> str:
-    """Return a span of time such as 90d or 12h, as it was typed but for space and case."""
-    span = "".join(value.split()).lower()
-    try:
-        read_span(span)
-    except ValueError as err:
-        raise InvalidInput("invalid_span") from err
-    return span
 
 
 def clean_patterns(values: Iterable[str]) -> list[str]:

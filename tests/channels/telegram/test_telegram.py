@@ -13,6 +13,7 @@ from homeassistant.components import conversation
 from homeassistant.core import Context, EventOrigin, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent
+from tests.helpers.options_pages import page, save as save_page, selector_of
 from tests.helpers.secure_house import SecureHouse
 from tests.helpers.telegram_chats import ANNA, BEN, GROUP, STRANGER, Telegram, telegram_bot
 from tests.helpers.telegram_settings import OPTIONS
@@ -366,11 +367,8 @@ async def test_it_is_off_by_default(
 
 
 async def save(hass: HomeAssistant, agent: Agent, **typed: Any) -> Any:
-    """Save the page Channels."""
-    options = hass.config_entries.options
-    flow = await options.async_init(agent.entry.entry_id)
-    await options.async_configure(flow["flow_id"], {"next_step_id": "channels"})
-    return await options.async_configure(flow["flow_id"], {"telegram_enabled": True, **typed})
+    """Save the page Messages."""
+    return await save_page(hass, agent.entry, "messages", {"telegram_enabled": True, **typed})
 
 
 @pytest.mark.parametrize(
@@ -401,13 +399,7 @@ async def test_two_agents_do_not_answer_in_one_chat(hass: HomeAssistant, agent: 
 
 
 async def test_chats_to_choose_from(hass: HomeAssistant, agent: Agent) -> None:
-    options = hass.config_entries.options
-    flow = await options.async_init(agent.entry.entry_id)
-    form = await options.async_configure(flow["flow_id"], {"next_step_id": "channels"})
-    assert form["data_schema"]
-    selector = next(
-        item for key, item in form["data_schema"].schema.items() if key == "telegram_chat_persons"
-    )
+    selector = selector_of(await page(hass, agent.entry, "messages"), "telegram_chat_persons")
     offered = selector.config["fields"]["chat_id"]["selector"].config["options"]
     assert [option["value"] for option in offered] == [str(ANNA), str(BEN), str(STRANGER)]
 

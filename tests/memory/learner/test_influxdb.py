@@ -27,6 +27,7 @@ from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent
 from tests.helpers.demo_house import DEMO, async_demo_house
 from tests.helpers.month import NOW, PUT_IN, WASHER, Month, add_people, make_month, watts
+from tests.helpers.options_pages import is_saved, save as save_page
 from tests.servers.influxdb import (
     ADMIN,
     PASSWORD,
@@ -240,42 +241,40 @@ async def test_the_page_asks_version_1(
     assert result["type"] is FlowResultType.FORM
     assert result["errors"]
     if error is not None:
-        assert result["errors"] == {field: error}
+        assert result["errors"] == {"learning": error}
     for secret in (READER_PASSWORD, "wrong-password", "secret-token"):
         assert secret not in str(result["description_placeholders"])
-    assert (await save(house, options))["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(await save(house, options))
 
 
 @pytest.mark.parametrize(
-    ("changed", "errors"),
+    ("changed", "error"),
     [
-        ({"influxdb_database": "nowhere"}, {"influxdb_database": "influxdb_missing"}),
-        ({"influxdb_org": "nobody"}, {"influxdb_database": "influxdb_missing"}),
-        ({"influxdb_token": "another-token"}, {"influxdb_token": "influxdb_refused"}),
-        (
-            {"influxdb_org": "", "influxdb_token": ""},
-            {"influxdb_org": "influxdb_incomplete", "influxdb_token": "influxdb_incomplete"},
-        ),
-        ({"influxdb_version": "v1"}, {"influxdb_password": "influxdb_refused"}),
+        ({"influxdb_database": "nowhere"}, "influxdb_missing"),
+        ({"influxdb_org": "nobody"}, "influxdb_missing"),
+        ({"influxdb_token": "another-token"}, "influxdb_refused"),
+        ({"influxdb_org": "", "influxdb_token": ""}, "influxdb_incomplete"),
+        ({"influxdb_version": "v1"}, "influxdb_refused"),
     ],
 )
 async def test_the_page_asks_version_2(
-    house: HomeAssistant, influx_stand_in: InfluxStandIn, changed: dict[str, str], errors: dict[str, str]
+    house: HomeAssistant, influx_stand_in: InfluxStandIn, changed: dict[str, str], error: str
 ) -> None:
     """The same, in its own words."""
     result = await save(house, {**options_v2(influx_stand_in), **changed})
-    assert result["errors"] == errors
+    assert result["errors"] == {"learning": error}
     assert "another-token" not in str(result["description_placeholders"])
-    assert (await save(house, options_v2(influx_stand_in)))["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(await save(house, options_v2(influx_stand_in)))
 
 
 async def save(hass: HomeAssistant, typed: dict[str, Any]) -> ConfigFlowResult:
     """Submit the page of an entry that is not set up."""
     entry = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
     entry.add_to_hass(hass)
-    menu = await hass.config_entries.options.async_init(entry.entry_id)
-    flow = await hass.config_entries.options.async_configure(menu["flow_id"], {"next_step_id": "memory"})
-    return await hass.config_entries.options.async_configure(flow["flow_id"], typed)
+    switched = {"learning_enabled": typed.get("learning_enabled", True)}
+    hass.config_entries.async_update_entry(entry, options=switched)
+    source = {key: value for key, value in typed.items() if key not in switched}
+    return await save_page(hass, entry, "memory_details", source)
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers import area_registry as ar, floor_registry as fr
 from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.options_pages import is_saved, save as save_page
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import Reply, text, tool_calls
 from tests.servers.search_server import (
@@ -353,10 +354,8 @@ async def test_users_see_their_own_searches(
 
 
 async def save(hass: HomeAssistant, entry: MockConfigEntry, values: dict[str, Any]) -> ConfigFlowResult:
-    """Fill the page Tools and save it."""
-    flow = await hass.config_entries.options.async_init(entry.entry_id)
-    await hass.config_entries.options.async_configure(flow["flow_id"], {"next_step_id": "tools"})
-    return await hass.config_entries.options.async_configure(flow["flow_id"], values)
+    """Fill the page Web and other models and save it."""
+    return await save_page(hass, entry, "web", values)
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
@@ -365,11 +364,11 @@ async def test_a_service_is_tried_when_saved(
 ) -> None:
     agent = await async_agent(hass, model_server)
     chosen = options(provider, search_server)
-    assert (await save(hass, agent.entry, chosen))["type"] is FlowResultType.CREATE_ENTRY
+    assert is_saved(await save(hass, agent.entry, chosen))
     assert {key: agent.entry.options[key] for key in chosen} == chosen
     assert search_server.queries == ["weather"]
-    shown = {**chosen, "tools_timeout": 40}
-    assert (await save(hass, agent.entry, shown))["type"] is FlowResultType.CREATE_ENTRY
+    shown = {**chosen, "cloud_send_profile": True}
+    assert is_saved(await save(hass, agent.entry, shown))
     assert len(search_server.requests) == 1, "what is unchanged is not tried again"
 
 
@@ -424,12 +423,8 @@ async def test_a_keyword_that_would_hold_back_everything(
     hass: HomeAssistant, model_server: ModelServer
 ) -> None:
     agent = await async_agent(hass, model_server)
-    flow = await hass.config_entries.options.async_init(agent.entry.entry_id)
-    await hass.config_entries.options.async_configure(flow["flow_id"], {"next_step_id": "safety"})
-    result = await hass.config_entries.options.async_configure(
-        flow["flow_id"], {"sanitizer_keywords": ["a*"]}
-    )
-    assert result["errors"] == {"sanitizer_keywords": "invalid_keyword"}
+    result = await save(hass, agent.entry, {"sanitizer_keywords": ["a*"]})
+    assert result["errors"] == {"privacy": "invalid_keyword"}
 
 
 # Any home

@@ -167,7 +167,7 @@ class SearchTrouble(StrEnum):
 
 SENTENCES: Final[Mapping[SearchTrouble, str]] = {
     SearchTrouble.REFUSED: (
-        "The search service refused the key: it has to be checked in the options, page Tools"
+        "The search service refused the key: it has to be checked in the options, page Web and other models"
     ),
     SearchTrouble.RATE_LIMIT: (
         "The search service asks for patience, or the account is used up. Try again later"
