@@ -30,7 +30,8 @@ from ..const import (
 from ..errors import HomeAgentError, LLMError, SentenceTooLong
 from ..event_data import ConversationStarted
 from ..tools.turn_calls import TurnCalls
-from .claims.wording import SentenceKind, kind_of
+from .claims.kinds import SentenceKind
+from .claims.wording import kind_of
 from .closing import close_turn, finished_event, problem_of
 from .confirming import async_ask, async_settle
 from .gathering import async_gather

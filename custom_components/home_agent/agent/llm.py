@@ -17,8 +17,9 @@ from ..inference.errors import ErrorKind, ModelServerError
 from ..inference.models import Delta
 from .claims.evidence import Evidence
 from .claims.gate import ClaimGate, Verdict
+from .claims.kinds import SentenceKind
 from .claims.sentences import Reading
-from .claims.wording import SentenceKind
+from .claims.states import StateJudge
 from .log import CORRECTION, INCOMPLETE, UNASKED, Correction, LogDelta, async_add_answer
 from .model_errors import as_agent_error
 from .phrases import async_phrase
@@ -116,7 +117,12 @@ class LLMMixin(StreamingMixin):
             )
             return any(action.success for action in earlier)
 
-        return Evidence(calls, await self.data.shared.house.async_snapshot(), turn.language, was_done_before)
+        def is_planned() -> bool:
+            return bool(self.data.timers.all() or self.data.planned.seen_by(calls.speaker))
+
+        house = await self.data.shared.house.async_snapshot()
+        judge = StateJudge(self.hass, house, turn.language)
+        return Evidence(calls, house, turn.language, judge, was_done_before, is_planned)
 
     async def _async_asked(
         self, turn: Turn, *, allow_tools: bool, claim: Correction | None = None, after_silence: bool = False

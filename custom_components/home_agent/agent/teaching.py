@@ -10,7 +10,8 @@ from ..languages.phrases import any_of
 from ..memory.sentences import asks_to_remember
 from ..regex import lazy_regex
 from ..texts import fold_letters, words
-from .claims.wording import SentenceKind, kind_of
+from .claims.kinds import SentenceKind
+from .claims.wording import kind_of
 
 MAX_CHARS: Final = 4000
 """Longer texts are always looked at."""

@@ -44,6 +44,7 @@ SECTIONS: Final = (
             "will",
             "will_be",
             "promises",
+            "going",  # verbs of what is at work: "is on its way", "läuft", "suena"
             "offers",
             "choices",
             "fails",
@@ -104,6 +105,8 @@ SECTIONS: Final = (
             "joins",
             "lead",
             "switching",
+            # Of `openers`, those that begin statements too: "hay", "è".
+            "stating",
             # Words for when that begin questions and conditions.
             "when",
             # Words that complain ("it is too loud") where a statement begins as a question does.

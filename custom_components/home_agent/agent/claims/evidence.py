@@ -1,6 +1,6 @@
 """Whether the calls of a turn back what an answer claims: by their kind, and by what they were about."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
@@ -14,10 +14,12 @@ from ...languages import DEFAULT, find, table
 from ...languages.later import read_later
 from ...texts import fold, words
 from ...tools.base import HomeAgentTool, Kept
+from ...tools.control.mentions import Mention
 from ...tools.native import NATIVE
 from ...tools.turn_calls import CallRecord, TurnCalls
+from .kinds import ClaimKind, SentenceKind
 from .sentences import Reading
-from .wording import ClaimKind, SentenceKind
+from .states import StateJudge, Truth
 
 KEPT: Final = {
     Kept.TIMER: ClaimKind.TIMER,
@@ -25,6 +27,8 @@ KEPT: Final = {
     Kept.MEMORY: ClaimKind.MEMORY,
 }
 """What calls of tools back that keep something for the person."""
+SOON: Final = frozenset((ClaimKind.TIMER, ClaimKind.PROMISE))
+"""Claims that a timer or a plan backs."""
 LATER_ARGUMENTS: Final = frozenset(("when", "for", "repeat"))
 """Arguments with which ha_control plans something."""
 SWITCH: Final = "switch"
@@ -35,7 +39,7 @@ NAMES: Final = "names that an answer may mention"
 
 
 @dataclass(frozen=True, slots=True)
-class Mentions:
+class Named:
     """What words mention: entities, rooms and floors, kinds of things."""
 
     entities: tuple[EntityRecord, ...] = ()
@@ -54,8 +58,11 @@ class Evidence:
     calls: TurnCalls
     house: HouseSnapshot
     language: str
+    judge: StateJudge
     earlier: Callable[[], bool] = field(default=lambda: False)
     """Whether something was done before in the conversation, which may be told when somebody asks."""
+    planned: Callable[[], bool] = field(default=lambda: False)
+    """Whether a timer or a planned command is there, which may be told when nothing is ordered."""
     before: int = field(init=False)
     """The number of the answer that is judged. It cannot know the results of its own calls."""
 
@@ -97,25 +104,88 @@ class Evidence:
 
     def backs(self, reading: Reading, wanted: SentenceKind) -> bool:
         """Return whether calls back all that a sentence claims."""
+        claims = reading.claims - {ClaimKind.STATE, ClaimKind.FORECAST}
+        if self._is_untrue(reading, wanted):
+            return False
+        if not claims or (claims <= SOON and self._shows_plans(reading, wanted)):
+            return True
+        return self._backs_deeds(reading, claims) if self._acted else self._is_known(reading, claims, wanted)
+
+    def _is_known(self, reading: Reading, claims: AbstractSet[ClaimKind], wanted: SentenceKind) -> bool:
+        """Return whether claims are true although this turn has done nothing."""
+        if wanted is SentenceKind.QUESTION and not claims & SOON:
+            return self.earlier()
+        return claims == {ClaimKind.DEED} and self._is_so(reading)
+
+    def _backs_deeds(self, reading: Reading, claims: AbstractSet[ClaimKind]) -> bool:
+        """Return whether the calls that did something back claims."""
         acted = self._acted
         tools = [_tool(record) for record in acted]
-        if not acted:
-            return wanted is SentenceKind.QUESTION and self.earlier()
         if not all(tool.keeps or tool.names_targets for tool in tools):
             return True  # others may do anything
         planned, has_control = any(map(_is_planned, acted)), any(tool.names_targets for tool in tools)
         backed = {KEPT[tool.keeps] for tool in tools if tool.keeps} | {ClaimKind.DEED}
+        if any(tool.keeps for tool in tools):
+            backed.add(ClaimKind.MEMORY)  # "noted" is said of reminders and lists too
         if not self._is_without_effect:
             backed.add(ClaimKind.CHANGE)
         if planned:
             backed |= {ClaimKind.PROMISE, ClaimKind.TIMER}
-        elif has_control and read_later(self.calls.sentence, self.language) is None:
+        elif has_control and not self._is_later:
             backed.add(ClaimKind.PROMISE)
-        if not reading.claims <= backed:
+        if not claims <= backed:
             return False
-        if planned or not reading.claims & {ClaimKind.DEED, ClaimKind.CHANGE, ClaimKind.PROMISE}:
+        if planned or not claims & {ClaimKind.DEED, ClaimKind.CHANGE, ClaimKind.PROMISE}:
             return True
         return all(self._covers(part, has_control=has_control) for part in reading.parts)
+
+    def _is_untrue(self, reading: Reading, wanted: SentenceKind) -> bool:
+        """Return whether states contradict a sentence, or nothing is there of what it says will happen."""
+        if ClaimKind.FORECAST in reading.claims and not self._shows_plans(reading, wanted):
+            named = any(_names_device(self.judge.mentions(text)) for text, _is_going in reading.states)
+            if named and not self._acted:
+                return True
+        if ClaimKind.STATE not in reading.claims:
+            return False
+        least = {Truth.FALSE}
+        if wanted is SentenceKind.ORDER and not self._acted and any(map(_has_failed, self.calls.records)):
+            least.add(Truth.UNKNOWN)  # what a call has failed to do is no state that nobody knows
+        return any(
+            self.judge.truth(text, is_going=is_going) in least
+            and not (self._acted and self._covers(text, has_control=True))
+            for text, is_going in reading.states
+        )
+
+    def _is_so(self, reading: Reading) -> bool:
+        """Return whether the states show what a sentence says, so that nothing had to be done.
+
+        What a call has failed to do is not so, and a number is not compared.
+        """
+        if any(map(_has_failed, self.calls.records)) or not reading.states:
+            return False
+        if any(map(str.isdigit, self.calls.sentence)) or self._is_later:
+            return False
+        return len(reading.states) == len(reading.parts) and all(
+            self.judge.truth(text, is_going=is_going) is Truth.TRUE for text, is_going in reading.states
+        )
+
+    @property
+    def _is_later(self) -> bool:
+        """Return whether the person wants something later."""
+        return read_later(self.calls.sentence, self.language) is not None
+
+    def _shows_plans(self, reading: Reading, wanted: SentenceKind) -> bool:
+        """Return whether a result lists timers and plans, or whether there are any that may be told.
+
+        Those that no result lists may be told with a time, or where somebody asks for one.
+        """
+        if any(
+            record.success and record.read_only and _tool(record).keeps is Kept.TIMER
+            for record in self.calls.records
+        ):
+            return True
+        has_time = any(map(str.isdigit, (*"".join(reading.parts), *self.calls.sentence)))
+        return wanted is not SentenceKind.ORDER and has_time and self.planned()
 
     def _covers(self, text: str, *, has_control: bool) -> bool:
         """Return whether the things that words mention are those that the calls were about."""
@@ -143,7 +213,7 @@ class Evidence:
             or (len(done) == 1 and self._mentions(self.calls.sentence).domains == mentions.domains)
         )
 
-    def _mentions(self, text: str) -> Mentions:
+    def _mentions(self, text: str) -> Named:
         """Return what words mention, without what was written by calls that keep texts."""
         written = {
             word
@@ -167,7 +237,7 @@ class Evidence:
             if not written.issuperset(one.phrase) and not (len(one.phrase) == 1 and one.phrase[0] in kinds)
         ]
         taken = {place for one in found for place in one.at}
-        return Mentions(
+        return Named(
             entities=tuple(one.value for one in found if isinstance(one.value, EntityRecord)),
             places=frozenset(place_id(one.value) for one in found if isinstance(one.value, (Area, Floor))),
             domains=frozenset(
@@ -176,6 +246,13 @@ class Evidence:
                 if at not in taken and word in kinds and word not in written
             ),
         )
+
+
+def _names_device(named: Mention) -> bool:
+    """Return whether words name something that can be controlled."""
+    kinds = {key.partition(".")[0] for key in named.kinds}
+    entities = {entity_id.partition(".")[0] for entity_id in named.entity_ids}
+    return bool((kinds | entities) & _kinds(None).keys())
 
 
 def _done_by(record: CallRecord) -> set[str]:

@@ -10,8 +10,8 @@ from typing import Final
 
 from ...languages.lexicon import Word
 from ...texts import fold, is_word, plain
+from .kinds import SentenceKind
 from .sentences import BREAKS, ENDS, Reading, SentenceReader
-from .wording import SentenceKind
 
 CHECKED_CHARS: Final = 400
 """Where in an answer any claim may begin; later only one that says that the assistant did something."""

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Final
 
 from ...languages import find, languages_with, words
-from .wording import SentenceKind
+from .kinds import SentenceKind
 
 QUESTION_MARKS: Final = ("?", "\uff1f")
 AROUND: Final = " \t\n\"'\u201d\u2019\u300d\u300f\uff09)]\u2026~\u301c,\uff0c\u3001"

@@ -10,13 +10,17 @@ from ...languages import DEFAULT, find, languages_with
 from ...languages.later import read_later
 from ...languages.lexicon import Word, clauses
 from ...texts import fold, is_word, plain
+from ...tools.control.questions import statement_of
+from .kinds import ClaimKind, SentenceKind
 from .scripts import ScriptReader, script_languages, script_of
-from .wording import MAX_WORDS, ClaimKind, SentenceKind, SpacedReader, kind_of, spaced_reader
+from .wording import MAX_WORDS, SpacedReader, kind_of, spaced_reader
 
 ENDS: Final = frozenset("!?…\n。．！？")
 """Marks that end a sentence. A full stop does too, unless a letter or digit follows."""
 BREAKS: Final = frozenset(',;:–—()"“”„«»')
 QUESTION_MARKS: Final = ("?", "？")
+AHEAD: Final = frozenset((ClaimKind.PROMISE, ClaimKind.FORECAST, ClaimKind.TIMER))
+"""Claims about what is to come, so that "when" in them does not mean the past."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class Reading:
     claims: frozenset[ClaimKind] = frozenset()
     parts: tuple[str, ...] = ()
     """The sentence between commas and words such as and, if it claims something."""
+    states: tuple[tuple[str, bool], ...] = ()
+    """Its parts that may be compared with states, and whether each says that something is at work."""
     is_offer: bool = False
     """Whether it asks for permission to do what was asked for."""
 
@@ -47,6 +53,12 @@ class SentenceReader:
         self.script: ScriptReader | None = script_of(asked, language)
         self.readers, self._is_any = _readers(language)
         self.wanted = self.script.kind_of(asked) if self.script else kind_of(asked, language)
+        said = _words_of(asked)
+        self._is_greeting = self.wanted is SentenceKind.QUESTION and self._greets(asked, said)
+        is_remark = self.script is None and statement_of(asked, language) is not None
+        if self._is_greeting or (self.wanted is SentenceKind.QUESTION and is_remark):
+            self.wanted = SentenceKind.REMARK
+        self._asks_what = any(reader.is_open_question(said) for reader in self.readers)
         self._is_later = self.wanted is SentenceKind.ORDER and read_later(asked, language) is not None
         """Whether something is ordered for later, so that "when" in an answer does not mean the past."""
 
@@ -65,16 +77,23 @@ class SentenceReader:
                 continue
             if found is None:
                 found, held_from = clause, clause.start
-                is_ahead = self._is_later or claim is ClaimKind.PROMISE
-                if self._is_withdrawn(text[held_from:], None if is_ahead else reader):
-                    return Reading(is_offer=self._is_offer(text))
+                if self._is_withdrawn(text[held_from:], claim, reader):
+                    claim = ClaimKind.STATE  # "it is on already" may still be untrue
+                    if kind is SentenceKind.QUESTION or self._is_withdrawn(text[held_from:], claim, reader):
+                        return Reading(is_offer=self._is_offer(text))
             claims.add(claim)
             claims |= self._claims_of_parts(clause, kind)
         if found is None:
             if self.script is not None and self.script.is_claim(text, kind):
                 return Reading(frozenset({ClaimKind.DEED}), (text,))
             return Reading(is_offer=self._is_offer(text))
-        return Reading(frozenset(claims), tuple(self._parts(text)))
+        if kind is SentenceKind.QUESTION and self._asks_what:
+            claims.discard(ClaimKind.PROMISE)
+        parts, states = (
+            tuple(self._parts(text)),
+            tuple(self._states(text, is_ahead=ClaimKind.FORECAST in claims)),
+        )
+        return Reading(frozenset(claims), parts, states)
 
     def tells_failure(self, text: str) -> bool:
         """Return whether a text says that something did not work; also where that cannot be known."""
@@ -96,11 +115,17 @@ class SentenceReader:
         """Return the words that part clauses."""
         return self.readers[0].joins
 
-    def _is_withdrawn(self, text: str, reader: SpacedReader | None) -> bool:
+    def _greets(self, asked: str, said: Sequence[Word]) -> bool:
+        """Return whether a sentence is a greeting, to which nothing but a greeting is owed."""
+        return asked.rstrip()[-1:] not in QUESTION_MARKS and self.readers[0].greets(said)
+
+    def _is_withdrawn(self, text: str, claim: ClaimKind, reader: SpacedReader | None) -> bool:
         """Return whether the rest of a sentence says that its claim is a question or of an earlier time."""
         if text.rstrip().endswith(QUESTION_MARKS) and "," not in text:
             return True
-        return reader is not None and reader.is_earlier(_words_of(text))
+        if reader is None or self._is_later or claim in AHEAD:
+            return False
+        return reader.is_earlier(_words_of(text), but_already=claim is ClaimKind.STATE)
 
     def _claim_of(
         self, clause: _Clause, kind: SentenceKind, *, begins_sentence: bool
@@ -116,10 +141,21 @@ class SentenceReader:
                 is_first = begins_sentence and said[0] is clause.words[0]
                 if limit and (
                     claim := reader.claim(
-                        said[:limit], kind, begins_sentence=is_first, is_whole=limit == len(said)
+                        said[:limit],
+                        SentenceKind.QUESTION if self._is_greeting else kind,
+                        begins_sentence=is_first,
+                        is_whole=limit == len(said),
                     )
                 ):
                     return claim, reader
+                if self._is_greeting and reader.tells_state(said[:limit]):
+                    return ClaimKind.STATE, reader
+            if kind is SentenceKind.QUESTION:
+                continue
+            for reader, limit in zip(self.readers, limits, strict=True):
+                behind = reader.count_until_honest(said, but_already=True)
+                if behind > limit and reader.tells_state(said[:behind]):
+                    return ClaimKind.STATE, reader
         return None, None
 
     def _claims_of_parts(self, clause: _Clause, kind: SentenceKind) -> set[ClaimKind]:
@@ -145,6 +181,8 @@ class SentenceReader:
         in answers to questions.
         """
         start = 0
+        while start < len(said) - 1 and said[start].plain in self.joins:
+            start += 1
         while start < len(said):
             rest = said[start:]
             yield rest
@@ -166,6 +204,20 @@ class SentenceReader:
             for said in self._joined(clause.words):
                 if said and self.readers[0].count_until_honest(said) == len(said):
                     yield " ".join(word.plain for word in said)
+
+    def _states(self, text: str, *, is_ahead: bool) -> Iterator[tuple[str, bool]]:
+        """Yield the parts of a sentence that may be compared with states.
+
+        Of what is to come the beginning counts, up to a word such as "when".
+        """
+        parts = [said for clause in _clauses_of(text) for said in self._joined(clause.words) if said]
+        if any(self.readers[0].excepts(said) for said in parts):
+            return
+        for said in parts:
+            until = self.readers[0].count_until_honest(said, but_already=True)
+            if until == len(said) or (is_ahead and until):
+                is_going = any(reader.is_going(said[:until]) for reader in self.readers)
+                yield " ".join(word.plain for word in said[:until]), is_going
 
 
 def _words_of(text: str) -> list[Word]:

@@ -1,7 +1,6 @@
 """Finds words of a clause that claim an action, and classifies the sentence of the user before them."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from enum import Enum, auto
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
 
@@ -9,6 +8,8 @@ from ...languages import DEFAULT, find, table, words
 from ...languages.later import LaterKind, read_later
 from ...languages.lexicon import Clause, Lexicon, Match, Word, clauses
 from ...tools.control.questions import ClauseKind, clause_kind
+from .kinds import ClaimKind, SentenceKind
+from .matches import ClauseMatches, skip
 
 OWN_TABLES: Final = (
     "i_have",
@@ -44,22 +45,25 @@ OWN_TABLES: Final = (
     "writes",
     "greetings",
     "states",
+    "going",
+    "already",
 )
 SHARED_TABLES: Final = {
     "states": ("questions.states", "directions.opening", "directions.closing"),
     "commands": ("questions.commands",),
     "switching": ("questions.switching",),
     "unrelated": ("questions.unrelated",),
+    "excepting": ("quantities.excepting",),
     "devices": tuple(
         f"names.domains.{kind}" for kind in ("light", "switch", "fan", "climate", "media_player")
     ),
     "fillers": ("answers.yes", "answers.go_ahead"),
 }
-OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did")
-"""Tables of beginnings of clauses in which the assistant describes its own actions."""
+OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did", "will", "reminds")
+"""Tables of beginnings of clauses in which the assistant describes or promises its own actions."""
 PHRASES: Final = (
     *("i_have", "i_did", "been", "done", "will", "will_be", "promises", "fillers"),
-    *("reminds", "remind_verbs", "remembers", "remember_verbs", "remembered", "on_lists"),
+    *("reminds", "remind_verbs", "remembers", "remember_verbs", "remembered", "on_lists", "going"),
 )
 """Tables whose phrases may contain a word that is honest on its own, such as "will" in "I will"."""
 MAX_BEFORE: Final = 6
@@ -76,85 +80,6 @@ MAX_BEFORE_DEVICE: Final = 3
 """Words that may precede the device in a clause without a verb, such as "kitchen" in "Kitchen light on"."""
 BEEN_TO_DID: Final = 6
 WILL_TO_DO: Final = 8
-
-
-class ClaimKind(Enum):
-    """What a claim is about, which decides the calls that back it."""
-
-    DEED = auto()
-    """Something is as it was asked for."""
-    CHANGE = auto()
-    """Something was done, or is being done."""
-    PROMISE = auto()
-    """Something will be done."""
-    TIMER = auto()
-    """A timer or a reminder, set or promised."""
-    MEMORY = auto()
-    """Something was or will be remembered."""
-    LIST = auto()
-    """Something is on a list or in a calendar."""
-
-
-class SentenceKind(Enum):
-    """The kind of a user's sentence."""
-
-    ORDER = auto()
-    REMARK = auto()
-    """Neither a plain order nor a question; it may be either."""
-    QUESTION = auto()
-    """A question, or a greeting: a state is a fair answer."""
-    STORY = auto()
-
-
-class _ClauseMatches:
-    """The words of a language's tables in a clause, up to its first honest word."""
-
-    def __init__(self, matches: Mapping[str, Mapping[int, Match]], end: int) -> None:
-        """Keep what is found in so many words."""
-        self._matches = matches
-        self.end = end
-        self.start = _skip(matches["fillers"], 0)
-
-    def starts(self, name: str, latest: int) -> list[int]:
-        """Return behind which word each entry of a table ends that begins early enough."""
-        return [index + match.words for index, match in self._matches[name].items() if index <= latest]
-
-    def has(self, name: str) -> bool:
-        """Return whether there is an entry of a table."""
-        return bool(self._matches[name])
-
-    def follows(
-        self,
-        ends: Iterable[int],
-        names: Sequence[str],
-        within: int,
-        *,
-        last: int | None = None,
-        without: str | None = None,
-    ) -> bool:
-        """Return whether an entry of some tables follows one of these places."""
-        end = self.end if last is None else last
-        others = self._matches[without] if without else {}
-        places = [
-            index for name in names for index in self._matches[name] if index < end and index not in others
-        ]
-        return any(0 <= place - start <= within for start in ends for place in places)
-
-    def is_whole(self, name: str) -> bool:
-        """Return whether the clause is one entry of a table, fillers aside."""
-        found = self._matches[name].get(self.start, Match())
-        return found.words > 0 and _skip(self._matches["fillers"], self.start + found.words) == self.end
-
-    def ends_with(self, name: str) -> bool:
-        """Return whether an entry of a table is at the end."""
-        return any(index + match.words == self.end for index, match in self._matches[name].items())
-
-
-def _skip(matches: Mapping[int, Match], start: int) -> int:
-    """Return the first place from a start on where no entry begins."""
-    while start in matches:
-        start += matches[start].words
-    return start
 
 
 class SpacedReader:
@@ -181,16 +106,24 @@ class SpacedReader:
 
     def may_begin(self, beginning: str) -> bool:
         """Return whether words with this beginning may describe the assistant's own actions."""
-        return any(entry.startswith(beginning) for entry in self._beginnings)
+        return any(entry.startswith(beginning) for entry in (*self._beginnings, *self.joins))
 
     def begins(self, said: Sequence[Word]) -> bool:
         """Return whether a clause begins, or may yet begin, by describing the assistant's own actions."""
-        start = _skip(self._lexicon.matches("fillers", said), 0)
+        start = skip(self._lexicon.matches("fillers", said), 0)
+        while start < len(said) and said[start].plain in self.joins:
+            start += 1
         return start == len(said) or said[start].plain in self._beginnings
 
-    def count_until_honest(self, said: Sequence[Word]) -> int:
-        """Return how many words precede the first that makes a clause no claim."""
+    def count_until_honest(self, said: Sequence[Word], *, but_already: bool = False) -> int:
+        """Return how many words precede the first that makes a clause no claim.
+
+        `but_already` reads on behind words such as "already".
+        """
         honest = self._lexicon.matches("honest", said)
+        if but_already:
+            already = self._lexicon.matches("already", said)
+            honest = {index: match for index, match in honest.items() if index not in already}
         if not honest:
             return len(said)
         covered = {
@@ -205,16 +138,37 @@ class SpacedReader:
 
     def is_filler(self, said: Sequence[Word]) -> bool:
         """Return whether a clause has only words such as "sure"."""
-        return _skip(self._lexicon.matches("fillers", said), 0) == len(said)
+        return skip(self._lexicon.matches("fillers", said), 0) == len(said)
 
-    def is_earlier(self, said: Sequence[Word]) -> bool:
-        """Return whether words refer to an earlier time."""
-        return bool(self._lexicon.matches("past", said))
+    def is_earlier(self, said: Sequence[Word], *, but_already: bool = False) -> bool:
+        """Return whether words refer to an earlier time; `but_already` overlooks words such as "already"."""
+        past = self._lexicon.matches("past", said).keys()
+        return bool(past - self._lexicon.matches("already", said).keys() if but_already else past)
+
+    def is_open_question(self, said: Sequence[Word]) -> bool:
+        """Return whether a question asks what or how, so that no deed of its own can be meant."""
+        return bool(self._lexicon.matches("asks", said) or self._lexicon.matches("tells", said))
+
+    def greets(self, said: Sequence[Word]) -> bool:
+        """Return whether words begin with a greeting."""
+        return 0 in self._lexicon.matches("greetings", said)
+
+    def tells_state(self, said: Sequence[Word]) -> bool:
+        """Return whether words say that something is in a state or at work."""
+        return self._is_state(ClauseMatches(self._lexicon.all_matches(said), len(said)))
+
+    def excepts(self, said: Sequence[Word]) -> bool:
+        """Return whether words except something from what is said of all."""
+        return bool(self._lexicon.matches("excepting", said))
+
+    def is_going(self, said: Sequence[Word]) -> bool:
+        """Return whether words say that something is at work."""
+        return bool(self._lexicon.matches("going", said))
 
     def is_offer(self, said: Sequence[Word]) -> bool:
         """Return whether a question asks for permission to do what was asked for, and leaves no choice."""
         offers = self._lexicon.matches("offers", said)
-        start = _skip(self._lexicon.matches("fillers", said), 0)
+        start = skip(self._lexicon.matches("fillers", said), 0)
         return start in offers and not self._lexicon.matches("choices", said)
 
     def tells_failure(self, said: Sequence[Word]) -> bool:
@@ -228,11 +182,12 @@ class SpacedReader:
 
         `is_whole` is for a clause that has no honest word.
         """
-        found = _ClauseMatches(self._lexicon.all_matches(said), len(said))
+        found = ClauseMatches(self._lexicon.all_matches(said), len(said))
         is_asked = kind is SentenceKind.QUESTION
+        if self._is_reminder(found, found.start + 2 if is_asked else found.end):
+            return ClaimKind.TIMER
         if not is_asked and (kept := self._kept(found, kind, is_whole=is_whole)):
             return kept
-        is_order = kind is SentenceKind.ORDER
         is_done = is_whole and (found.is_whole("done") or found.is_whole("promises"))
         if self._is_own_action(found, kind) or (
             not is_asked
@@ -241,21 +196,50 @@ class SpacedReader:
             return self._deed(found, ClaimKind.CHANGE)
         if not is_asked and self._is_result(found, begins_sentence=begins_sentence, is_whole=is_whole):
             return self._deed(found)
-        if is_order and self._is_promise(found):
+        if kind is SentenceKind.ORDER:
+            return self._in_answer_to_order(found, is_whole=is_whole)
+        return self._ahead_or_so(found, is_asked=is_asked)
+
+    def _ahead_or_so(self, found: ClauseMatches, *, is_asked: bool) -> ClaimKind | None:
+        """Return what words promise or tell that answer no order."""
+        latest = found.start + (0 if is_asked else MAX_BEFORE)
+        if found.follows(found.starts("will", latest), ("commands", "orders"), WILL_TO_DO):
             return ClaimKind.PROMISE
-        return self._deed(found) if is_order and self._is_answer_to_order(found, is_whole=is_whole) else None
+        if is_asked:
+            return None
+        if self._is_state(found):
+            return ClaimKind.STATE
+        return ClaimKind.FORECAST if self._is_promise(found) else None
+
+    def _in_answer_to_order(self, found: ClauseMatches, *, is_whole: bool) -> ClaimKind | None:
+        """Return what words claim that are no claim in answer to anything but an order."""
+        if self._is_promise(found):
+            return ClaimKind.PROMISE
+        if found.has("going") or self._is_answer_to_order(found, is_whole=is_whole):
+            return self._deed(found)
+        return None
 
     @staticmethod
-    def _deed(found: _ClauseMatches, otherwise: ClaimKind = ClaimKind.DEED) -> ClaimKind:
+    def _is_reminder(found: ClauseMatches, latest: int) -> bool:
+        """Return whether the assistant says that it will remind or tell the person."""
+        wills = found.starts("will", min(latest, MAX_BEFORE))
+        return bool(found.starts("reminds", latest)) or found.follows(wills, ("remind_verbs",), WILL_TO_DO)
+
+    @staticmethod
+    def _is_state(found: ClauseMatches) -> bool:
+        """Return whether something is said to be in a state, or at work."""
+        tables = ("did", "doing", "states", "switching")
+        return found.has("going") or found.follows(found.starts("is", MAX_BEFORE), tables, IS_TO_STATE)
+
+    @staticmethod
+    def _deed(found: ClauseMatches, otherwise: ClaimKind = ClaimKind.DEED) -> ClaimKind:
         """Return the targets of an action."""
         return ClaimKind.TIMER if found.has("timers") else ClaimKind.LIST if found.has("lists") else otherwise
 
     @staticmethod
-    def _kept(found: _ClauseMatches, kind: SentenceKind, *, is_whole: bool) -> ClaimKind | None:
+    def _kept(found: ClauseMatches, kind: SentenceKind, *, is_whole: bool) -> ClaimKind | None:
         """Return what is said to be kept or set for the person: a reminder, a memory, an entry of a list."""
         wills = found.starts("will", MAX_BEFORE)
-        if found.has("reminds") or found.follows(wills, ("remind_verbs",), WILL_TO_DO):
-            return ClaimKind.TIMER
         if (
             found.has("remembers")
             or found.follows(wills, ("remember_verbs",), WILL_TO_DO)
@@ -272,7 +256,7 @@ class SpacedReader:
         return None
 
     @staticmethod
-    def _is_promise(found: _ClauseMatches) -> bool:
+    def _is_promise(found: ClauseMatches) -> bool:
         """Return whether something is said to happen."""
         wills = found.starts("will", MAX_BEFORE)
         will_be = found.starts("will_be", MAX_BEFORE + 2)
@@ -283,7 +267,7 @@ class SpacedReader:
         )
 
     @staticmethod
-    def _is_own_action(found: _ClauseMatches, kind: SentenceKind) -> bool:
+    def _is_own_action(found: ClauseMatches, kind: SentenceKind) -> bool:
         """Return whether the assistant describes its own action: a claim regardless of the request."""
         latest = found.start + (0 if kind is SentenceKind.QUESTION else MAX_BEFORE)
         return (
@@ -295,7 +279,7 @@ class SpacedReader:
         )
 
     @staticmethod
-    def _is_change(found: _ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
+    def _is_change(found: ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
         """Return whether something is said to have been done, or to be going on."""
         tables = ("did", "doing") if is_whole else ("did",)
         return (
@@ -305,7 +289,7 @@ class SpacedReader:
         )
 
     @staticmethod
-    def _is_result(found: _ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
+    def _is_result(found: ClauseMatches, *, begins_sentence: bool, is_whole: bool) -> bool:
         """Return whether something is said to be so now."""
         subjects = found.starts("is", MAX_BEFORE)
         if found.has("now") and found.follows(subjects, ("states", "did", "doing"), IS_TO_STATE):
@@ -318,7 +302,7 @@ class SpacedReader:
         )
 
     @staticmethod
-    def _is_answer_to_order(found: _ClauseMatches, *, is_whole: bool) -> bool:
+    def _is_answer_to_order(found: ClauseMatches, *, is_whole: bool) -> bool:
         """Return whether a clause has a state, which is a claim only in answer to an order."""
         states = found.starts("is", MAX_BEFORE)
         return (

@@ -8,7 +8,8 @@ from typing import Final
 from ...languages import find, languages_with, table, words
 from ...languages.lexicon import Clause, Lexicon, Match, clauses
 from ...tools.control.questions import ClauseKind, clause_kind
-from ..claims.wording import SentenceKind, kind_of
+from ..claims.kinds import SentenceKind
+from ..claims.wording import kind_of
 
 MAX_CHARS: Final = 160
 MAX_REMARK: Final = 9

@@ -18,9 +18,10 @@ from ...texts import plain
 from ..base import ServiceCall, ToolRun
 from .addressed import About, what_about
 from .negation import forbids
-from .questions import asks_about_state, parts_of
+from .questions import Statement, asks_about_state, parts_of, statement_of
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
+OF_QUESTIONS: Final = ("joins", "copulas", "states", "commands")
 STATE_TABLES: Final = ("topics", "names.states")
 SHOWN: Final[Mapping[str, Sequence[str]]] = {
     "shown_open": ("open", "unlocked"),
@@ -51,6 +52,7 @@ NOT_NOW: Final = (
 )
 EVENING: Final = 17
 """The hour from which this evening is now."""
+TOGGLE: Final = "toggle"
 OPEN_STATES: Final = frozenset(("open", "opening", "unlocked", "unlocking", "disarmed"))
 
 
@@ -143,7 +145,10 @@ def _orders(sentence: str, language: str) -> tuple[_Order, ...]:
 def _order(said: Sequence[Word], lexicon: Lexicon, staying: Lexicon) -> _Order:
     """Return what a part commands."""
     found = lexicon.all_matches(said) | staying.all_matches(said)
-    stays = bool(found["staying"]) and bool(found["shown_open"] or found["shown_closed"])
+    first = min(found["copulas"], default=len(said))
+    stays = any(index < first for index in found["staying"]) and bool(
+        found["shown_open"] or found["shown_closed"]
+    )
     direction = _direction(said, lexicon, only_first=False)
     if stays:
         direction = Direction.CLOSE if found["shown_closed"] else Direction.OPEN
@@ -176,7 +181,7 @@ def commanded(sentence: str, language: str) -> frozenset[Direction]:
 def _lexicon(language: str) -> Lexicon:
     """Return the words of a language for opening and closing, and those that part its clauses."""
     tables = {name: words(language, f"directions.{name}") for name in TABLES}
-    return Lexicon({**tables, "joins": words(language, "questions.joins")})
+    return Lexicon({**tables, **{name: words(language, f"questions.{name}") for name in OF_QUESTIONS}})
 
 
 @cache
@@ -226,6 +231,7 @@ def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> D
         for way, name in ((Direction.OPEN, "open"), (Direction.CLOSE, "close"))
         for index, match in found[name].items()
         if match >= max(found[other].get(index, Match()) for other in ("open", "close", "neutral"))
+        and not _is_told(index, match, found)
     ]
     if only_first:
         verbs = [(index, way) for index, way in verbs if index == 0]
@@ -233,6 +239,14 @@ def _direction(said: Sequence[Word], lexicon: Lexicon, *, only_first: bool) -> D
     if particle is not None:
         return particle
     return min(verbs, default=(0, None), key=lambda verb: verb[0])[1]
+
+
+def _is_told(index: int, match: Match, found: Mapping[str, Mapping[int, Match]]) -> bool:
+    """Return whether a word tells how something is, as in "the garage is still open"."""
+    told = min((at for at in found["copulas"] if at < index), default=None)
+    if told is None or match > found["states"].get(index, Match()):
+        return False
+    return not any(at < index and at not in found["copulas"] for at in found["commands"])
 
 
 def _ends_with_particle(part: Sequence[Word], lexicon: Lexicon) -> bool:
@@ -274,10 +288,22 @@ def _inside(text: str, language: str) -> Direction | None:
     return first[2] if first else None
 
 
-def check_asked(run: ToolRun) -> None:
-    """Raise ValidationError if the sentence only asks how things are, or only forbids something."""
+def check_asked(run: ToolRun, action: str = "", given: Mapping[str, object] | None = None) -> None:
+    """Raise ValidationError if the sentence only asks how things are, or only forbids something.
+
+    What may be a statement, such as "la fenêtre est ouverte", lets an action close and lock. What is
+    certainly one lets it do anything but open.
+    """
     if asks_about_state(run.sentence, run.speaker.language):
-        raise ValidationError(ONLY_ASKS)
+        way = direction_of(action, given or {})
+        is_moving = action == TOGGLE or "position" in (given or {})
+        match statement_of(run.sentence, run.speaker.language):
+            case Statement.SURE if way is Direction.CLOSE or (way is None and not is_moving):
+                pass
+            case Statement.DOUBTFUL if way is Direction.CLOSE:
+                pass
+            case _:
+                raise ValidationError(ONLY_ASKS)
     if forbids(run.sentence, run.speaker.language):
         raise ValidationError(FORBIDDEN)
 
@@ -297,7 +323,7 @@ def later_orders(run: ToolRun, sentence: str, *, planned: bool) -> tuple[Order, 
 def check_calls(calls: Iterable[ServiceCall], run: ToolRun) -> None:
     """Raise ValidationError if the sentence only asks, is about later, or commands the opposite of a call."""
     for call in calls:
-        check_asked(run)
+        check_asked(run, call.service, call.data)
         if is_later(run) is not None:
             raise ValidationError(NOT_NOW)
         way, language = direction_of(call.service, call.data), run.speaker.language

@@ -26,8 +26,10 @@ TABLES: Final = (
     "unrelated",
     "when",
     "too",
+    "stating",
 )
 MAX_CHARS: Final = 300
+EXCLAMATIONS: Final = frozenset("!！¡")  # noqa: RUF001 - other scripts' own
 MAX_WORDS: Final = 30
 """Longer sentences are more than one question."""
 MAX_ADDRESS: Final = 3
@@ -53,6 +55,19 @@ class _Reading:
     kind: ClauseKind
     is_sure: bool = False
     """Whether both its form and what it is about say so, so that it is certainly of this language."""
+    may_state: bool = False
+    """Whether it is a question only by what it is about: "la fenêtre est ouverte" may be either."""
+    names_state: bool = False
+    """Whether it names the state of a device."""
+
+
+class Statement(Enum):
+    """What a sentence is that has the words of a question, and may be a statement in its language."""
+
+    SURE = auto()
+    """It is exclaimed, or it is about no device."""
+    DOUBTFUL = auto()
+    """It may be a question as well."""
 
 
 @lru_cache(maxsize=64)
@@ -78,6 +93,26 @@ def asks_about_state(sentence: str, language: str) -> bool:
         return False
     has_mark = any(mark in sentence for mark in QUESTION_MARKS)
     return kind is ClauseKind.QUESTION or ClauseKind.QUESTION in sure or (own not in known and has_mark)
+
+
+@lru_cache(maxsize=64)
+def statement_of(sentence: str, language: str) -> Statement | None:
+    """Return what a sentence is that may be a statement, although it has the words of a question.
+
+    Only languages whose questions have the order of statements have such sentences. None for any other.
+    """
+    own = find(language)
+    if own is None or not table(own, "questions.same_order") or table(own, "questions.inside_words"):
+        return None
+    if any(mark in sentence for mark in QUESTION_MARKS):
+        return None
+    parts = clauses(sentence) if len(sentence) <= MAX_CHARS else []
+    asked = [reading for part in parts if (reading := _read(part, own)).kind is ClauseKind.QUESTION]
+    if not asked or not all(reading.may_state for reading in asked):
+        return None
+    is_exclaimed = any(mark in sentence for mark in EXCLAMATIONS)
+    is_about = any(reading.names_state for reading in asked)
+    return Statement.SURE if is_exclaimed or not is_about else Statement.DOUBTFUL
 
 
 def clause_kind(clause: Clause, language: str) -> ClauseKind:
@@ -150,7 +185,9 @@ def _read(clause: Clause, language: str) -> _Reading:
         (has_form or has_mark or is_statement, ClauseKind.QUESTION),
     )
     kind = next((kind for holds, kind in rules if holds), ClauseKind.OTHER)
-    return _Reading(kind, about and (is_past or asks_to_tell or has_form))
+    asks = {index for index in starts & found["openers"].keys() if index not in found["stating"]}
+    may_state = not (is_past or asks_to_tell or asks or found["particles"] or found["whether"])
+    return _Reading(kind, about and (is_past or asks_to_tell or has_form), may_state, about)
 
 
 def _not_within(found: Mapping[int, Match], others: Mapping[int, Match]) -> dict[int, Match]:
