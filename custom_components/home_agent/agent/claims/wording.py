@@ -146,7 +146,7 @@ class SpacedReader:
         return bool(past - self._lexicon.matches("already", said).keys() if but_already else past)
 
     def is_open_question(self, said: Sequence[Word]) -> bool:
-        """Return whether a question asks what or how, so that no deed of its own can be meant."""
+        """Return whether a question asks what or how, so that no action of its own can be meant."""
         return bool(self._lexicon.matches("asks", said) or self._lexicon.matches("tells", said))
 
     def greets(self, said: Sequence[Word]) -> bool:
