@@ -37,6 +37,14 @@ def code(cell: str) -> list[str]:
     return re.findall(r"`([^`]*)`", cell)
 
 
+def fields_of(service: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of an action's form, also those in sections."""
+    found: dict[str, Any] = {}
+    for name, field in service.get("fields", {}).items():
+        found |= field.get("fields", {name: field})
+    return found
+
+
 def examples(language: str) -> list[Any]:
     """Return the examples in a language, with their page and number as ids."""
     return [

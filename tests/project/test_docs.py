@@ -53,7 +53,7 @@ from homeassistant.helpers.selector import (
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import IDLE_SECONDS, Agent
 from tests.helpers.checks import every
-from tests.helpers.documents import PAGES, ROOT, code, rows, section
+from tests.helpers.documents import PAGES, ROOT, code, fields_of, rows, section
 from tests.helpers.indexed import equipped
 from tests.helpers.suggested import async_suggested
 from tests.servers.model_server import ModelServer
@@ -212,7 +212,7 @@ def test_services() -> None:
         table = {code(cells[0])[0]: cells[1] == "yes" for cells in rows(written, 3)}
         required = {str(key): isinstance(key, probatio.Required) for key in service.fields}
         assert table == {**required, services.ATTR_CONFIG_ENTRY_ID: False}
-        assert set(forms[name].get("fields", {})) == set(table)
+        assert set(fields_of(forms[name])) == set(table)
     assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
 
 

@@ -17,6 +17,7 @@ from custom_components.home_agent.config.options import DONE, MENUS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.checks import every
+from tests.helpers.documents import fields_of
 from tests.helpers.spoken_languages import SPOKEN
 
 INTEGRATION = Path(validators.__file__).parents[1]
@@ -197,7 +198,9 @@ def test_services_have_names_descriptions_and_icons() -> None:
     expected = set()
     for name, service in services.items():
         expected |= {f"services.{name}.name", f"services.{name}.description"}
-        for field in (service or {}).get("fields", ()):
+        if "advanced_fields" in service.get("fields", {}):
+            expected.add(f"services.{name}.sections.advanced_fields.name")
+        for field in fields_of(service):
             expected |= {f"services.{name}.fields.{field}.{part}" for part in ("name", "description")}
     assert told == expected
     assert set(icons) == set(services)

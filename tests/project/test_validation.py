@@ -13,11 +13,14 @@ from packaging.requirements import Requirement
 import pytest
 import yaml
 
+from custom_components.home_agent.services import async_setup_services
 from homeassistant.const import Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import selector
+from homeassistant.helpers.service import async_get_all_descriptions
 from homeassistant.loader import async_get_custom_components
 from tests.helpers.checks import every
+from tests.helpers.documents import fields_of
 
 REPOSITORY = Path(__file__).parents[2]
 INTEGRATION = REPOSITORY / "custom_components" / "home_agent"
@@ -211,27 +214,40 @@ def test_no_core_style_strings_file() -> None:
 
 
 def test_services_file() -> None:
+    """Fields that a home rarely needs are in one collapsed section, and none of them is required."""
     services = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
     for name, service in services.items():
         assert set(service) <= {"fields", "target"}, name
-        for field, config in service.get("fields", {}).items():
-            assert set(config) <= {"required", "example", "default", "selector", "advanced"}, (
-                f"{name}.{field}"
-            )
+        for field, config in fields_of(service).items():
+            assert set(config) <= {"required", "example", "default", "selector"}, f"{name}.{field}"
             assert selector.selector(config["selector"])
+        if rare := service.get("fields", {}).get("advanced_fields"):
+            assert rare["collapsed"], name
+            assert not [field for field, config in rare["fields"].items() if config.get("required")], name
+
+
+async def test_home_assistant_reads_the_services_file(hass: HomeAssistant, house: HomeAssistant) -> None:
+    """The editor learns of each action with its fields."""
+    async_setup_services(hass)
+    described = (await async_get_all_descriptions(hass))["home_agent"]
+    written = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
+    assert set(described) == set(written)
+    for name, service in written.items():
+        assert set(fields_of(described[name])) == set(fields_of(service)), name
+    tools = fields_of(described["execute_tool"])["tool_name"]["selector"]["select"]
+    texts = json.loads((INTEGRATION / "translations/en.json").read_text(encoding="utf-8"))
+    assert set(tools["options"]) == set(texts["selector"][tools["translation_key"]]["options"])
 
 
 async def test_services_file_and_code_agree(hass: HomeAssistant, house: HomeAssistant) -> None:
     """Every registered service is described, with the fields that its schema takes."""
-    from custom_components.home_agent.services import async_setup_services  # noqa: PLC0415
-
     async_setup_services(hass)
     described = yaml.safe_load((INTEGRATION / "services.yaml").read_text(encoding="utf-8"))
     registered = hass.services.async_services_for_domain("home_agent")
     assert set(registered) == set(described)
     for name, service in registered.items():
         taken = {str(key) for key in service.schema.schema}
-        assert taken - {"entry_id"} == set(described[name].get("fields", {})), name
+        assert taken - {"entry_id"} == set(fields_of(described[name])), name
 
 
 @pytest.mark.parametrize("kind", ["triggers", "conditions"])

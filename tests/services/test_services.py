@@ -14,6 +14,7 @@ from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError, ServiceValidationError, Unauthorized, UnknownUser
 from homeassistant.helpers import area_registry as ar, device_registry as dr
+from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_add_agent, async_agent
 from tests.helpers.checks import every
 from tests.servers.model_server import ModelServer
@@ -224,6 +225,31 @@ class TestClearConversation:
         }[whose]
         with pytest.raises(Unauthorized):
             await call(hass, "clear_conversation", context, **data)
+
+    async def test_a_person_by_name(
+        self, hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+    ) -> None:
+        """An administrator ends the session of a person; a person without a user has none."""
+        agent = await async_agent(hass, model_server)
+        context = user(hass)
+        people = [{"id": "anna", "name": "Anna", "user_id": context.user_id}, {"id": "leo", "name": "Leo"}]
+        assert await async_setup_component(hass, "person", {"person": people})
+        await agent.say("Hello", context=context)
+        await agent.say("Hello", device_id="satellite")
+        admin = Context(user_id=hass_admin_user.id)
+        assert await call(hass, "clear_conversation", admin, person="person.leo") == {"cleared": 0}
+        assert await call(hass, "clear_conversation", admin, person="person.anna") == {"cleared": 1}
+        with pytest.raises(Unauthorized):
+            await call(hass, "clear_conversation", context, person="person.leo")
+
+    async def test_a_user_who_no_longer_exists(self, hass: HomeAssistant, model_server: ModelServer) -> None:
+        agent = await async_agent(hass, model_server)
+        context = user(hass)
+        await agent.say("Hello", context=context)
+        somebody = await hass.auth.async_get_user(str(context.user_id))
+        assert somebody
+        await hass.auth.async_remove_user(somebody)
+        assert await call(hass, "clear_conversation", user_id=context.user_id) == {"cleared": 1}
 
     async def test_an_automation_ends_all(self, hass: HomeAssistant, model_server: ModelServer) -> None:
         agent = await async_agent(hass, model_server)

@@ -13,7 +13,7 @@ from homeassistant.helpers import config_validation as cv, entity_registry as er
 
 from ..agent.gathering import asked_about
 from ..const import DOMAIN
-from ..knowledge.persons import Person, async_person_of_user
+from ..knowledge.persons import Person, async_find_person, async_person_of_user
 from ..knowledge.speaker import Surface, surface
 from ..privacy import PersonalData, async_erase, async_export
 from ..runtime import DATA_SHARED, HomeAgentConfigEntry
@@ -118,9 +118,14 @@ async def _async_clear_history(call: ServiceCall, entry: HomeAgentConfigEntry) -
 
 async def _async_clear_conversation(call: ServiceCall, entry: HomeAgentConfigEntry) -> ClearedResponse:
     """End the session of a person or a device, or all sessions."""
-    user_id, device_id = call.data.get("user_id"), call.data.get("device_id")
+    said, device_id = call.data.get("person"), call.data.get("device_id")
+    person = await async_find_person(call.hass, said) if said else None
+    # The sessions of a user who no longer exists are found by the user's id.
+    user_id = person.user_id if person else said
     if user_id != call.context.user_id or device_id is not None:
         await async_require_admin(call)
+    if said and not user_id:
+        return {"cleared": 0}
     shared = call.hass.data[DATA_SHARED]
     cleared = shared.sessions.clear(entry.entry_id, user_id=user_id, device_id=device_id)
     await shared.sessions.async_flush()
@@ -167,7 +172,8 @@ SERVICES: Final[Mapping[str, Service]] = {
     "clear_history": Service(_async_clear_history, {probatio.Optional("conversation_id"): cv.string}),
     "clear_conversation": Service(
         _async_clear_conversation,
-        {probatio.Optional("user_id"): cv.string, probatio.Optional("device_id"): cv.string},
+        {probatio.Optional("person"): cv.string, probatio.Optional("device_id"): cv.string},
+        aliases={"user_id": "person"},
     ),
     "export_data": Service(_async_export, {probatio.Optional("person"): cv.string}, SupportsResponse.ONLY),
     # Not required: without it the action itself says what is missing, in the user's language.

@@ -119,7 +119,7 @@ async def _async_add(call: ServiceCall, entry: HomeAgentConfigEntry) -> MemoryId
         _, memory = await entry.runtime_data.memories.async_remember(
             make_memory(
                 call.data["content"],
-                type=MemoryType(call.data["type"]),
+                type=MemoryType(call.data["memory_type"]),
                 importance=call.data["importance"],
                 person=person.id if person else None,
                 origin=Origin.TOLD,
@@ -239,6 +239,7 @@ def shown(memory: Memory) -> MemoryResponse:
 _SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1))
 _COUNT: Final = probatio.All(probatio.Coerce(int), probatio.Range(min=1, max=MAX_MEMORIES))
 _TYPE: Final = probatio.In([kind.value for kind in MemoryType])
+_ALIASES: Final = {"type": "memory_type"}
 
 SERVICES: Final[Mapping[str, Service]] = {
     "list_memories": Service(
@@ -249,7 +250,7 @@ SERVICES: Final[Mapping[str, Service]] = {
             probatio.Optional("limit", default=100): _COUNT,
         },
         SupportsResponse.ONLY,
-        aliases={"type": "memory_type"},
+        aliases=_ALIASES,
     ),
     "search_memories": Service(
         _async_search,
@@ -265,12 +266,12 @@ SERVICES: Final[Mapping[str, Service]] = {
         _async_add,
         {
             probatio.Required("content"): cv.string,
-            probatio.Optional("type", default=MemoryType.FACT.value): _TYPE,
+            probatio.Optional("memory_type", default=MemoryType.FACT.value): _TYPE,
             probatio.Optional("importance", default=0.7): _SHARE,
             probatio.Optional("person"): cv.string,
             probatio.Optional("private", default=False): cv.boolean,
         },
-        aliases={"memory_type": "type"},
+        aliases=_ALIASES,
     ),
     "delete_memory": Service(_async_delete, {probatio.Required("memory_id"): cv.string}),
     "clear_memories": Service(
