@@ -30,6 +30,7 @@ ALARM_CONTROL_PANEL = DomainFacts(
             takes=("code",),
             native=ANY,
             opens=True,
+            also_said=("turn_off",),
         ),
     },
     parameters={"code": CODE},

@@ -78,6 +78,8 @@ class Action:
     """1 or -1 for a step up or down."""
     opens: bool | None = None
     """True if it opens, unlocks or disarms, False if it does the opposite."""
+    also_said: tuple[str, ...] = ()
+    """Other actions whose verbs people use for it, where it does no more than those."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ LOCK = DomainFacts(
             takes=("code",),
             native=ANY,
             opens=True,
+            also_said=("open",),
         ),
         "open": Action(
             "open",

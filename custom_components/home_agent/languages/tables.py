@@ -23,9 +23,13 @@ class Section:
 SECTIONS: Final = (
     Section(
         name="answers",
-        holds="yes and no as answers to a question of the assistant; each entry is a whole sentence",
+        holds=(
+            "yes and no as answers to a question of the assistant; each entry is a whole sentence. Behind a"
+            " yes the action may be repeated: `orders` by action, with {it} for a pronoun (`it`), a name, or"
+            " nothing; `beside_order`: words that change nothing there"
+        ),
         needed=("yes", "go_ahead", "no", "fillers"),
-        optional=("beside_no",),
+        optional=("beside_no", "orders", "it", "beside_order"),
         strict="only English answers confirm an action",
     ),
     Section(

@@ -1,9 +1,9 @@
 """Read an answer to a question of ours: yes, no, a PIN, or something else. No model is involved."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final
 
 from ..languages import DEFAULT, find, table, words
@@ -26,6 +26,8 @@ PLAIN_MARKS: Final = frozenset(" \t\r\n.,!'’ʼ-，、。！．·…\u200b\u200
 UNFINISHED: Final = ("...", "…", "..")
 """The end of a sentence that was not finished."""
 
+IT: Final = "{it}"
+"""In a form of an order, the place of the target."""
 _FIGURES = lazy_regex(r"\d(?:[\s.-]?\d){3,}")
 
 
@@ -55,11 +57,22 @@ class Read:
         return self.answer in (Answer.PIN, Answer.NUMBERS)
 
 
-def read_answer(sentence: str, language: str) -> Read:
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """What was asked about, as a person may repeat it behind a yes."""
+
+    verbs: frozenset[str] = frozenset()
+    """The actions that mean all of it."""
+    names: tuple[str, ...] = ()
+    """Names of its only target; empty if there are several."""
+
+
+def read_answer(sentence: str, language: str, ordered: Ordered | None = None) -> Read:
     """Return the answer in a sentence, in the speaker's language or, if that is unknown, in English.
 
-    A yes is one phrase of the language's table and nothing else but politeness. A sentence that says no
-    anywhere is a no; one with any other word is something else.
+    A yes is one phrase of the language's table and nothing else but politeness, or such a phrase and the
+    action that was asked about (`ordered`). A sentence that says no anywhere is a no; one with any other
+    word is something else.
     """
     if len(" ".join(sentence.split())) > MAX_SPOKEN:
         return Read(Answer.OTHER)
@@ -68,7 +81,7 @@ def read_answer(sentence: str, language: str) -> Read:
         return Read(Answer.OTHER)
     own = _language(language)
     known = _known(own)
-    if _is_plain(sentence) and not known.yes.isdisjoint((text, _bare(text, known.fillers))):
+    if says_yes(sentence, own, ordered):
         return Read(Answer.YES)
     numbers = read_numbers(sentence, own)
     if _may_be_pin(numbers):
@@ -171,6 +184,50 @@ def _bare(text: str, fillers: Iterable[str]) -> str:
             found = found or shorter != text
             text = shorter
     return text
+
+
+def says_yes(sentence: str, language: str, ordered: Ordered | None = None) -> bool:
+    """Return whether a sentence is a yes, alone or followed by the action that was asked about."""
+    known, text = _known(language), fold_word(sentence)
+    bare = _bare(text, known.fillers)
+    if not _is_plain(sentence):
+        return False
+    if not known.yes.isdisjoint((text, bare)):
+        return True
+    if ordered is None:
+        return False
+    orders = _orders(language, ordered)
+    rests = [bare.removeprefix(f"{yes} ") for yes in known.yes if bare.startswith(f"{yes} ")]
+    return any(_without(rest, orders.harmless) in orders.meant for rest in rests)
+
+
+@dataclass(frozen=True, slots=True)
+class _Orders:
+    """How a person may repeat an action, folded."""
+
+    meant: frozenset[str]
+    harmless: tuple[str, ...]
+    """Words that may stand beside."""
+
+
+@lru_cache(maxsize=32)
+def _orders(language: str, ordered: Ordered) -> _Orders:
+    """Return how a person may repeat what was asked about."""
+    names = [fold_word(name) for name in ordered.names]
+    targets = ["", *_folded(words(language, "answers.it")), *names]
+    targets += [
+        f"{article} {name}" for article in _folded(words(language, "names.articles")) for name in names
+    ]
+    forms: Mapping[str, Iterable[str]] = table(language, "answers.orders") or {}
+    return _Orders(
+        meant=frozenset(
+            " ".join(fold_word(form.replace(IT, f" {target} ")).split())
+            for verb in ordered.verbs
+            for form in forms.get(verb, ())
+            for target in targets
+        ),
+        harmless=(*_known(language).fillers, *_folded(words(language, "answers.beside_order"))),
+    )
 
 
 def _said(text: str, phrases: Iterable[str]) -> bool:
