@@ -324,6 +324,7 @@ async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
         others = any(other.entry_id != entry.entry_id for other in known)
         shared.history.clear(entry.entry_id, None)
         shared.sessions.clear(entry.entry_id)
+        shared.turn_logs.pop(entry.entry_id, None)
         for store in shared.stores:
             if isinstance(store, EntryStore):
                 store.forget(entry.entry_id)

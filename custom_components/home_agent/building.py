@@ -16,7 +16,6 @@ from .agent.pictures import seeing
 from .agent.prompt import PromptBuilder
 from .agent.questions import async_question
 from .agent.tool_schemas import OwnTools
-from .agent.turn_log import TurnLog
 from .agent.warm import Warmer
 from .channels.announcing import Announcer
 from .channels.people import People
@@ -122,7 +121,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
         announcer=announcer,
         turns=parts.turns,
         log=ConversationLog(hass, entry.entry_id, enabled=parts.settings[CONF_CONVERSATION_LOG]),
-        turn_log=TurnLog.of(parts.settings),
+        turn_log=parts.shared.turn_logs[entry.entry_id].configure(parts.settings),
         extractor=parts.extractor(),
         summarizer=parts.summarizer(),
         learner=parts.learner,

@@ -1,8 +1,9 @@
 """What the entries share, and the parts that each is made of; building.py puts them together."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from homeassistant.config_entries import ConfigEntry
@@ -83,6 +84,8 @@ class SharedData:
     planned: PlannedStore
     usage: UsageStore
     self_tests: SelfTestStore
+    turn_logs: defaultdict[str, TurnLog] = field(default_factory=partial(defaultdict, TurnLog))
+    """The last turns by entry, in memory only."""
     panel_address: str | None = None
     """Where the panel's files are served: None before it was wanted, empty where they are not."""
 

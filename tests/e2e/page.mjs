@@ -58,7 +58,7 @@ export async function logIn(page, settings) {
   await page.locator("input[name=username]").fill(settings.username);
   await page.locator("input[name=password]").fill(settings.password);
   await page.keyboard.press("Enter");
-  await page.waitForSelector("home-assistant >> ha-sidebar");
+  await page.waitForSelector("home-assistant >> ha-sidebar", { state: "attached" });
   await until(page, "the first page", () =>
     page.evaluate(() => document.querySelector("home-assistant")?.hass?.config?.state === "RUNNING"),
   );

@@ -1,8 +1,9 @@
-"""What an administrator sees and does in the panel, in a real browser."""
+"""What people see and do in the panel, in a real browser."""
 
 import json
 import os
 from pathlib import Path
+import re
 from typing import Any
 
 import pytest
@@ -19,7 +20,10 @@ from .conftest import KEY, RELEASES, heard, keep_log, pass_probe, run, switch
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
 HOSTILE = "<img src=x onerror='window.attacked=1'><b>bold</b>"
-SECONDS = 240
+SECONDS = 300
+PHONE = 390
+"""Pixels."""
+OTHER = {"username": "ben", "password": "ben-ben-ben"}
 
 
 @needs_browser
@@ -37,13 +41,41 @@ async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> No
     assert all(HOSTILE in texts[page] for page in ("turns", "memories"))
     assert (seen["images"], seen["attacked"]) == (0, False)
     assert "ha_control" in texts["turn"]
-    assert "entity list" in texts["turn"]
-    assert seen["stretches"] >= 4, "context, a request with its answer, a call"
+    assert "Entity list" in texts["turn"]
+    assert "You are" in texts["turn"], "the text that was sent"
+    assert seen["stretches"] >= 3, "context, a request with its answer, a call"
     assert "Tuesday" not in texts["memories-found"]
     assert seen["bars"] >= 3
-    assert seen["selected"] == "tab-turns"
-    assert seen["wide"] <= 390
-    assert "Rückfragen" in texts["german"]
+    assert "Front Door Lock: Unlock" in texts["activity"]
+    check_places(seen)
+    check_looks(seen)
+    print(f"first paint of the panel on {release}: {seen['paint']} ms")
+
+
+def check_places(seen: dict[str, Any]) -> None:
+    """Every page has an address, and nothing that somebody reads is drawn again."""
+    addresses = seen["addresses"]
+    assert addresses["first"] == "overview"
+    assert addresses["turn"].startswith("turns/")
+    assert addresses["back"] == "turns"
+    assert addresses["reloaded"] == addresses["turn"]
+    assert seen["tops"]["turn"] == 0
+    assert seen["kept"] == {"open": 1, "marked": 1, "badge": "1"}
+    assert (addresses["other"], seen["tabs"]) == ("me", 1)
+    assert "bins" not in seen["texts"]["other"]
+
+
+def check_looks(seen: dict[str, Any]) -> None:
+    """On a phone nothing is wider than the screen, today is shown, and German has no English words."""
+    phone = {name: width for name, width in seen["wide"].items() if name.startswith(("phone", "german"))}
+    assert {name: width for name, width in phone.items() if width > PHONE} == {}
+    assert len(phone) == 15
+    assert seen["today"] <= PHONE
+    texts = seen["texts"]
+    german = " ".join(words for name, words in texts.items() if name.startswith("german"))
+    assert all(word in german for word in ("Erreichbar", "Gespräche", "Rückfragen", "Über mich", "Ausgeführt"))
+    english = re.compile(r"\b(requested|approved|waiting|tokens|answered|Undo|Delete|household)\b")
+    assert english.findall(german) == []
 
 
 async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, Any]:
@@ -64,7 +96,8 @@ async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, 
             await client.call("home_agent.add_memory", {"content": memory}, response=True)
         for sentence in ("Turn on the reading lamp", f"What is on the web page {HOSTILE}?"):
             await say(client, sentence, pipeline=pipeline)
-        write_plan(plan, home, agent)
+        await add_user(client)
+        write_plan(plan, home, agent, entry_id)
         program = Path(__file__).with_name("panel.mjs")
         code, output = await run("node", program, plan, env=dict(os.environ), seconds=SECONDS)
         assert code == 0, output
@@ -72,13 +105,22 @@ async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, 
     return dict(json.loads(output.strip().splitlines()[-1]))
 
 
-def write_plan(path: Path, home: HomeAssistant, agent: str) -> None:
+async def add_user(client: Client) -> None:
+    """Add somebody who is no administrator."""
+    created = await client.command("config/auth/create", name="Ben", group_ids=["system-users"])
+    login = {"user_id": created["user"]["id"], **OTHER}
+    await client.command("config/auth_provider/homeassistant/create", **login)
+
+
+def write_plan(path: Path, home: HomeAssistant, agent: str, entry_id: str) -> None:
     """Write down what the browser is to know."""
     plan = {
         "url": home.url,
         "username": USERNAME,
         "password": PASSWORD,
         "agent": agent,
+        "entry": entry_id,
+        "other": OTHER,
         "browser": os.environ["HOME_AGENT_BROWSER"],
         "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
         "screenshots": str(ROOT / "artifacts" / f"panel-{home.version}"),

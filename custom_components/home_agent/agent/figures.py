@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import monotonic
 
-from ..context.fitting import FittedRequest
+from ..context.fitting import FittedRequest, ToolSchema
 from ..context.providers.base import Slot
-from ..inference.models import Delta, TokenUsage
+from ..inference.models import Delta, Message, TokenUsage
 from ..tools.quality import CallVerdict
 
 
@@ -27,6 +27,8 @@ class AskedModel:
     """What was done to make it fit."""
     parts: dict[str, int]
     """What it was made of, with the tokens of each part."""
+    messages: Sequence[Message]
+    tools: Sequence[ToolSchema]
     started: float = field(default_factory=monotonic)
     first: float | None = None
     ended: float | None = None
@@ -46,7 +48,7 @@ class Trace:
     """What stood beside the sentence in the last request."""
 
     def ask(self, model: str, fitted: FittedRequest, factor: float, *, again: bool) -> None:
-        """Record the start of a request, without its content."""
+        """Record the start of a request."""
         self.end()
         self.slots = fitted.slots
         self.asked.append(
@@ -58,6 +60,8 @@ class Trace:
                 original=fitted.original,
                 steps=fitted.steps,
                 parts=fitted.parts,
+                messages=fitted.messages,
+                tools=fitted.tools,
             )
         )
 

@@ -14,6 +14,7 @@ from ..history_turns import kept_at_home
 from ..inference.models import FunctionCall, Message
 from ..safety.answers import mask_numbers
 from ..safety.redaction import redacted, secrets_of, wants_code
+from .figures import Trace
 from .log import messages_of
 from .request import drew_on_home
 from .turn import Turn
@@ -25,9 +26,14 @@ MASKED: Final = "••••"
 
 def record(turn: Turn, *, err: HomeAgentError | None = None, listens: bool = False) -> None:
     """Store the turn and its usage; `listens` says that the microphone opens again."""
-    messages = without_codes(messages_of(turn), turn.language)
+    said = messages_of(turn)
+    messages = without_codes(said, turn.language)
+    for asked in turn.figures.trace.asked:
+        asked.messages = without_codes(asked.messages, turn.language, of=said)
     _remember(turn, messages)
     _write_down(turn, messages, err, listens=listens)
+    # The sensors keep the figures; the text of the requests goes with the panel's turn.
+    turn.figures.trace = Trace()
     turn.data.memory.calls[turn.calls.conversation_id] = turn.calls.summary()
     turn.data.note_turn(turn.hass, turn.figures, turn.calls.verdicts, failed=err is not None)
 
@@ -100,6 +106,7 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
                 slots=turn.figures.trace.slots,
                 calls=turn.calls.records,
                 verdicts=turn.calls.verdicts,
+                models=data.turn_log.models,
             )
         )
     data.log.note(
@@ -115,15 +122,18 @@ def _write_down(turn: Turn, messages: list[Message], err: HomeAgentError | None,
     )
 
 
-def without_codes(messages: Sequence[Message], language: str = "") -> list[Message]:
+def without_codes(
+    messages: Sequence[Message], language: str = "", *, of: Sequence[Message] | None = None
+) -> list[Message]:
     """Return the messages of a turn without the codes and keys that its calls were made with.
 
+    `of` are the messages whose calls are meant if they are others: requests lack the calls of their answer.
     They go from the sentence and the results too, also where the digits were written apart. Where a call is
     about a lock or an alarm, every number of the sentence that may be its code goes.
     """
     calls = [
         (call["function"]["name"], _parsed(call["function"]["arguments"]))
-        for message in messages
+        for message in (messages if of is None else of)
         for call in message.get("tool_calls", ())
     ]
     secrets = {secret for name, args in calls for secret in secrets_of(args, name)}

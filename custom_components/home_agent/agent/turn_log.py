@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, Final, Self, TypedDict
 
 from homeassistant.core import callback
@@ -11,6 +12,7 @@ from homeassistant.helpers.json import json_dumps
 
 from ..const import CONF_FALLBACK_MODEL, CONF_MODEL, CONF_PANEL
 from ..context.providers.base import Slot
+from ..inference.models import Message
 from ..inference.router import FALLBACK, PRIMARY
 from ..tools.quality import CallVerdict
 from ..tools.turn_calls import CallRecord
@@ -26,6 +28,20 @@ MAX_TEXT: Final = 2_000
 MAX_CALLS: Final = 50
 
 
+class TurnOutcome(StrEnum):
+    """What became of a turn, for a list of turns."""
+
+    FAILED = "failed"
+    """It ended with an error."""
+    ASKED = "asked"
+    """A call waits for a confirmation."""
+    REFUSED = "refused"
+    """Nothing was done of what it called."""
+    LOCAL = "local"
+    """It was answered without a model."""
+    ANSWERED = "answered"
+
+
 class TurnLine(TypedDict):
     """A turn in a list, as the panel gets it."""
 
@@ -39,7 +55,23 @@ class TurnLine(TypedDict):
     ms: float
     tokens: int
     error: str | None
+    outcome: str
     tools: list[str]
+
+
+class SentCall(TypedDict):
+    """A call in a message that was sent."""
+
+    name: str
+    arguments: str
+
+
+class SentMessage(TypedDict):
+    """A message as it was sent, without codes; a picture is replaced by its kind."""
+
+    role: str
+    content: str
+    calls: list[SentCall]
 
 
 class PartRow(TypedDict):
@@ -64,6 +96,9 @@ class RequestRow(TypedDict):
     original: int
     steps: list[str]
     parts: list[PartRow]
+    messages: list[SentMessage]
+    tools: list[str]
+    """The tools as the model gets them, each as JSON."""
 
 
 class CallRow(TypedDict):
@@ -142,6 +177,20 @@ class LoggedTurn:
     calls: Sequence[CallRecord]
     verdicts: Sequence[CallVerdict]
     """One for each call."""
+    models: Mapping[str, str]
+    """The names that the router's models had."""
+
+    @property
+    def outcome(self) -> TurnOutcome:
+        """Return what became of it."""
+        if self.error:
+            return TurnOutcome.FAILED
+        if any(call.waits for call in self.calls):
+            return TurnOutcome.ASKED
+        changing = [call for call in self.calls if not call.read_only]
+        if changing and not any(call.success for call in changing):
+            return TurnOutcome.REFUSED
+        return TurnOutcome.ANSWERED if self.asked else TurnOutcome.LOCAL
 
     def short(self) -> TurnLine:
         """Return the line of a list."""
@@ -156,11 +205,12 @@ class LoggedTurn:
             "ms": _ms(self.ms),
             "tokens": self.tokens,
             "error": self.error,
+            "outcome": self.outcome.value,
             "tools": [call.tool_name for call in self.calls[:MAX_CALLS]],
         }
 
-    def whole(self, models: Mapping[str, str]) -> TurnDetails:
-        """Return all that is kept; `models` are the names of the router's models."""
+    def whole(self) -> TurnDetails:
+        """Return all that is kept."""
         return {
             **self.short(),
             "sentence": self.sentence,
@@ -172,7 +222,7 @@ class LoggedTurn:
             "kept_home": self.withheld,
             "context_at": self._after(self.gathered or self.begun),
             "context_ms": _ms(self.context_ms),
-            "requests": [self._request(asked, models) for asked in self.asked],
+            "requests": [self._request(asked) for asked in self.asked],
             "calls": list(self._calls()),
             "slots": [_slot(slot, self.asked[-1]) for slot in self.slots if slot.lines],
         }
@@ -181,10 +231,10 @@ class LoggedTurn:
         """Return the milliseconds from the beginning of the turn."""
         return _ms((moment - self.begun) * 1000)
 
-    def _request(self, asked: AskedModel, models: Mapping[str, str]) -> RequestRow:
+    def _request(self, asked: AskedModel) -> RequestRow:
         """Return one request."""
         return {
-            "model": models.get(asked.model, asked.model),
+            "model": self.models.get(asked.model, asked.model),
             "again": asked.again,
             "at": self._after(asked.started),
             "first_ms": None if asked.first is None else _ms((asked.first - asked.started) * 1000),
@@ -200,6 +250,8 @@ class LoggedTurn:
                 for name, tokens in asked.parts.items()
                 if tokens > 0
             ],
+            "messages": [_sent(message) for message in asked.messages],
+            "tools": [json_dumps(tool) for tool in asked.tools],
         }
 
     def _calls(self) -> Iterator[CallRow]:
@@ -219,18 +271,23 @@ class LoggedTurn:
 
 
 class TurnLog:
-    """The last turns of one agent; nothing of it is ever written to disk."""
+    """The last turns of one agent; nothing of it is ever written to disk.
 
-    def __init__(self, *, wanted: bool, models: Mapping[str, str]) -> None:
-        """Keep nothing unless wanted; `models` are the names of the router's models."""
-        self._turns: deque[LoggedTurn] = deque(maxlen=MAX_TURNS if wanted else 0)
-        self._models = models
+    It stays while the agent is reloaded, so that turns before and after a change of options can be compared.
+    """
 
-    @classmethod
-    def of(cls, settings: Mapping[str, Any]) -> Self:
-        """Return the log that the options want."""
-        models = {PRIMARY: settings[CONF_MODEL], FALLBACK: settings.get(CONF_FALLBACK_MODEL) or FALLBACK}
-        return cls(wanted=settings[CONF_PANEL], models=models)
+    def __init__(self) -> None:
+        """Keep nothing until the options are known."""
+        self._turns: deque[LoggedTurn] = deque(maxlen=0)
+        self.models: Mapping[str, str] = {}
+        """The names of the router's models."""
+
+    @callback
+    def configure(self, settings: Mapping[str, Any]) -> Self:
+        """Follow the options: without the panel nothing is kept. Return it."""
+        self.models = {PRIMARY: settings[CONF_MODEL], FALLBACK: settings.get(CONF_FALLBACK_MODEL) or FALLBACK}
+        self._turns = deque(self._turns, MAX_TURNS if settings[CONF_PANEL] else 0)
+        return self
 
     def __len__(self) -> int:
         """Return how many are kept."""
@@ -249,7 +306,7 @@ class TurnLog:
     @callback
     def whole(self, turn_id: str) -> TurnDetails | None:
         """Return one turn in all its parts."""
-        found = (kept.whole(self._models) for kept in self._turns if kept.id == turn_id)
+        found = (kept.whole() for kept in self._turns if kept.id == turn_id)
         return next(found, None)
 
     @callback
@@ -266,6 +323,21 @@ class TurnLog:
     def _keep(self, turns: Iterable[LoggedTurn]) -> None:
         """Keep these and no others."""
         self._turns = deque(turns, self._turns.maxlen)
+
+
+def _sent(message: Message) -> SentMessage:
+    """Return a message as it was sent."""
+    content = message["content"]
+    if not isinstance(content, str):
+        content = "\n".join(str(part.get("text", f"[{part.get('type')}]")) for part in content)
+    return {
+        "role": message["role"],
+        "content": content,
+        "calls": [
+            {"name": call["function"]["name"], "arguments": call["function"]["arguments"]}
+            for call in message.get("tool_calls", ())
+        ],
+    }
 
 
 def _slot(slot: Slot, asked: AskedModel) -> SlotRow:

@@ -1,30 +1,42 @@
-"""Commands of the panel about turns, figures, confirmations and suggestions."""
+"""Commands of the panel about turns, figures, confirmations and suggestions, and what all commands share."""
 
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, TypedDict
 
 import probatio
 
 from homeassistant.auth.models import User
-from homeassistant.core import HomeAssistant
+from homeassistant.core import Context, HomeAssistant
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
 from ..agent.turn_log import MAX_TURNS, TurnDetails, TurnLine
 from ..const import DOMAIN
-from ..knowledge.persons import USER_PREFIX, persons
+from ..knowledge.persons import USER_PREFIX, async_person_of_user, persons
+from ..parts import is_learning_enabled
 from ..proactive.state import SuggestionAnswer
 from ..runtime import HomeAgentData
-from ..safety.journal import MAX_ENTRIES, AuditEntry, AuditKind
 from ..usage import MAX_DAYS, UsageDay
 
 type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Mapping[str, object]]]
-type CommandRow = tuple[PanelHandler, Mapping[Any, Any]]
-"""The handler of a command, and its fields beside the agent."""
 
 MAX_SUGGESTIONS: Final = 50
 """Suggestions in one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandRow:
+    """A command of the panel.
+
+    A handler that is for everybody checks itself what the user may see and do.
+    """
+
+    handler: PanelHandler
+    fields: Mapping[Any, Any] = field(default_factory=dict)
+    """The fields beside the agent."""
+    everybody: bool = False
+    """Whether users who are not administrators may use it too."""
 
 
 class TurnsAnswer(TypedDict):
@@ -38,18 +50,6 @@ class UsageAnswer(TypedDict):
     """The usage of days, the oldest first."""
 
     days: list[UsageDay]
-
-
-class AuditRow(AuditEntry):
-    """An entry of the audit log with the name of the person."""
-
-    person: str
-
-
-class AuditAnswer(TypedDict):
-    """Entries of the audit log, the newest first."""
-
-    entries: list[AuditRow]
 
 
 class ConfirmationRow(TypedDict):
@@ -82,8 +82,9 @@ class SuggestionRow(TypedDict):
 
 
 class SuggestionsAnswer(TypedDict):
-    """The suggestions, the newest first."""
+    """The suggestions, the newest first, and whether the options let the agent learn habits."""
 
+    learning: bool
     suggestions: list[SuggestionRow]
 
 
@@ -97,13 +98,21 @@ class EmptyAnswer(TypedDict):
     """The command worked, and there is nothing to show."""
 
 
+class PersonRow(TypedDict):
+    """A person of the household, by the id that memories have."""
+
+    id: str
+    name: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PanelCommand:
-    """One command of an administrator."""
+    """One command of a user, who is an administrator unless the command is for everybody."""
 
     hass: HomeAssistant
     data: HomeAgentData
     user: User
+    context: Context
     fields: Mapping[str, Any]
 
     async def async_names(self) -> dict[str, str]:
@@ -116,6 +125,17 @@ class PanelCommand:
             if person.user_id:
                 names[person.user_id] = person.name
         return names
+
+    def with_fields(self, fields: Mapping[str, Any]) -> PanelCommand:
+        """Return the same command with other fields."""
+        return replace(self, fields=fields)
+
+    async def async_people(self) -> list[PersonRow]:
+        """Return the persons of the household, and the user of the panel if that is none of them."""
+        known = {person.id: person.name for person in persons(self.hass)}
+        if (own := await async_person_of_user(self.hass, self.user.id)) is not None:
+            known.setdefault(own.id, own.name)
+        return [{"id": person_id, "name": name} for person_id, name in known.items()]
 
 
 async def _async_turns(command: PanelCommand) -> TurnsAnswer:
@@ -137,21 +157,13 @@ async def _async_usage(command: PanelCommand) -> UsageAnswer:
     return {"days": usage.days(dt_util.now().date(), command.fields["days"])}
 
 
-async def _async_audit(command: PanelCommand) -> AuditAnswer:
-    """Return the entries of the audit log, the newest first."""
-    audit = command.data.handler.guard.journal.audit
-    names = await command.async_names()
-    found = audit.entries(command.fields["limit"], command.fields.get("kind"))
-    return {"entries": [{**entry, "person": names.get(entry.get("user_id") or "", "")} for entry in found]}
-
-
 def int_in_range(least: int, most: int) -> probatio.All[Any]:
     """Return the check of a whole number."""
     return probatio.All(int, probatio.Range(min=least, max=most))
 
 
 async def _async_pending(command: PanelCommand) -> ConfirmationsAnswer:
-    """Return the actions that wait for a confirmation."""
+    """Return the actions that wait for a confirmation; users get those that they may answer."""
     confirmations, names = command.data.confirmations, await command.async_names()
     return {
         "wants_pin": confirmations.wants_pin,
@@ -164,6 +176,7 @@ async def _async_pending(command: PanelCommand) -> ConfirmationsAnswer:
                 "may_approve": confirmations.may_answer(action, command.user),
             }
             for action in confirmations.pending
+            if command.user.is_admin or confirmations.may_answer(action, command.user)
         ],
     }
 
@@ -187,6 +200,7 @@ async def _async_suggestions(command: PanelCommand) -> SuggestionsAnswer:
     """Return the suggestions, the newest first."""
     found = (await command.data.async_proactive()).suggestions.all()
     return {
+        "learning": is_learning_enabled(command.data.settings),
         "suggestions": [
             {
                 "id": item.id,
@@ -215,21 +229,14 @@ async def _async_answer(command: PanelCommand) -> AnsweredSuggestion:
 _ACTION: Final = {probatio.Required("action_id"): str}
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
-    "turns": (_async_turns, {}),
-    "turn": (_async_turn, {probatio.Required("turn_id"): str}),
-    "usage": (_async_usage, {probatio.Optional("days", default=30): int_in_range(1, MAX_DAYS)}),
-    "audit": (
-        _async_audit,
-        {
-            probatio.Optional("limit", default=100): int_in_range(1, MAX_ENTRIES),
-            probatio.Optional("kind"): probatio.In([kind.value for kind in AuditKind]),
-        },
-    ),
-    "confirmations": (_async_pending, {}),
-    "confirm": (_async_confirm, {**_ACTION, probatio.Optional("pin"): str}),
-    "reject": (_async_reject, _ACTION),
-    "suggestions": (_async_suggestions, {}),
-    "suggestion/answer": (
+    "turns": CommandRow(_async_turns),
+    "turn": CommandRow(_async_turn, {probatio.Required("turn_id"): str}),
+    "usage": CommandRow(_async_usage, {probatio.Optional("days", default=30): int_in_range(1, MAX_DAYS)}),
+    "confirmations": CommandRow(_async_pending, everybody=True),
+    "confirm": CommandRow(_async_confirm, {**_ACTION, probatio.Optional("pin"): str}, everybody=True),
+    "reject": CommandRow(_async_reject, _ACTION, everybody=True),
+    "suggestions": CommandRow(_async_suggestions),
+    "suggestion/answer": CommandRow(
         _async_answer,
         {
             probatio.Required("suggestion_id"): str,

@@ -10,16 +10,17 @@ from homeassistant.core import Context
 from homeassistant.exceptions import HomeAssistantError
 from homeassistant.util import dt as dt_util
 
-from ..const import DOMAIN
+from ..const import CONF_MEMORY, DOMAIN
+from ..errors import ValidationError
 from ..knowledge.persons import async_person_of_user
 from ..memory.extractor import Refused
-from ..memory.memories import MAX_CONTENT
+from ..memory.memories import MAX_CONTENT, make_memory
 from ..memory.profile import MAX_VALUE
 from ..memory.quality import Reason
-from ..memory.records import MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
+from ..memory.records import Memory, MemoryType, Origin, ProfileEntry, Provenance, Sensitivity
 from ..privacy import async_forget, async_forget_profile
-from ..services.memories import MemoryFacts, shown
-from .commands import CommandRow, EmptyAnswer, PanelCommand
+from ..services.memories import MemoryFacts, MemoryIdResponse, shown
+from .commands import CommandRow, EmptyAnswer, PanelCommand, PersonRow
 
 MAX_ROWS: Final = 200
 """Memories in one answer, and profile entries."""
@@ -70,6 +71,10 @@ class MemoryRow(MemoryFacts):
 class MemoriesAnswer(TypedDict):
     """Memories as the services show them, with names; and the profile. At most `MAX_ROWS` of each."""
 
+    enabled: bool
+    """Whether the options let the agent remember."""
+    people: list[PersonRow]
+    """The persons that a memory can be added for."""
     memories: list[MemoryRow]
     memories_total: int
     profile: list[ProfileRow]
@@ -86,24 +91,11 @@ async def _async_memories(command: PanelCommand) -> MemoriesAnswer:
         memories = [item.memory for item in found]
         profile = await data.profile.async_search(query, MAX_ROWS, may_see=_anybody)
     return {
-        "memories": [
-            {
-                **shown(memory),
-                "name": names.get(memory.person or "", memory.person),
-                "editable": memory.origin is not Origin.OBSERVED,
-                "told_by": [
-                    {
-                        "name": names.get(heard.person or "", ""),
-                        "at": heard.at.isoformat(),
-                        "said": heard.said,
-                    }
-                    for heard in memory.provenance
-                ],
-            }
-            for memory in memories[:MAX_ROWS]
-        ],
+        "enabled": bool(data.settings[CONF_MEMORY]),
+        "people": await command.async_people(),
+        "memories": [memory_row(memory, names) for memory in memories[:MAX_ROWS]],
         "memories_total": len(memories),
-        "profile": [_entry(entry, names) for entry in profile[:MAX_ROWS]],
+        "profile": [profile_row(entry, names) for entry in profile[:MAX_ROWS]],
         "profile_total": len(profile),
         "refused": [] if query else [_refused(item, names) for item in reversed(data.extractor.refused)],
     }
@@ -127,7 +119,7 @@ async def _async_update(command: PanelCommand) -> EmptyAnswer:
     fields, memories = command.fields, command.data.memories
     memory = memories.get(fields["memory_id"])
     if memory is None or memory.origin is Origin.OBSERVED:
-        raise _unknown(fields["memory_id"])
+        raise unknown(fields["memory_id"])
     person = await async_person_of_user(command.hass, command.user.id)
     heard = Provenance(at=dt_util.utcnow(), person=person.id if person else None)
     await memories.async_rewrite(
@@ -144,10 +136,50 @@ async def _async_update(command: PanelCommand) -> EmptyAnswer:
     return {}
 
 
+async def _async_add(command: PanelCommand) -> MemoryIdResponse:
+    """Remember something of a person, or of the household if none is named.
+
+    Raises HomeAssistantError for an unknown person, and for text that may not be stored.
+    """
+    person = command.fields.get("person")
+    if person is not None and person not in {one["id"] for one in await command.async_people()}:
+        raise HomeAssistantError(
+            translation_domain=DOMAIN,
+            translation_key="person_unknown",
+            translation_placeholders={"person": person},
+        )
+    return await async_remember(command, person)
+
+
+async def async_remember(command: PanelCommand, person: str | None) -> MemoryIdResponse:
+    """Remember what the user of the panel has written. Raises HomeAssistantError if it may not be stored."""
+    fields = command.fields
+    sayer = await async_person_of_user(command.hass, command.user.id)
+    try:
+        _, memory = await command.data.memories.async_remember(
+            make_memory(
+                fields["content"],
+                type=MemoryType(fields["memory_type"]),
+                importance=fields["importance"],
+                person=person,
+                origin=Origin.TOLD,
+                private=fields["private"],
+                heard=Provenance(at=dt_util.utcnow(), person=sayer.id if sayer else None),
+            )
+        )
+    except ValidationError as err:
+        raise HomeAssistantError(
+            translation_domain=DOMAIN,
+            translation_key="memory_not_added",
+            translation_placeholders={"reason": str(err)},
+        ) from err
+    return {"memory_id": memory.id}
+
+
 async def _async_delete(command: PanelCommand) -> EmptyAnswer:
     """Forget a memory, everywhere and at once. Raises HomeAssistantError if it no longer exists."""
     if not await async_forget(command.data, [command.fields["memory_id"]]):
-        raise _unknown(command.fields["memory_id"])
+        raise unknown(command.fields["memory_id"])
     return {}
 
 
@@ -176,11 +208,24 @@ def _profile_entry(command: PanelCommand) -> ProfileEntry:
     """Return the entry that is meant. Raises HomeAssistantError if it no longer exists."""
     entry = command.data.profile.get(command.fields["profile_id"])
     if entry is None:
-        raise _unknown(command.fields["profile_id"])
+        raise unknown(command.fields["profile_id"])
     return entry
 
 
-def _entry(entry: ProfileEntry, names: Mapping[str, str]) -> ProfileRow:
+def memory_row(memory: Memory, names: Mapping[str, str]) -> MemoryRow:
+    """Return a memory as the page shows it."""
+    return {
+        **shown(memory),
+        "name": names.get(memory.person or "", memory.person),
+        "editable": memory.origin is not Origin.OBSERVED,
+        "told_by": [
+            {"name": names.get(heard.person or "", ""), "at": heard.at.isoformat(), "said": heard.said}
+            for heard in memory.provenance
+        ],
+    }
+
+
+def profile_row(entry: ProfileEntry, names: Mapping[str, str]) -> ProfileRow:
     """Return a profile entry as the page shows it."""
     return {
         "id": entry.id,
@@ -203,7 +248,7 @@ def _anybody(_record: object) -> bool:
     return True
 
 
-def _unknown(record_id: str) -> HomeAssistantError:
+def unknown(record_id: str) -> HomeAssistantError:
     """Return the error for an unknown id."""
     return HomeAssistantError(
         translation_domain=DOMAIN,
@@ -213,26 +258,34 @@ def _unknown(record_id: str) -> HomeAssistantError:
 
 
 _SHARE: Final = probatio.All(probatio.Coerce(float), probatio.Range(min=0, max=1))
+CONTENT: Final = probatio.All(str, probatio.Length(min=1, max=MAX_CONTENT))
+"""The text of a memory."""
+_WRITTEN: Final = {
+    probatio.Required("memory_type"): probatio.In([kind.value for kind in MemoryType]),
+    probatio.Required("importance"): _SHARE,
+    probatio.Required("private"): bool,
+}
 _MEMORY: Final = {probatio.Required("memory_id"): str}
 _PROFILE: Final = {probatio.Required("profile_id"): str}
 
 COMMANDS: Final[Mapping[str, CommandRow]] = {
-    "memories": (
+    "memories": CommandRow(
         _async_memories,
         {probatio.Optional("query", default=""): probatio.All(str, probatio.Length(max=MAX_CONTENT))},
     ),
-    "memory/update": (
-        _async_update,
+    "memory/add": CommandRow(
+        _async_add,
         {
-            **_MEMORY,
-            probatio.Required("content"): probatio.All(str, probatio.Length(min=1, max=MAX_CONTENT)),
-            probatio.Required("memory_type"): probatio.In([kind.value for kind in MemoryType]),
-            probatio.Required("importance"): _SHARE,
-            probatio.Required("private"): bool,
+            **_WRITTEN,
+            probatio.Required("content"): CONTENT,
+            probatio.Optional("person"): probatio.Any(str, None),
         },
     ),
-    "memory/delete": (_async_delete, _MEMORY),
-    "profile/update": (
+    "memory/update": CommandRow(
+        _async_update, {**_MEMORY, **_WRITTEN, probatio.Required("content"): CONTENT}
+    ),
+    "memory/delete": CommandRow(_async_delete, _MEMORY),
+    "profile/update": CommandRow(
         _async_update_entry,
         {
             **_PROFILE,
@@ -240,5 +293,5 @@ COMMANDS: Final[Mapping[str, CommandRow]] = {
             probatio.Required("sensitivity"): probatio.In([level.value for level in Sensitivity]),
         },
     ),
-    "profile/delete": (_async_delete_entry, _PROFILE),
+    "profile/delete": CommandRow(_async_delete_entry, _PROFILE),
 }

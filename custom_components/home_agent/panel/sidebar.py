@@ -29,7 +29,7 @@ async def async_show(hass: HomeAssistant, shared: SharedData) -> None:
             sidebar_title=TITLE,
             sidebar_icon=ICON,
             module_url=f"{shared.panel_address}/main.js",
-            require_admin=True,
+            require_admin=False,
         )
 
 

@@ -1,4 +1,4 @@
-"""The panel's commands on the websocket: for administrators, checked, bounded.
+"""The panel's commands on the websocket: checked, bounded, for administrators unless a row says otherwise.
 
 Each row of a table is one command; what it raises reaches the page as a sentence.
 """
@@ -24,9 +24,17 @@ from ..runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, turn_sig
 from ..safety.confirmation import ConfirmationChannel
 from ..safety.pending import ActionOutcome, PendingAction
 from ..self_test.websocket import async_register_self_test
-from .commands import COMMANDS, PanelCommand, PanelHandler
-from .memories import COMMANDS as MEMORY_COMMANDS
+from . import activity, commands, memories, mine, overview, report
+from .commands import CommandRow, PanelCommand, PanelHandler
 
+COMMANDS: Final[Mapping[str, CommandRow]] = {
+    **overview.COMMANDS,
+    **commands.COMMANDS,
+    **report.COMMANDS,
+    **memories.COMMANDS,
+    **activity.COMMANDS,
+    **mine.COMMANDS,
+}
 ENTRY: Final = {probatio.Required("entry_id"): str}
 UNKNOWN: Final = "There is no such agent"
 FRONTEND = "frontend"
@@ -62,18 +70,21 @@ type WebSocketCommand = Callable[[HomeAssistant, ActiveConnection, dict[str, Any
 @callback
 def async_register_commands(hass: HomeAssistant) -> None:
     """Register all commands, once for all agents."""
-    for name, (handler, fields) in {**COMMANDS, **MEMORY_COMMANDS}.items():
-        _register(hass, name, {**ENTRY, **fields}, _answering(handler))
-    _register(hass, "agents", {}, _agents)
-    _register(hass, "subscribe", ENTRY, _subscribe)
+    for name, row in COMMANDS.items():
+        _register(hass, name, {**ENTRY, **row.fields}, _answering(row.handler), everybody=row.everybody)
+    _register(hass, "agents", {}, _agents, everybody=True)
+    _register(hass, "subscribe", ENTRY, _subscribe, everybody=True)
     async_register_self_test(hass)
 
 
-def _register(hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: WebSocketCommand) -> None:
-    """Register one command for administrators."""
+def _register(
+    hass: HomeAssistant, name: str, fields: Mapping[Any, Any], command: WebSocketCommand, *, everybody: bool
+) -> None:
+    """Register one command, for administrators or for everybody."""
     kind = f"{DOMAIN}/{name}"
     schema = BASE_COMMAND_MESSAGE_SCHEMA.extend({probatio.Required("type"): kind, **fields})
-    websocket_api.async_register_command(hass, kind, require_admin(command), schema)
+    permitted = command if everybody else require_admin(command)
+    websocket_api.async_register_command(hass, kind, permitted, schema)
 
 
 def _answering(handler: PanelHandler) -> WebSocketCommand:
@@ -86,7 +97,10 @@ def _answering(handler: PanelHandler) -> WebSocketCommand:
             connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
             return
         try:
-            found = await handler(PanelCommand(hass=hass, data=data, user=connection.user, fields=msg))
+            command = PanelCommand(
+                hass=hass, data=data, user=connection.user, context=connection.context(msg), fields=msg
+            )
+            found = await handler(command)
         except HomeAssistantError as err:
             # Raised, Home Assistant would log it as an error; a wrong PIN is none.
             connection.send_error(
@@ -117,7 +131,10 @@ def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, An
 
 @callback
 def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
-    """Report that something has changed, not what; the subscription survives a reload of the agent."""
+    """Report that something has changed, not what; the subscription survives a reload of the agent.
+
+    Only administrators learn that somebody has spoken.
+    """
     entry_id: str = msg["entry_id"]
     if _data(hass, entry_id) is None:
         connection.send_error(msg["id"], ERR_NOT_FOUND, UNKNOWN)
@@ -130,10 +147,9 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
 
         return async_dispatcher_connect(hass, signal, tell)
 
-    ends = [
-        following("turns", turn_signal(entry_id)),
-        following("confirmations", confirmation_signal(entry_id)),
-    ]
+    ends = [following("confirmations", confirmation_signal(entry_id))]
+    if connection.user.is_admin:
+        ends.append(following("turns", turn_signal(entry_id)))
 
     @callback
     def stop() -> None:

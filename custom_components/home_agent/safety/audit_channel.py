@@ -4,6 +4,7 @@ from typing import override
 
 from .confirmation import ConfirmationChannel
 from .confirmation_store import Lost
+from .frozen import FrozenCall
 from .journal import AuditKind, Journal
 from .pending import ActionOutcome, PendingAction
 
@@ -43,8 +44,19 @@ class AuditChannel(ConfirmationChannel):
             AuditKind.CONFIRMATION,
             action_id=action.id,
             outcome=outcome,
+            service=_service(action),
             targets=sorted(action.entity_ids),
             user_id=action.owner.user_id,
             device_id=action.owner.device_id,
             conversation_id=action.owner.conversation_id,
         )
+
+
+def _service(action: PendingAction) -> str | None:
+    """Return the service of the calls that wait; None if they differ or are no services."""
+    services = {
+        f"{call.domain}.{call.service}"
+        for frozen in action.frozen
+        for call in ((frozen,) if isinstance(frozen, FrozenCall) else getattr(frozen, "calls", ()))
+    }
+    return services.pop() if len(services) == 1 else None

@@ -38,12 +38,14 @@ class AuditOrigin(TypedDict, total=False):
     user_id: str | None
     device_id: str | None
     conversation_id: str | None
+    turn_id: str | None
+    """The turn of an action or a refusal; entries of earlier versions have none."""
 
 
 class AuditDetails(TypedDict, total=False):
     """What is noted beside the origin; each kind of entry has its own fields."""
 
-    service: str
+    service: str | None
     targets: Sequence[str]
     success: bool
     reason: str | None
@@ -255,7 +257,7 @@ class Journal:
             reason=error,
             undo=True if action.undoes else None,
             planned=action.planned.isoformat() if action.planned else None,
-            **_origin(action.user_id, action.device_id, action.conversation_id),
+            **_origin(action.user_id, action.device_id, action.conversation_id, action.turn_id),
         )
         self._on_change()
 
@@ -267,7 +269,7 @@ class Journal:
             service=f"{call.domain}.{call.service}",
             targets=call.entity_ids,
             reason=reason,
-            **_origin(speaker.context.user_id, speaker.device_id, speaker.conversation_id),
+            **_origin(speaker.context.user_id, speaker.device_id, speaker.conversation_id, speaker.turn_id),
         )
         self._on_change()
 
@@ -324,6 +326,13 @@ class JournalStore(EntryStore[Journal]):
         super().__init__(hass, STORE_KEY, lambda changed: Journal(Ledger(hass), AuditLog(), changed))
 
 
-def _origin(user_id: str | None, device_id: str | None, conversation_id: str) -> AuditOrigin:
-    """Return the user, the device and the conversation."""
-    return {"user_id": user_id, "device_id": device_id, "conversation_id": conversation_id or None}
+def _origin(
+    user_id: str | None, device_id: str | None, conversation_id: str, turn_id: str | None = None
+) -> AuditOrigin:
+    """Return the user, the device, the conversation and the turn."""
+    return {
+        "user_id": user_id,
+        "device_id": device_id,
+        "conversation_id": conversation_id or None,
+        "turn_id": turn_id,
+    }

@@ -1,53 +1,104 @@
-// What was done, refused, confirmed, searched and removed.
+// What was done, refused, confirmed, searched and removed, in names and words.
 
-import { choice, field, h, nothing, table } from "./dom.js";
+import { button, card, chips, icon, link } from "./controls.js";
+import { dotted, h, mark, nothing } from "./dom.js";
+import { sync } from "./keep.js";
 
 const KINDS = ["action", "denial", "confirmation", "search", "injection"];
-const OWN = new Set(["at", "kind", "action_id", "user_id", "device_id", "conversation_id", "person", "service", "targets", "success"]);
+const GOOD = new Set(["approved"]);
+const WAITS = new Set(["requested"]);
+const chosen = { kind: "" };
 
 export const audit = {
-  name: "audit",
+  name: "activity",
+  icon: "history",
   topics: ["turns", "confirmations"],
-  draw,
+  open,
 };
 
-async function draw(context) {
-  const { t, call, state, refresh } = context;
-  const { entries } = await call("audit", state.kind ? { kind: state.kind } : {});
-  const options = [["", t("all_kinds")], ...KINDS.map((kind) => [kind, t(`kind_${kind}`)])];
-  const choose = (kind) => {
-    state.kind = kind;
-    refresh();
+async function open(context) {
+  const { t, call } = context;
+  const list = h("ul", { class: "list" });
+  const empty = nothing(t("nothing_noted"));
+  const refresh = async () => {
+    const { entries } = await call("audit", chosen.kind ? { kind: chosen.kind } : {});
+    await showActions(list, entries, context, refresh);
+    empty.hidden = entries.length > 0;
   };
+  const options = [["", t("all_kinds")], ...KINDS.map((kind) => [kind, t(`kinds_${kind}`)])];
+  await refresh();
+  const choose = (kind) => {
+    chosen.kind = kind;
+    return context.guarded(refresh);
+  };
+  return { nodes: [h("div", { class: "filters" }, chips(t("kind"), options, chosen.kind, choose)), card("", empty, list)], refresh };
+}
+
+/** Shows entries of the audit log in a list. */
+export async function showActions(list, entries, context, refresh) {
+  await context.t.loadServices(entries.map((entry) => entry.service));
+  sync(list, entries, (entry) => `${entry.at} ${entry.kind}`, (entry) => h("li", {}, row(entry, context, refresh)));
+}
+
+function row(entry, { t, href, call, guarded, say, own }, refresh) {
+  const [picture, kind, word] = outcome(entry, t);
+  const undo = () =>
+    guarded(async () => {
+      await call("undo", { turn_id: entry.turn_id });
+      say(t("undone"));
+    }).then(() => guarded(refresh));
   return h(
-    "section",
-    { class: "card" },
-    h("h2", {}, t("page_audit")),
-    h("div", { class: "row" }, field(t("kind"), choice(options, state.kind ?? "", choose))),
-    entries.length
-      ? table(
-          t("newest_first", { count: entries.length }),
-          [t("when"), t("kind"), t("what"), t("who"), t("details")],
-          entries.map((entry) => [
-            t.moment(entry.at),
-            t(`kind_${entry.kind}`),
-            what(entry),
-            entry.person || "–",
-            details(entry, t),
-          ]),
-        )
-      : nothing(t("nothing_noted")),
+    "div",
+    { class: "entry" },
+    icon(picture, { kind }),
+    h(
+      "div",
+      { class: "grow" },
+      h("p", {}, h("strong", {}, what(entry, t)), " ", mark(word, kind)),
+      h("p", { class: "quiet" }, dotted(t.moment(entry.at), own ? "" : entry.person || t("nobody_known"), entry.planned && t("was_planned"))),
+      details(entry, t),
+    ),
+    h(
+      "div",
+      { class: "row" },
+      entry.kept && link(t("turn"), href("turns", entry.turn_id), "message-text-outline"),
+      entry.undoable && button(t("undo"), undo),
+    ),
   );
 }
 
-function what(entry) {
-  return [entry.service, ...(entry.targets ?? [])].filter(Boolean).join(" ") || "–";
+function what(entry, t) {
+  const names = entry.names.join(", ");
+  if (entry.kind === "search") return `“${entry.query}”`;
+  if (entry.kind === "injection") return entry.source || entry.tool || t("kind_injection");
+  const service = entry.service && t.service(entry.service);
+  return [names, service].filter(Boolean).join(": ") || t(`kinds_${entry.kind}`);
 }
 
-// Whatever else stands in an entry: the query as it was sent, the reason, the rules that found something.
+// A picture, a colour and a word for how it ended.
+function outcome(entry, t) {
+  switch (entry.kind) {
+    case "action":
+      if (!entry.success) return ["alert-circle-outline", "bad", t("not_worked")];
+      return entry.undo ? ["undo-variant", "good", t("was_undone")] : ["check-circle-outline", "good", t("done")];
+    case "denial":
+      return ["hand-back-left-outline", "bad", t("outcome_refused")];
+    case "confirmation":
+      if (GOOD.has(entry.outcome)) return ["check-circle-outline", "good", t(`ended_${entry.outcome}`)];
+      return ["help-circle-outline", WAITS.has(entry.outcome) ? "waits" : "", t(`ended_${entry.outcome}`)];
+    case "search":
+      return entry.blocked ? ["hand-back-left-outline", "bad", t("search_blocked")] : ["web", "", t("search_sent")];
+    default:
+      return ["text-box-remove-outline", "waits", t("kind_injection")];
+  }
+}
+
 function details(entry, t) {
-  const told = entry.success === false ? [t("not_worked")] : [];
-  for (const [key, value] of Object.entries(entry))
-    if (!OWN.has(key)) told.push(`${key}: ${Array.isArray(value) ? value.join(", ") : value}`);
-  return told.length ? told.map((line) => h("div", {}, line)) : "–";
+  const told = [
+    entry.kind === "search" && entry.sent && entry.sent !== entry.query && t("sent_as", { text: entry.sent }),
+    entry.kind === "injection" && entry.text && `“${entry.text}”`,
+    entry.kind !== "confirmation" && entry.reason && t("as_told", { text: entry.reason }),
+    entry.error && t("as_told", { text: entry.error }),
+  ];
+  return told.filter(Boolean).map((line) => h("p", { class: "quiet" }, line));
 }

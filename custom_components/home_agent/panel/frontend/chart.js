@@ -2,26 +2,31 @@
 
 import { h, s } from "./dom.js";
 
-const WIDTH = 900;
+const WIDE = 900;
+const NARROW = 600; // pixels, as in the style
+const LEAST = 330;
+const DAY = 18; // pixels of a day on a phone, where older days are reached by scrolling
 const HEIGHT = 160;
 const LEFT = 56;
 const TOP = 12;
 const BOTTOM = 20;
-const LABELS = 6;
+const LABEL = 60; // width of a day's name
 
 /** Returns a chart; `series` are class, name and what gives the figure of a day. */
 export function chart(title, days, series, t) {
   const totals = days.map((day) => series.reduce((sum, [, , of]) => sum + of(day), 0));
   const most = Math.max(...totals, 1);
-  const step = (WIDTH - LEFT) / days.length;
+  const narrow = window.innerWidth <= NARROW;
+  const width = narrow ? Math.max(LEAST, LEFT + DAY * days.length) : WIDE;
+  const step = (width - LEFT) / days.length;
   const scale = (HEIGHT - TOP - BOTTOM) / most;
-  const every = Math.ceil(days.length / LABELS);
+  const every = Math.ceil((days.length * LABEL) / (width - LEFT));
   return [
     h("p", { class: "key" }, series.map(([kind, name]) => h("span", {}, h("i", { class: kind }), name))),
     h("div", { class: "scroll", tabindex: "0" }, s(
       "svg",
-      { class: "chart", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "img", "aria-label": `${title}: ${summary(days, totals, t)}` },
-      s("line", { class: "base", x1: LEFT, x2: WIDTH, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
+      { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, style: { "min-width": `${narrow ? width : 0}px` }, role: "img", "aria-label": `${title}: ${summary(days, totals, t)}` },
+      s("line", { class: "base", x1: LEFT, x2: width, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
       s("text", { x: LEFT - 6, y: TOP + 6, "text-anchor": "end" }, t.number(most)),
       s("text", { x: LEFT - 6, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0"),
       days.map((day, index) => [

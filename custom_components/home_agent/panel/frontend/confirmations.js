@@ -1,33 +1,41 @@
-// What waits for a person's word.
+// What waits for a person's yes.
 
-import { button, field, h, nothing } from "./dom.js";
+import { button, card, icon } from "./controls.js";
+import { dotted, h, nothing } from "./dom.js";
+import { sync } from "./keep.js";
 
 export const confirmations = {
   name: "confirmations",
+  icon: "help-circle-outline",
+  counts: true,
   topics: ["confirmations"],
-  draw,
+  open: async (context) => {
+    const shown = await waitingList(context);
+    return { nodes: [card(context.t("page_confirmations"), shown.element)], refresh: shown.refresh };
+  },
 };
 
-async function draw(context) {
+/** Returns the list of what waits, and how it is brought up to date. */
+export async function waitingList(context) {
   const { t, call } = context;
-  const { actions, wants_pin: wantsPin } = await call("confirmations");
-  return h(
-    "section",
-    { class: "card" },
-    h("h2", {}, t("page_confirmations")),
-    actions.length
-      ? h("ul", { class: "list" }, actions.map((action) => h("li", {}, waiting(action, wantsPin, context))))
-      : nothing(t("nothing_waits")),
-  );
+  const list = h("ul", { class: "list" });
+  const empty = nothing(t("nothing_waits"));
+  const refresh = async () => {
+    const { actions, wants_pin: wantsPin } = await call("confirmations");
+    sync(list, actions, (action) => action.id, (action) => h("li", {}, waiting(action, wantsPin, context, refresh)));
+    empty.hidden = actions.length > 0;
+  };
+  await refresh();
+  return { element: h("div", {}, empty, list), refresh };
 }
 
-function waiting(action, wantsPin, { t, call, refresh, guarded, say }) {
+function waiting(action, wantsPin, { t, call, guarded, say }, refresh) {
   const pin = h("input", { type: "password", inputmode: "numeric", autocomplete: "one-time-code", maxlength: 12 });
   const answer = (type, done, data = {}) =>
     guarded(async () => {
       await call(type, { action_id: action.id, ...data });
       say(t(done));
-    }).then(() => refresh());
+    }).then(() => guarded(refresh));
   const approve = () => answer("confirm", "approved", pin.value ? { pin: pin.value } : {});
   return h(
     "form",
@@ -37,19 +45,15 @@ function waiting(action, wantsPin, { t, call, refresh, guarded, say }) {
         if (action.may_approve) approve();
       },
     },
-    h("p", {}, h("strong", {}, action.question)),
-    h(
-      "p",
-      { class: "quiet" },
-      [action.person || t("nobody_known"), t("waits_until", { at: t.time(action.expires_at) })].join(" · "),
-    ),
+    h("p", { class: "asks" }, icon("help-circle-outline", { kind: "waits" }), h("strong", {}, action.question)),
+    h("p", { class: "quiet" }, dotted(action.person || t("nobody_known"), t("waits_until", { at: t.time(action.expires_at) }))),
     !action.may_approve && h("p", { class: "quiet" }, t("not_yours")),
     h(
       "div",
       { class: "row end" },
-      action.may_approve && wantsPin && field(t("pin"), pin),
-      action.may_approve && h("button", { type: "submit", class: "first" }, t("approve")),
-      button(t("reject"), () => answer("reject", "rejected"), { class: "danger" }),
+      action.may_approve && wantsPin && h("label", { class: "field" }, h("span", {}, t("pin")), pin),
+      button(t("reject"), () => answer("reject", "rejected"), { kind: "danger" }),
+      action.may_approve && button(t("approve"), approve, { kind: "first" }),
     ),
   );
 }

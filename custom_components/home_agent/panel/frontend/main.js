@@ -1,28 +1,35 @@
-// The panel: which agent, which page, and what the pages share.
+// The panel: which agent and which page the address names, and what the pages share.
 
-import { choice, h, nothing } from "./dom.js";
+import { elements, icon } from "./controls.js";
+import { h, nothing } from "./dom.js";
+import { address, current, navigate } from "./routes.js";
 import { STYLE } from "./style.js";
 import { texts } from "./texts.js";
 import { audit } from "./audit.js";
 import { confirmations } from "./confirmations.js";
+import { me } from "./me.js";
 import { memories } from "./memories.js";
+import { overview } from "./overview.js";
 import { suggestions } from "./suggestions.js";
 import { turns } from "./turns.js";
 import { usage } from "./usage.js";
 
-const PAGES = [turns, memories, confirmations, audit, suggestions, usage];
+const PAGES = [overview, turns, confirmations, audit, memories, suggestions, usage, me];
 const SECONDS_SAID = 8;
+const TRIES = 5; // while an agent is reloaded, after a change of options for example
+const WAIT = 500; // milliseconds between two tries
 
 class HomeAgentPanel extends HTMLElement {
   #hass;
   #started = false;
   #agents = [];
-  #entry = "";
-  #page = PAGES[0];
-  #state = {}; // what was typed and chosen, by page
-  #drawn = 0;
+  #place = { entry: "", page: "", id: "" }; // what is shown
+  #view = null;
+  #opened = 0;
+  #tops = new Map(); // where the reader was, by address
+  #going = false; // whether a link was followed; otherwise the browser went back or forth
   #unsubscribe = null;
-  #t = texts();
+  #t;
   #menu;
 
   set hass(hass) {
@@ -36,52 +43,152 @@ class HomeAgentPanel extends HTMLElement {
     if (this.#menu) this.#menu.narrow = narrow;
   }
 
+  // Home Assistant's router tells of each change of the address.
+  set route(_route) {
+    if (this.#agents.length) this.#show();
+  }
+
   connectedCallback() {
+    window.addEventListener("scroll", this.#remember, { passive: true });
     if (this.#started) this.#open();
     else if (this.#hass) this.#start();
   }
 
   disconnectedCallback() {
+    window.removeEventListener("scroll", this.#remember);
     this.#unfollow();
   }
+
+  #remember = () => {
+    const here = window.location.pathname;
+    if (here === address(this.#place)) this.#tops.set(here, window.scrollY);
+  };
 
   async #start() {
     this.#started = true;
     this.attachShadow({ mode: "open" });
-    this.#t = await texts(this.#hass);
-    this.#frame();
+    this.shadowRoot.addEventListener("click", (event) => this.#follow(event));
+    [this.#t] = await Promise.all([texts(this.#hass), elements()]);
     await this.#open();
   }
 
-  // Looks which agents there are now; the one that was chosen stays.
+  // Looks which agents there are now.
   async #open() {
-    const found = await this.#guarded(() => this.#call("agents", {}, false));
-    this.#agents = found?.agents ?? [];
-    if (!this.#agents.some((agent) => agent.entry_id === this.#entry)) this.#entry = this.#agents[0]?.entry_id ?? "";
-    this.#frame();
-    await this.#draw();
-    await this.#follow();
+    const wanted = current().entry;
+    for (let tries = 1; ; tries++) {
+      this.#agents = (await this.#guarded(() => this.#call("agents", {}, false)))?.agents ?? [];
+      this.#frame();
+      if (!wanted || this.#agent(wanted) || tries >= TRIES) break;
+      await pause(WAIT); // the agent may be reloaded at the moment
+    }
+    if (!this.#agents.length) this.#main.replaceChildren(nothing(this.#t("no_agent")));
+    else await this.#show(true);
+  }
+
+  get #main() {
+    return this.shadowRoot.querySelector("main");
+  }
+
+  get #admin() {
+    return Boolean(this.#hass.user?.is_admin);
+  }
+
+  get #pages() {
+    return PAGES.filter((page) => this.#admin || page.everybody);
+  }
+
+  #agent(entry) {
+    return this.#agents.find((agent) => agent.entry_id === entry);
+  }
+
+  // Shows what the address names; an address that names nothing becomes that of the first page.
+  async #show(again = false) {
+    if (!window.location.pathname.startsWith("/home_agent")) return;
+    const place = current();
+    const page = this.#pages.find(({ name }) => name === place.page);
+    if (!this.#agent(place.entry) || !page) {
+      const entry = this.#agent(place.entry) ? place.entry : this.#agents[0].entry_id;
+      navigate(address({ entry, page: this.#pages[0].name }), true);
+      return;
+    }
+    if (!again && address(place) === address(this.#place)) return;
+    const elsewhere = place.entry !== this.#place.entry || again;
+    const top = this.#going ? 0 : (this.#tops.get(address(place)) ?? 0);
+    this.#going = false;
+    this.#place = place;
+    this.#tell(page);
+    if (elsewhere) this.#subscribe();
+    await this.#draw(page, top);
+  }
+
+  // Draws a page. What comes late, after another page was chosen, is thrown away.
+  async #draw(page, top) {
+    const number = ++this.#opened;
+    this.#view = null;
+    let view;
+    try {
+      view = await page.open(this.#context(page));
+    } catch (error) {
+      view = { nodes: [nothing(this.#t.problem(error))] };
+    }
+    if (number !== this.#opened) return;
+    this.#view = view;
+    this.#main.replaceChildren(...[view.nodes].flat(Infinity).filter(Boolean));
+    window.scrollTo({ top, behavior: "instant" });
+    this.#main.focus({ preventScroll: true });
   }
 
   // What pages get.
-  get #context() {
-    const page = this.#page.name;
-    this.#state[page] ??= {};
+  #context(page) {
+    const { entry, id } = this.#place;
+    const href = (name, of) => address({ entry, page: name, id: of });
     return {
       t: this.#t,
-      agent: this.#agents.find((agent) => agent.entry_id === this.#entry),
-      state: this.#state[page],
+      hass: this.#hass,
+      id,
+      admin: this.#admin,
+      agent: this.#agent(entry),
+      href,
+      go: (name, of) => this.#go(href(name, of)),
       call: (type, data) => this.#call(type, data),
-      refresh: () => this.#draw(),
+      subscribe: (type, listen, data) => this.#hass.connection.subscribeMessage(listen, { type: `home_agent/${type}`, entry_id: entry, ...data }),
+      refresh: () => this.#refresh(),
+      reopen: () => this.#draw(page, window.scrollY),
       guarded: (act) => this.#guarded(act),
       say: (text, kind) => this.#say(text, kind),
-      drawn: () => this.shadowRoot.querySelector("main"),
     };
   }
 
-  #call(type, data = {}, ofAgent = true) {
-    const whose = ofAgent ? { entry_id: this.#entry } : {};
-    return this.#hass.callWS({ type: `home_agent/${type}`, ...whose, ...data });
+  async #refresh() {
+    const view = this.#view;
+    if (view?.refresh) await this.#guarded(() => view.refresh());
+  }
+
+  #go(path) {
+    this.#going = true;
+    navigate(path);
+  }
+
+  // Follows links to pages of the panel; others are left to Home Assistant and the browser.
+  #follow(event) {
+    const link = event.composedPath().find((element) => element instanceof HTMLAnchorElement);
+    const path = link?.getAttribute("href") ?? "";
+    if (!path.startsWith("/") || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.#go(path);
+  }
+
+  async #call(type, data = {}, ofAgent = true) {
+    const whose = ofAgent ? { entry_id: this.#place.entry } : {};
+    for (let tries = 1; ; tries++) {
+      try {
+        return await this.#hass.callWS({ type: `home_agent/${type}`, ...whose, ...data });
+      } catch (error) {
+        if (error.code !== "not_found" || tries >= TRIES) throw error;
+        await pause(WAIT);
+      }
+    }
   }
 
   async #guarded(act) {
@@ -93,19 +200,16 @@ class HomeAgentPanel extends HTMLElement {
     }
   }
 
-  async #follow() {
+  async #subscribe() {
     this.#unfollow();
-    const entry = this.#entry;
-    if (!entry) return;
-    const stop = await this.#guarded(() =>
-      this.#hass.connection.subscribeMessage(
-        ({ topic }) => {
-          if (this.#page.topics.includes(topic)) this.#draw(true);
-        },
-        { type: "home_agent/subscribe", entry_id: entry },
-      ),
-    );
-    if (entry !== this.#entry || !this.isConnected) stop?.();
+    const { entry } = this.#place;
+    const told = ({ topic }) => {
+      if (topic === "confirmations") this.#count();
+      if (this.#pages.find(({ name }) => name === this.#place.page)?.topics.includes(topic)) this.#refresh();
+    };
+    this.#count();
+    const stop = await this.#guarded(() => this.#hass.connection.subscribeMessage(told, { type: "home_agent/subscribe", entry_id: entry }));
+    if (entry !== this.#place.entry || !this.isConnected) stop?.();
     else this.#unsubscribe = stop;
   }
 
@@ -114,104 +218,77 @@ class HomeAgentPanel extends HTMLElement {
     this.#unsubscribe = null;
   }
 
+  // Shows how many questions wait.
+  async #count() {
+    const found = await this.#call("confirmations").catch(() => null);
+    for (const badge of this.shadowRoot.querySelectorAll(".badge"))
+      badge.replaceChildren(found?.actions.length ? this.#t.number(found.actions.length) : "");
+  }
+
   // The parts that stay: title, agents, pages.
   #frame() {
     const t = this.#t;
-    this.#menu = h("ha-menu-button");
-    this.#menu.hass = this.#hass;
-    this.#menu.narrow = this.hasAttribute("narrow");
-    const agents = this.#agents.map((agent) => [agent.entry_id, agent.title]);
-    const choose = (entry) => {
-      this.#entry = entry;
-      this.#state = {};
-      this.#draw();
-      this.#follow();
-    };
+    this.#menu = h("ha-menu-button", { props: { hass: this.#hass, narrow: this.hasAttribute("narrow") } });
     this.shadowRoot.replaceChildren(
       h("style", {}, STYLE),
       h(
         "header",
         {},
-        h(
-          "div",
-          { class: "bar" },
-          this.#menu,
-          h("h1", {}, "Home Agent"),
-          agents.length > 1 && choice(agents, this.#entry, choose, { "aria-label": t("agent") }),
-        ),
-        h(
-          "nav",
-          { role: "tablist", "aria-label": t("pages"), onkeydown: (event) => this.#step(event) },
-          PAGES.map((page) => this.#tab(page)),
-        ),
+        h("div", { class: "bar" }, this.#menu, h("h1", {}, "Home Agent"), this.#agents.length > 1 && this.#choice()),
+        h("nav", { "aria-label": t("pages") }),
       ),
-      h("main", { role: "tabpanel", id: "page", tabindex: "-1", "aria-labelledby": `tab-${this.#page.name}` }),
+      h("main", { tabindex: "-1" }),
       h("div", { id: "said", role: "status", "aria-live": "polite" }),
     );
   }
 
-  #tab(page) {
-    const selected = page === this.#page;
+  #choice() {
+    const choose = ({ target }) => this.#go(address({ entry: target.value, page: this.#place.page }));
     return h(
-      "button",
-      {
-        type: "button",
-        role: "tab",
-        id: `tab-${page.name}`,
-        "aria-controls": "page",
-        "aria-selected": String(selected),
-        tabindex: selected ? "0" : "-1",
-        onclick: () => this.#turnTo(page),
-      },
-      this.#t(`page_${page.name}`),
+      "select",
+      { "aria-label": this.#t("agent"), onchange: choose },
+      this.#agents.map((agent) => h("option", { value: agent.entry_id }, agent.title)),
     );
   }
 
-  #turnTo(page) {
-    this.#page = page;
+  // Tells in the header where the reader is.
+  #tell(page) {
     this.shadowRoot.getElementById("said").replaceChildren();
-    for (const tab of this.shadowRoot.querySelectorAll("[role=tab]")) {
-      const selected = tab.id === `tab-${page.name}`;
-      tab.setAttribute("aria-selected", String(selected));
-      tab.tabIndex = selected ? 0 : -1;
-      if (selected) tab.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const { entry } = this.#place;
+    const nav = this.shadowRoot.querySelector("nav");
+    if (nav.dataset.entry !== entry) {
+      nav.dataset.entry = entry;
+      nav.replaceChildren(...this.#pages.map((one) => this.#tab(one, entry)));
     }
-    this.shadowRoot.querySelector("main").setAttribute("aria-labelledby", `tab-${page.name}`);
-    this.#draw();
+    for (const tab of nav.children) {
+      if (tab.id === `tab-${page.name}`) {
+        tab.setAttribute("aria-current", "page");
+        nav.scrollLeft = tab.offsetLeft - (nav.clientWidth - tab.offsetWidth) / 2;
+      } else tab.removeAttribute("aria-current");
+    }
+    const agents = this.shadowRoot.querySelector("header select");
+    if (agents) agents.value = entry;
   }
 
-  // Arrow keys go from tab to tab, as people who cannot see expect it.
-  #step(event) {
-    const moves = { ArrowRight: 1, ArrowLeft: -1, Home: -PAGES.indexOf(this.#page), End: -1 - PAGES.indexOf(this.#page) };
-    if (!(event.key in moves)) return;
-    event.preventDefault();
-    const index = (PAGES.indexOf(this.#page) + moves[event.key] + PAGES.length) % PAGES.length;
-    this.#turnTo(PAGES[index]);
-    this.shadowRoot.getElementById(`tab-${PAGES[index].name}`).focus();
-  }
-
-  // Draws the page. What comes late, after another page was chosen, is thrown away.
-  async #draw(live = false) {
-    const main = this.shadowRoot.querySelector("main");
-    const number = ++this.#drawn;
-    if (!this.#entry) {
-      main.replaceChildren(nothing(this.#t("no_agent")));
-      return;
-    }
-    // Nobody's typing is interrupted by something that happened elsewhere.
-    if (live && /^(INPUT|TEXTAREA|SELECT)$/.test(this.shadowRoot.activeElement?.nodeName ?? "")) return;
-    const drawn = await this.#guarded(() => this.#page.draw(this.#context));
-    if (!drawn || number !== this.#drawn) return;
-    const focused = main.contains(this.shadowRoot.activeElement);
-    main.replaceChildren(...[drawn].flat());
-    if (focused) main.focus(); // what had the focus is gone; the keyboard goes on from here
+  #tab(page, entry) {
+    return h(
+      "a",
+      { id: `tab-${page.name}`, href: address({ entry, page: page.name }) },
+      icon(page.icon),
+      this.#t(`page_${page.name}`),
+      page.counts && h("span", { class: "badge" }),
+    );
   }
 
   #say(text, kind = "") {
     const line = h("p", { class: kind }, text);
-    this.shadowRoot.getElementById("said").replaceChildren(line);
+    this.shadowRoot.getElementById("said")?.replaceChildren(line);
     setTimeout(() => line.remove(), SECONDS_SAID * 1000);
   }
+}
+
+function pause(milliseconds) {
+  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
 
 if (!customElements.get("home-agent-panel")) customElements.define("home-agent-panel", HomeAgentPanel);

@@ -1,48 +1,80 @@
-// What is remembered and what is so of each person: search, edit, forget, who said it when.
+// What is remembered and what is so of each person: search, add, edit, forget, who said it when.
 
-import { button, choice, field, h, mark, nothing } from "./dom.js";
+import { button, card, chips, fields, folded, link, searchField } from "./controls.js";
+import { dotted, h, mark, nothing } from "./dom.js";
+import { sync } from "./keep.js";
+import { twice } from "./twice.js";
 
-const WAIT = 250; // milliseconds after the last letter
 const TYPES = ["fact", "preference", "context", "event"];
 const SENSITIVITIES = ["public", "private", "sensitive"];
+const HOUSEHOLD = "-";
+const chosen = { query: "", person: "" };
 
 export const memories = {
   name: "memories",
+  icon: "head-heart-outline",
   topics: [],
-  draw: (context) => page(context),
+  open,
 };
 
-async function page(context) {
-  const { t, state, call } = context;
+async function open(context) {
+  const { t, call, agent } = context;
   const results = h("div");
-  const fill = async () => {
-    const query = state.query ?? "";
+  const persons = h("div");
+  const off = h("div");
+  const adding = h("div");
+  const refresh = async () => {
+    const { query } = chosen;
     const found = await call("memories", { query });
-    if (query === (state.query ?? "")) results.replaceChildren(...both(found, context));
+    if (query !== chosen.query) return;
+    offer(found);
+    sync(results, cards(found), (one) => one.name, (one) => section(one, { ...context, refresh }));
+    const settings = link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.entry_id}`, "cog-outline");
+    off.replaceChildren(...(found.enabled ? [] : [card("", nothing(t("memory_off"), settings))]));
+    if (!adding.hasChildNodes()) closed(adding, found.people, { ...context, refresh });
   };
-  let timer;
-  const search = h("input", {
-    type: "search",
-    value: state.query ?? "",
-    oninput: () => {
-      state.query = search.value;
-      clearTimeout(timer);
-      timer = setTimeout(() => context.guarded(fill), WAIT);
-    },
-  });
-  search.setAttribute("aria-label", t("search"));
-  search.placeholder = t("search");
-  await fill();
-  return [h("div", { class: "row" }, h("div", { class: "grow" }, search)), results];
+  const offer = (found) => {
+    const names = [...new Set([...found.memories, ...found.profile].map((item) => item.name || HOUSEHOLD))].sort();
+    if (chosen.person && !names.includes(chosen.person)) chosen.person = "";
+    sync(persons, names.length > 1 ? [{ names }] : [], () => "persons", () =>
+      chips(
+        t("person"),
+        [["", t("everybody")], ...names.map((name) => [name, name === HOUSEHOLD ? t("household") : name])],
+        chosen.person,
+        (name) => ((chosen.person = name), context.guarded(refresh)),
+      ),
+    );
+  };
+  const search = searchField(t("search"), chosen.query, (query) => ((chosen.query = query), context.guarded(refresh)));
+  await refresh();
+  return { nodes: [off, h("div", { class: "filters" }, search, persons), adding, results], refresh };
 }
 
-function both(found, context) {
-  const { t } = context;
+function cards(found) {
+  const own = (items) => items.filter((item) => !chosen.person || (item.name || HOUSEHOLD) === chosen.person);
   return [
-    card(t("memories"), found.memories, found.memories_total, (item) => memory(item, context), context),
-    card(t("profile"), found.profile, found.profile_total, (item) => entry(item, context), context),
-    ...(found.refused.length ? [card(t("not_kept"), found.refused, found.refused.length, (item) => refused(item, context), context)] : []),
+    { name: "memories", items: own(found.memories), total: found.memories_total, shown: found.memories.length },
+    { name: "profile", items: own(found.profile), total: found.profile_total, shown: found.profile.length },
+    ...(found.refused.length ? [{ name: "not_kept", items: found.refused, total: found.refused.length, shown: found.refused.length }] : []),
   ];
+}
+
+const MAKE = { memories: memory, profile: entry, not_kept: refused };
+
+function section(data, context) {
+  const { t } = context;
+  const list = h("ul", { class: "list" });
+  const below = h("div");
+  const shown = card(t(data.name), list, below);
+  shown.renew = ({ name, items, total, shown: count }) => {
+    sync(list, items, (item) => item.id ?? `${item.at} ${item.content}`, (item) => MAKE[name](item, context));
+    below.replaceChildren(
+      ...(items.length ? [] : [nothing(t("nothing_kept"))]),
+      ...(total > count ? [h("p", { class: "quiet" }, t("shown_of", { shown: t.number(count), total: t.number(total) }))] : []),
+    );
+  };
+  shown.renew(data);
+  return shown;
 }
 
 function refused(item, { t }) {
@@ -50,174 +82,127 @@ function refused(item, { t }) {
     "li",
     {},
     h("p", {}, item.content || t("not_shown")),
-    h("p", { class: "quiet" }, mark(t(`reason_${item.reason}`)), `${item.name || t("nobody_known")} · ${t.moment(item.at)}`),
-  );
-}
-
-function card(title, items, total, show, { t }) {
-  return h(
-    "section",
-    { class: "card" },
-    h("h2", {}, title),
-    items.length ? h("ul", { class: "list" }, items.map(show)) : nothing(t("nothing_kept")),
-    total > items.length && h("p", { class: "quiet" }, t("shown_of", { shown: items.length, total })),
+    h("p", { class: "quiet" }, mark(t(`reason_${item.reason}`)), dotted(item.name || t("nobody_known"), t.moment(item.at))),
   );
 }
 
 function memory(item, context) {
   const { t, call } = context;
-  const heard = item.told_by.map((by) =>
-    h(
-      "li",
-      {},
-      t("said_by", { person: by.name || t("nobody_known"), at: t.moment(by.at) }),
-      by.said && h("div", {}, `“${by.said}”`),
-    ),
-  );
-  const row = h(
-    "li",
-    {},
-    h("p", {}, item.content),
-    h(
-      "p",
-      { class: "quiet" },
-      mark(t.of("memory_type", item.type)),
-      mark(item.name || t("household")),
-      item.private && mark(t("private"), "bad"),
-      t(`source_${item.source}`),
-      ` · ${t("importance")} ${item.importance} · ${t("learned")} ${t.moment(item.created_at)}`,
-      item.expires_at && ` · ${t("until")} ${t.moment(item.expires_at)}`,
-    ),
-    heard.length > 0 && h("details", {}, h("summary", {}, t("who_said")), h("ul", {}, heard)),
-    h(
-      "div",
-      { class: "row end" },
-      item.editable && button(t("edit"), () => row.replaceChildren(editor(item, context)), { "aria-label": `${t("edit")}: ${item.content}` }),
-      forget(item.content, () => call("memory/delete", { memory_id: item.id }), context),
-    ),
-  );
-  return row;
-}
-
-function editor(item, context) {
-  const { t, call } = context;
-  const content = h("textarea", { maxlength: 500, value: item.content });
-  const importance = h("input", { type: "number", min: 0, max: 1, step: 0.1, value: item.importance });
-  let type = item.type;
-  const secret = h("input", { type: "checkbox" });
-  secret.checked = item.private;
-  return form(
-    [
-      field(t("memory"), content),
+  const teller = (by) => t("said_by", { person: by.name || t("nobody_known"), at: t.moment(by.at) });
+  const heard = item.told_by.map((by) => h("li", {}, teller(by), by.said && h("div", {}, `“${by.said}”`)));
+  const short = item.told_by.length === 1 && !item.told_by[0].said;
+  const place = h("li");
+  const show = () =>
+    place.replaceChildren(
+      h("p", {}, item.content),
+      h(
+        "p",
+        { class: "quiet" },
+        mark(t.of("memory_type", item.type)),
+        mark(item.name || t("household")),
+        item.private ? mark(t("private"), "waits") : "",
+        dotted(
+          short ? `${t(`source_${item.source}`)}: ${teller(item.told_by[0])}` : t(`source_${item.source}`),
+          `${t("importance")}: ${t.percent(item.importance)}`,
+          !short && `${t("learned")} ${t.date(item.created_at)}`,
+          item.expires_at && `${t("until")} ${t.date(item.expires_at)}`,
+        ),
+      ),
+      ...(heard.length && !short ? [folded(t("who_said"), "", h("ul", {}, heard))] : []),
       h(
         "div",
         { class: "row end" },
-        field(t("type"), choice(TYPES.map((key) => [key, t.of("memory_type", key)]), type, (value) => (type = value))),
-        field(t("importance"), importance),
-        h("label", { class: "field check" }, h("span", {}, t("private")), secret),
+        item.editable ? button(t("edit"), edit, { "aria-label": `${t("edit")}: ${item.content}` }) : "",
+        forget(item.content, () => call("memory/delete", { memory_id: item.id }), context),
       ),
-    ],
-    () =>
-      call("memory/update", {
-        memory_id: item.id,
-        content: content.value,
-        memory_type: type,
-        importance: Number(importance.value),
-        private: secret.checked,
-      }),
-    content,
-    context,
-  );
+    );
+  const edit = () => {
+    const form = fields(context.hass, written(t), { content: item.content, memory_type: item.type, importance: item.importance, private: item.private });
+    place.replaceChildren(...editor(form, (data) => call("memory/update", { memory_id: item.id, ...data }), show, context));
+  };
+  show();
+  return place;
+}
+
+function written(t) {
+  return [
+    { name: "content", label: t("memory"), selector: { text: { multiline: true } } },
+    { name: "memory_type", label: t("type"), selector: { select: { mode: "dropdown", options: TYPES.map((value) => ({ value, label: t.of("memory_type", value) })) } } },
+    { name: "importance", label: t("importance"), selector: { number: { min: 0, max: 1, step: 0.1, mode: "slider" } } },
+    { name: "private", label: t("private_help"), selector: { boolean: {} }, required: false },
+  ];
+}
+
+// The way to add a memory, which opens into a form.
+function closed(place, people, context) {
+  const { t, call } = context;
+  const close = () => place.replaceChildren(h("div", { class: "row end" }, button(t("add"), open_)));
+  const open_ = () => {
+    const persons = [{ value: HOUSEHOLD, label: t("household") }, ...people.map(({ id, name }) => ({ value: id, label: name }))];
+    const whose = { name: "person", label: t("person"), selector: { select: { mode: "dropdown", options: persons } } };
+    const form = fields(context.hass, [...written(t), whose], { content: "", memory_type: "fact", importance: 0.7, private: false, person: HOUSEHOLD });
+    const save = ({ person, ...data }) => call("memory/add", { ...data, content: data.content ?? "", person: person === HOUSEHOLD ? null : person });
+    place.replaceChildren(card(t("add_memory"), editor(form, save, close, context)));
+  };
+  close();
 }
 
 function entry(item, context) {
   const { t, call } = context;
-  const row = h(
-    "li",
-    {},
-    h("p", {}, `${item.category}, ${item.key}: ${item.value}`),
-    h(
-      "p",
-      { class: "quiet" },
-      mark(item.name || t("household")),
-      mark(t(`sensitivity_${item.sensitivity}`), item.sensitivity === "public" ? "" : "bad"),
-      t(`source_${item.source}`),
-      ` · ${t("sure")} ${t.percent(item.confidence)}`,
-      ` · ${t("seen", { count: item.count, first: t.moment(item.first_seen), last: t.moment(item.last_seen) })}`,
-      item.previous && ` · ${t("before", { value: item.previous })}`,
-    ),
-    h(
-      "div",
-      { class: "row end" },
-      button(t("edit"), () => row.replaceChildren(entryEditor(item, context)), { "aria-label": `${t("edit")}: ${item.key}` }),
-      forget(`${item.key}: ${item.value}`, () => call("profile/delete", { profile_id: item.id }), context),
-    ),
-  );
-  return row;
-}
-
-function entryEditor(item, context) {
-  const { t, call } = context;
-  const value = h("input", { value: item.value, maxlength: 200 });
-  let sensitivity = item.sensitivity;
-  const options = SENSITIVITIES.map((key) => [key, t(`sensitivity_${key}`)]);
-  return form(
-    [
+  const place = h("li");
+  const text = `${item.category}, ${item.key}`;
+  const show = () =>
+    place.replaceChildren(
+      h("p", {}, `${text}: ${item.value}`),
+      h(
+        "p",
+        { class: "quiet" },
+        mark(item.name || t("household")),
+        mark(t(`sensitivity_${item.sensitivity}`), item.sensitivity === "public" ? "" : "waits"),
+        dotted(
+          t(`source_${item.source}`),
+          `${t("sure")} ${t.percent(item.confidence)}`,
+          t("seen", { count: t.number(item.count), first: t.date(item.first_seen), last: t.date(item.last_seen) }),
+          item.previous && t("before", { value: item.previous }),
+        ),
+      ),
       h(
         "div",
         { class: "row end" },
-        h("div", { class: "grow" }, field(`${item.category}, ${item.key}`, value)),
-        field(t("who_may_read"), choice(options, sensitivity, (chosen) => (sensitivity = chosen))),
+        button(t("edit"), edit, { "aria-label": `${t("edit")}: ${item.key}` }),
+        forget(`${item.key}: ${item.value}`, () => call("profile/delete", { profile_id: item.id }), context),
       ),
-    ],
-    () => call("profile/update", { profile_id: item.id, value: value.value, sensitivity }),
-    value,
-    context,
-  );
+    );
+  const edit = () => {
+    const wanted = [
+      { name: "value", label: text, selector: { text: {} } },
+      { name: "sensitivity", label: t("who_may_read"), selector: { select: { mode: "dropdown", options: SENSITIVITIES.map((value) => ({ value, label: t(`sensitivity_${value}`) })) } } },
+    ];
+    const form = fields(context.hass, wanted, { value: item.value, sensitivity: item.sensitivity });
+    place.replaceChildren(...editor(form, (data) => call("profile/update", { profile_id: item.id, ...data }), show, context));
+  };
+  show();
+  return place;
 }
 
-// A form whose first field has the focus; saved or left, the page is drawn anew.
-function form(parts, save, first, { t, refresh, guarded, say }) {
+// A form with its buttons; saved or left, `close` shows what was there before.
+function editor(form, save, close, { t, refresh, guarded, say }) {
   const submit = () =>
     guarded(async () => {
-      await save();
+      await save(form.read());
       say(t("saved"));
+      close();
       await refresh();
     });
-  setTimeout(() => first.focus());
-  return h(
-    "form",
-    {
-      onsubmit: (event) => {
-        event.preventDefault();
-        submit();
-      },
-    },
-    parts,
-    h("div", { class: "row end" }, h("button", { type: "submit", class: "first" }, t("save")), button(t("cancel"), refresh)),
-  );
+  return [form.element, h("div", { class: "row end" }, button(t("cancel"), close), button(t("save"), submit, { kind: "first" }))];
 }
 
-// A button that wants to be pressed twice.
 function forget(what, act, { t, refresh, guarded, say }) {
-  const ask = button(
-    t("forget"),
-    () => {
-      const really = button(
-        t("really_forget"),
-        () =>
-          guarded(async () => {
-            await act();
-            say(t("forgotten"));
-            await refresh();
-          }),
-        { class: "danger" },
-      );
-      ask.replaceWith(really);
-      really.focus();
-      really.addEventListener("blur", () => really.isConnected && !really.disabled && really.replaceWith(ask));
-    },
-    { class: "danger", "aria-label": `${t("forget")}: ${what}` },
+  return twice(t("forget"), t("really_forget"), what, () =>
+    guarded(async () => {
+      await act();
+      say(t("forgotten"));
+      await refresh();
+    }),
   );
-  return ask;
 }

@@ -1,28 +1,33 @@
 // Automations that are suggested: look at them, take them, or never hear of them again.
 
-import { button, h, mark, nothing } from "./dom.js";
+import { button, card, folded, link } from "./controls.js";
+import { dotted, h, mark, nothing } from "./dom.js";
+import { sync } from "./keep.js";
 
 export const suggestions = {
   name: "suggestions",
+  icon: "lightbulb-on-outline",
   topics: [],
-  draw,
+  open,
 };
 
-async function draw({ t, call, refresh, guarded, say }) {
-  const { suggestions: found } = await call("suggestions");
+async function open(context) {
+  const { t, call, guarded, say, agent } = context;
+  const list = h("ul", { class: "list" });
+  const empty = h("div");
+  const refresh = async () => {
+    const { suggestions: found, learning } = await call("suggestions");
+    sync(list, found, (item) => item.id, (item) => h("li", {}, one(item, answer, t)));
+    const settings = link(t("link_options"), `/config/integrations/integration/home_agent#config_entry=${agent.entry_id}`, "cog-outline");
+    empty.replaceChildren(...(found.length ? [] : [nothing(t(learning ? "no_suggestions" : "learning_off"), learning ? "" : settings)]));
+  };
   const answer = (item, word, done) =>
     guarded(async () => {
       await call("suggestion/answer", { suggestion_id: item.id, answer: word });
       say(t(done));
-    }).then(() => refresh());
-  return h(
-    "section",
-    { class: "card" },
-    h("h2", {}, t("page_suggestions")),
-    found.length
-      ? h("ul", { class: "list" }, found.map((item) => h("li", {}, one(item, answer, t))))
-      : nothing(t("no_suggestions")),
-  );
+    }).then(() => guarded(refresh));
+  await refresh();
+  return { nodes: [card(t("page_suggestions"), empty, list)], refresh };
 }
 
 function one(item, answer, t) {
@@ -33,16 +38,15 @@ function one(item, answer, t) {
       "p",
       { class: "quiet" },
       mark(t.of("suggestion_state", item.state), item.state === "accepted" ? "good" : ""),
-      t.moment(item.created_at),
-      item.state === "open" && ` · ${t("waits_until", { at: t.moment(item.expires_at) })}`,
+      dotted(t.moment(item.created_at), item.state === "open" && t("waits_until", { at: t.moment(item.expires_at) })),
     ),
-    h("details", {}, h("summary", {}, t("preview")), h("pre", {}, item.yaml)),
+    folded(t("preview"), "", h("pre", {}, item.yaml)),
     item.state === "open" &&
       h(
         "div",
         { class: "row end" },
-        button(t("accept"), () => answer(item, "accept", "accepted"), { class: "first" }),
-        button(t("never"), () => answer(item, "reject", "silenced"), { class: "danger" }),
+        button(t("never"), () => answer(item, "reject", "silenced"), { kind: "danger" }),
+        button(t("accept"), () => answer(item, "accept", "accepted"), { kind: "first" }),
       ),
   ];
 }

@@ -1,68 +1,84 @@
 // What each day cost: drawn as bars, and as a table for those who read it.
 
 import { chart } from "./chart.js";
-import { choice, field, h, nothing, table } from "./dom.js";
+import { card, chips, folded } from "./controls.js";
+import { h, nothing, table } from "./dom.js";
 
 const SPANS = [7, 30, 90];
+const NARROW = 600; // pixels, as in the style
 const FITS = ["first_try", "repaired", "retried"];
 const MISFITS = ["refused", "exhausted"];
+const chosen = { span: 0 };
 
 export const usage = {
   name: "usage",
+  icon: "chart-bar",
   topics: ["turns"],
-  draw,
+  open,
 };
 
-async function draw({ t, call, state, refresh }) {
-  const span = state.span ?? 30;
-  const { days } = await call("usage", { days: span });
-  const choose = (value) => {
-    state.span = Number(value);
-    refresh();
+async function open({ t, call, guarded }) {
+  chosen.span ||= window.innerWidth <= NARROW ? 7 : 30;
+  const shown = h("div");
+  const numbers = folded(t("numbers"), "", []);
+  const inside = h("div");
+  numbers.append(inside);
+  let before = "";
+  const refresh = async () => {
+    const { days } = await call("usage", { days: chosen.span });
+    if (JSON.stringify(days) === before) return;
+    before = JSON.stringify(days);
+    const used = days.some((day) => day.turns);
+    numbers.hidden = !used;
+    shown.replaceChildren(...(used ? charts(days, t) : [card(t("page_usage"), nothing(t("no_turns")))]));
+    inside.replaceChildren(figures(days, t));
+    for (const drawn of shown.querySelectorAll(".scroll")) drawn.scrollLeft = drawn.scrollWidth; // today stands at the end
   };
-  const spans = SPANS.map((count) => [String(count), t("days", { count })]);
-  const head = h("div", { class: "row" }, field(t("span"), choice(spans, String(span), choose)));
-  if (!days.some((day) => day.turns)) return h("section", { class: "card" }, h("h2", {}, t("page_usage")), head, nothing(t("no_turns")));
+  const spans = SPANS.map((count) => [String(count), t.count("days", count)]);
+  const choose = (span) => {
+    chosen.span = Number(span);
+    return guarded(refresh);
+  };
+  await refresh();
+  return { nodes: [h("div", { class: "filters" }, chips(t("span"), spans, String(chosen.span), choose)), shown, numbers], refresh };
+}
+
+function charts(days, t) {
   return [
-    head,
     drawn(t("tokens_a_day"), days, t, [
       ["one", t("read_tokens"), (day) => day.prompt - day.cached],
       ["two", t("answer_tokens"), (day) => day.completion + day.external],
     ]),
     drawn(t("turns_a_day"), days, t, [
-      ["one", t("answered"), (day) => day.turns - day.failed],
+      ["one", t.line("answered"), (day) => day.turns - day.failed],
       ["three", t("failed_turns"), (day) => day.failed],
     ]),
     drawn(t("calls_a_day"), days, t, [
-      ["one", t("fit_first_try"), (day) => day.first_try],
-      ["two", t("corrected"), (day) => day.repaired + day.retried],
-      ["three", t("misfits"), (day) => sum(day, MISFITS)],
+      ["one", t.line("fit_first_try"), (day) => day.first_try],
+      ["two", t.line("corrected"), (day) => day.repaired + day.retried],
+      ["three", t.line("misfits"), (day) => sum(day, MISFITS)],
     ]),
-    h("section", { class: "card" }, numbers(days, t)),
   ];
 }
 
 function drawn(title, days, t, series) {
-  return h("section", { class: "card" }, h("h2", {}, title), chart(title, days, series, t));
+  return card(title, chart(title, days, series, t));
 }
 
-function numbers(days, t) {
+function figures(days, t) {
   const used = days.filter((day) => day.turns).reverse();
-  return h(
-    "details",
-    {},
-    h("summary", {}, t("numbers")),
-    table(
-      t("page_usage"),
-      [t("day"), t("page_turns"), t("failed_turns"), t("prompt_tokens"), t("cached_tokens"), t("answer_tokens"), t("external_tokens"), t("tool_calls"), t("fit_first_try"), t("a_turn")],
-      used.map((day) => [
-        t.day(day.day),
-        ...["turns", "failed", "prompt", "cached", "completion", "external"].map((key) => t.number(day[key])),
-        t.number(day.calls),
-        share(day, t),
-        t.ms(day.ms / day.turns),
-      ]),
-    ),
+  const columns = ["day", "requests", "failed_turns", "prompt_tokens", "cached_tokens", "answer_tokens", "external_tokens", "tool_calls", "fit_first_try", "a_turn"];
+  return table(
+    t("page_usage"),
+    columns.map((name) => t.line(name)),
+    used.map((day) => [
+      t.day(day.day),
+      ...["turns", "failed", "prompt", "cached", "completion", "external"].map((key) => t.number(day[key])),
+      t.number(day.calls),
+      share(day, t),
+      t.ms(day.ms / day.turns),
+    ]),
+    columns.map((_, index) => index).slice(1),
   );
 }
 

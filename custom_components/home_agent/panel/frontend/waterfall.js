@@ -19,7 +19,7 @@ export function waterfall(turn, t) {
   rows.sort((one, other) => one[1][0][1] - other[1][0][1]);
   const described = rows.map(([name, , ms]) => `${name}: ${t.ms(ms)}`).join("; ");
   return [
-    h("p", { class: "key" }, ["context", "waiting", "writing", "tool"].map((kind) => h("span", {}, h("i", { class: kind }), t(`key_${kind}`)))),
+    h("p", { class: "key" }, ["context", "waiting", "writing", "tool"].map((kind) => h("span", {}, h("i", { class: kind }), t.line(`key_${kind}`)))),
     h(
       "div",
       { class: "falls", role: "img", "aria-label": described },
@@ -29,7 +29,7 @@ export function waterfall(turn, t) {
         h("span", { class: "time" }, t.ms(ms)),
       ]),
     ),
-    h("p", { class: "quiet" }, `${t("in_all")}: ${t.ms(turn.ms)}`),
+    h("p", { class: "quiet" }, `${t.line("in_all")}: ${t.ms(turn.ms)}`),
   ];
 }
 

@@ -168,6 +168,16 @@ class Sanitizer:
 
         return await self._hass.async_add_executor_job(check)
 
+    async def async_mask(self, lines: Iterable[str], language: str) -> list[str]:
+        """Return lines for a text that a person publishes, with the kind in place of everything private."""
+        finder = await self._async_finder()
+        sending = Sending(language=language)
+
+        def mask() -> list[str]:
+            return [_masked(line[:MAX_TEXT], self._find(line[:MAX_TEXT], finder, sending)) for line in lines]
+
+        return await self._hass.async_add_executor_job(mask)
+
     async def async_shorten(self, text: str, data: Any, untold: Untold, sending: Sending) -> Shortened:
         """Return a question for a model: sentences that tell too much are left out, names are replaced."""
         finder = await self._async_finder()
@@ -304,6 +314,17 @@ def _replaced(text: str, findings: Sequence[Finding], language: str) -> str | No
     kept.append(text[at:])
     left = [word for word in words(" ".join(kept)) if word not in neutral_words() and len(word) > 1]
     return " ".join("".join(parts).split()) if len(left) >= LEAST_WORDS else None
+
+
+def _masked(text: str, findings: Iterable[Finding]) -> str:
+    """Return a text with the kind of each finding in its place."""
+    parts: list[str] = []
+    at = 0
+    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
+        if finding.start >= at:
+            parts += [text[at : finding.start], f"[{finding.kind.value}]"]
+            at = finding.end
+    return "".join((*parts, text[at:]))
 
 
 def _keyword(keyword: str) -> re.Pattern[str] | None:

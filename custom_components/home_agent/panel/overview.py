@@ -1,0 +1,84 @@
+"""The command behind the first page: how the agent is doing."""
+
+from collections.abc import Mapping
+from typing import Final, TypedDict
+from urllib.parse import urlsplit
+
+from homeassistant.core import callback
+from homeassistant.helpers import issue_registry as ir
+from homeassistant.util import dt as dt_util
+
+from ..const import (
+    CONF_BASE_URL,
+    CONF_FALLBACK_MODEL,
+    CONF_LOCAL_FIRST,
+    CONF_MEMORY,
+    CONF_MODEL,
+    DOMAIN,
+)
+from ..parts import is_learning_enabled, is_proactive_enabled
+from ..usage import UsageDay
+from .commands import CommandRow, PanelCommand
+
+
+class OverviewAnswer(TypedDict):
+    """How an agent is doing."""
+
+    reachable: bool | None
+    """Whether the model server answers; None until it was asked."""
+    server: str
+    """The name and the port of the server, without its path and keys."""
+    model: str
+    fallback: str
+    waiting: int
+    """Actions that wait for a confirmation."""
+    suggestions: int
+    """Suggestions that wait for an answer."""
+    issues: int
+    """Repair issues of the integration."""
+    exposed: int
+    """Entities that the agent may see."""
+    memories: int
+    today: UsageDay
+    features: dict[str, bool]
+
+
+async def _async_overview(command: PanelCommand) -> OverviewAnswer:
+    """Return how the agent is doing."""
+    data, settings = command.data, command.data.settings
+    usage = data.shared.usage.of(data.entry_id)
+    return {
+        "reachable": data.server_reachable,
+        "server": _host(settings.get(CONF_BASE_URL) or ""),
+        "model": settings[CONF_MODEL],
+        "fallback": settings.get(CONF_FALLBACK_MODEL) or "",
+        "waiting": len(data.confirmations.pending),
+        "suggestions": sum(item.state.value == "open" for item in data.suggested.suggestions.values()),
+        "issues": _issues(command),
+        "exposed": len((await data.shared.house.async_snapshot()).entities),
+        "memories": len(data.memories.records()),
+        "today": usage.days(dt_util.now().date(), 1)[0],
+        "features": {
+            "memory": bool(settings[CONF_MEMORY]),
+            "learning": is_learning_enabled(settings),
+            "proactive": is_proactive_enabled(settings),
+            "local_first": bool(settings[CONF_LOCAL_FIRST]),
+        },
+    }
+
+
+def _host(url: str) -> str:
+    """Return the name and the port of an address."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    return f"{host}:{parts.port}" if parts.port else host
+
+
+@callback
+def _issues(command: PanelCommand) -> int:
+    """Return how many repair issues the integration has that nobody ignores."""
+    issues = ir.async_get(command.hass).issues.values()
+    return sum(issue.domain == DOMAIN and issue.active and not issue.dismissed_version for issue in issues)
+
+
+COMMANDS: Final[Mapping[str, CommandRow]] = {"overview": CommandRow(_async_overview)}
