@@ -159,8 +159,15 @@ def _reply(written: Any, language: str) -> Reply:
     calls: Sequence[Mapping[str, Any]] = written if isinstance(written, list) else [written]
     return tool_calls(
         [
-            (name, {key: localized(value, language) for key, value in args.items()})
+            (name, _arguments(written_args, language))
             for several in calls
-            for name, args in several.items()
+            for name, written_args in several.items()
         ]
     )
+
+
+def _arguments(written: Any, language: str) -> Any:
+    """Return the arguments of a call in a language; as text they are what the model writes."""
+    if not isinstance(written, Mapping):
+        return written
+    return {key: localized(value, language) for key, value in written.items()}

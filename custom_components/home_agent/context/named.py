@@ -9,11 +9,12 @@ from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.name_index import place_id
 from ..knowledge.names import Phrases, common_prefix, distance, longest, squash
-from ..knowledge.spoken_words import excepting_words
+from ..knowledge.spoken_words import excepting_words, kinds_of_room
 from ..languages import table
 from ..languages.lexicon import Word
 from ..texts import words
 from .concepts import place_kinds, place_synonyms, thing_synonyms
+from .owners import NOT_IN_ROOMS, room_owners
 from .topics import Topic, TopicReader, topic_reader
 
 MIN_STEM: Final = 4
@@ -64,6 +65,8 @@ class KnownNames:
     places: Phrases[Area | Floor]
     other_places: Phrases[Area | Floor]
     """What else places of their kind are called."""
+    owners: Phrases[Area | Floor]
+    """The people whose rooms are called after them."""
     vocabulary: frozenset[str]
 
 
@@ -139,12 +142,16 @@ def _read(house: HouseSnapshot, languages: tuple[str, ...], *, places_only: bool
     other = Phrases(
         (_telling(words(name)), place)
         for place in everywhere
-        for name in place_synonyms(place.name, languages)
+        for called in place.names
+        if called == place.name or kinds_of_room(called)
+        for name in place_synonyms(called, languages)
     )
     known = {
         word for listed in forms.values() for form in listed for word in (*form.own, *form.kind, *form.place)
     }
-    return KnownNames(forms, own, other, frozenset(known | own.words | other.words))
+    return KnownNames(
+        forms, own, other, room_owners(house, languages), frozenset(known | own.words | other.words)
+    )
 
 
 def _telling(found: Iterable[str]) -> tuple[str, ...]:
@@ -221,15 +228,10 @@ class Finder:
             index for index, word in enumerate(topic.words) if any(one.is_weak(word) for one in readers)
         }
         """The words that name no device by themselves, in the language of the names either."""
+        told = {*topic.weak, *topic.kinds, *topic.implied, *topic.measures}
         for index, word in enumerate(topic.words):
-            if (
-                index in topic.weak
-                or index in topic.kinds
-                or index in topic.implied
-                or index in topic.measures
-            ):
-                exact = {word.folded} & self._names.vocabulary
-                self.meant[index] = frozenset(exact)
+            if index in told:
+                self.meant[index] = frozenset({word.folded} & self._names.vocabulary)
                 continue
             self.meant[index] = self._like(word.folded)
             if not self.meant[index] and len(word.folded) >= MIN_COMPOUND:
@@ -255,6 +257,8 @@ class Finder:
             return frozenset({folded})
         if folded in excepting_words():
             return frozenset()
+        if len(folded) >= MIN_STEM and folded.endswith("s") and folded[:-1] in self._names.vocabulary:
+            return frozenset({folded[:-1]})
         return frozenset(word for word in self._names.vocabulary if _is_like(folded, word))
 
     def _take_apart(self, index: int, word: Word, reader: TopicReader) -> None:
@@ -279,8 +283,12 @@ class Finder:
         if self._topic.text:
             return self._places_inside(), frozenset()
         meant = [self.meant.get(index, frozenset()) for index in range(len(self._topic.words))]
-        for phrases in (self._names.places, self._names.other_places):
-            mentions = [one for one in longest(phrases.find(meant)) if not one.at <= self._topic.weak]
+        topic = self._topic
+        kinds = {key for keys in (*topic.kinds.values(), *self.compounds.values()) for key in keys}
+        owners = (self._names.owners,) if kinds and kinds.isdisjoint(NOT_IN_ROOMS) else ()
+        for phrases in (self._names.places, self._names.other_places, *owners):
+            found_there = longest(phrases.find(meant))
+            mentions = [one for one in found_there if not one.at <= topic.weak | topic.nothing]
             if mentions:
                 found = {place_id(one.value): one.value for one in mentions}
                 return _sorted_out(found), frozenset(index for one in mentions for index in one.at)

@@ -175,11 +175,7 @@ class _Selector:
         if not self._before or named or self._finder.compounds:
             return False
         topic = self._topic
-        unknown = [
-            index
-            for index in topic.rest - self._finder.place_words
-            if not topic.words[index].folded.isdigit()
-        ]
+        unknown = topic.rest - self._finder.place_words - topic.numbers
         if len(unknown) > (0 if topic.is_asked or topic.asks_which or not topic.follows else 1):
             return False
         fitting = any(self._earlier.fits_before(one, kinds) for one in self._before)

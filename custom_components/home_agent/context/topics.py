@@ -7,7 +7,7 @@ from typing import Final
 
 from ..languages import DEFAULT, find, languages_with, table, words
 from ..languages.lexicon import Clause, Lexicon, Word, clauses
-from ..texts import is_unspaced
+from ..texts import fold, is_unspaced
 
 STATES: Final = ("on", "off", "open", "closed", "locked", "secure", "playing", "offline", "low")
 """The states that a sentence can ask about; tables of their own."""
@@ -40,6 +40,8 @@ IMPLYING: Final = (
     "lawn_mower",
 )
 """Kinds of which some words say what is to be done with them: brighter, louder, warmer."""
+NOTHING: Final = "none"
+"""The key of phrases that name no kind although a word in them does."""
 MAX_KNOWN: Final = 16384
 EVIDENCE: Final = 1.5
 """How many more words a sentence must have of another language than of the speaker's."""
@@ -84,6 +86,9 @@ class Topic:
     """Whether things of any kind are meant."""
     asks_all: bool = False
     """Whether all of a kind are meant, not which of them."""
+    numbers: frozenset[int] = frozenset()
+    nothing: frozenset[int] = frozenset()
+    """The words of phrases that only look like a kind or a room: "window cleaner", "a quarter of an hour"."""
     text: str = ""
     """The sentence without spaces, if its language has none between words."""
 
@@ -120,7 +125,9 @@ class TopicReader:
         commands = words(language, "questions.commands")
         self.unspaced = is_unspaced("".join(tables["which"]))
         self.kinds = frozenset(nouns)
-        self._nouns = Lexicon(nouns)
+        self._nouns = Lexicon({**nouns, NOTHING: words(language, "topics.none")})
+        in_words = [*(table(language, "numbers.digits") or ()), table(language, "numbers.to_99") or ()]
+        self._numbers = frozenset(fold(number) for row in in_words for number in row)
         self._words = Lexicon(
             {
                 **tables,
@@ -130,6 +137,7 @@ class TopicReader:
                 "joins": words(language, "questions.joins"),
                 "asking": [*words(language, "questions.asking"), *words(language, "questions.whether")],
                 "everything": everything,
+                "elsewhere": words(language, "topics.elsewhere"),
                 "all": words(language, "quantities.all"),
             }
         )
@@ -150,11 +158,19 @@ class TopicReader:
             return self._read_inside(said, found, is_asked=is_asked)
         tables = {name: _covered(matches) for name, matches in self._words.all_matches(said).items()}
         nouns = _by_word(self._nouns, said)
+        nothing = frozenset(index for index, keys in nouns.items() if NOTHING in keys)
+        parts = _parts(said, numbers, tables["joins"])
+        away = {parts[index] for index in tables["elsewhere"]}
+        nouns = {
+            index: keys for index, keys in nouns.items() if index not in nothing and parts[index] not in away
+        }
         verbs = {index for index in tables["commands"] if _begins(index, said, tables["weak"])}
         nouns = {index: keys for index, keys in nouns.items() if index not in verbs}
-        implied = {index: keys for index, keys in _by_word(self._implied, said).items() if index not in nouns}
+        unsaid = {*nouns, *nothing, *(index for index, part in enumerate(parts) if part in away)}
+        implied = {
+            index: keys for index, keys in _by_word(self._implied, said).items() if index not in unsaid
+        }
         weak = frozenset().union(*(tables[name] for name in WEAK))
-        parts = _parts(said, numbers, tables["joins"])
         opening = tables["openers"] | {index + 1 for index in tables["openers"]}
         return Topic(
             language=self.language,
@@ -163,7 +179,7 @@ class TopicReader:
             kinds=nouns,
             implied=implied,
             measures={
-                index: keys for index, keys in _by_word(self._measures, said).items() if index not in nouns
+                index: keys for index, keys in _by_word(self._measures, said).items() if index not in unsaid
             },
             parts=parts,
             asking=_asking(parts, tables),
@@ -178,6 +194,12 @@ class TopicReader:
             compares=bool(tables["compares"]),
             everything=bool(tables["everything"]),
             asks_all=bool(tables["all"]),
+            numbers=frozenset(
+                index
+                for index, word in enumerate(said)
+                if word.folded.isdigit() or word.folded in self._numbers
+            ),
+            nothing=nothing,
         )
 
     def _read_inside(self, said: tuple[Word, ...], found: Iterable[Clause], *, is_asked: bool) -> Topic:
@@ -203,7 +225,7 @@ class TopicReader:
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
             found = _by_word(self._nouns, (Word(folded, folded),))
-            known = self._known[folded] = found.get(0, frozenset())
+            known = self._known[folded] = found.get(0, frozenset()) - {NOTHING}
         return known
 
     def is_weak(self, word: Word) -> bool:

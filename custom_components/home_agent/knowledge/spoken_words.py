@@ -150,6 +150,21 @@ def without_articles(folded: str) -> str:
     return " ".join(rest)
 
 
+def without_idioms(sentence: str) -> str:
+    """Return a folded sentence without phrases in which a word for a room names none: "tres menos cuarto"."""
+    said = said_words(sentence)
+    for idiom in _no_rooms():
+        said = said.replace(f" {idiom} ", "  ") if idiom in said else said
+    return said
+
+
+@cache
+def _no_rooms() -> Sequence[str]:
+    """Return the phrases in which words for rooms name none, in all languages, the longest first."""
+    known = {idiom for idiom in _in_all_languages("topics.none") if " " in idiom}
+    return sorted(known, key=lambda idiom: (-len(idiom), idiom))
+
+
 @cache
 def _kinds_of_rooms() -> Mapping[str, frozenset[str]]:
     """Return the words for rooms and floors in all languages, each with the kinds that it may mean."""

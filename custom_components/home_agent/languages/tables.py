@@ -258,12 +258,15 @@ SECTIONS: Final = (
             " words for states (`on`, `open`, `playing`,"
             " `offline`, `low` …); `which` and any; words that point back (`follow`), to the `other` one,"
             " to a place (`there`), or compare places; words that name nothing (`weak`); words about `food`"
-            " and drink; and, without spaces between words, kinds of rooms (`places`)"
+            " and drink; phrases with such words that name neither kind nor room (`none`); words of"
+            " sentences about other things than the home (`elsewhere`);"
+            " and, without spaces between words, kinds of rooms (`places`)"
         ),
         needed=("kinds", "which", "on", "open"),
         optional=(
             *("off", "closed", "locked", "secure", "playing", "offline", "low"),
             *("follow", "other", "there", "compares", "weak", "places", "implies", "measures", "food"),
+            *("none", "elsewhere"),
         ),
     ),
     Section(

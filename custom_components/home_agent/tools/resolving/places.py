@@ -16,7 +16,13 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
-from ...knowledge.spoken_words import inflected_kinds_of_room, kinds_of_room, room_words, said_words
+from ...knowledge.spoken_words import (
+    inflected_kinds_of_room,
+    kinds_of_room,
+    room_words,
+    said_words,
+    without_idioms,
+)
 from ...texts import fold
 from .candidates import MAX_ERROR, listed
 
@@ -102,6 +108,7 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
+    sentence = without_idioms(sentence)
     names = place_names(house)
     meanings = [
         [known for known in names.words if word_similarity(word, known) >= INFLECTED]
