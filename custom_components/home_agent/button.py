@@ -1,35 +1,39 @@
 """Platform: the button that updates the search index now."""
 
-from typing import override
+from typing import Final, override
 
 from homeassistant.components.button import ButtonEntity
-from homeassistant.const import EntityCategory
+from homeassistant.const import EntityCategory, Platform
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 
-from .entity import HomeAgentBaseEntity
+from .entity import HomeAgentBaseEntity, forget_entity
 from .runtime import HomeAgentConfigEntry
 
 PARALLEL_UPDATES = 1
+KEY: Final = "sync_now"
 
 
 async def async_setup_entry(
     hass: HomeAssistant, entry: HomeAgentConfigEntry, async_add_entities: AddConfigEntryEntitiesCallback
 ) -> None:
-    """Add the button."""
-    async_add_entities([SyncButton(entry)])
+    """Add the button if there is an index."""
+    if entry.runtime_data.semantic.configured:
+        async_add_entities([SyncButton(entry)])
+    else:
+        forget_entity(hass, Platform.BUTTON, f"{entry.entry_id}_{KEY}")
 
 
 class SyncButton(HomeAgentBaseEntity, ButtonEntity):
     """Reads the home and its knowledge again and updates the index."""
 
-    _attr_translation_key = "sync_now"
+    _attr_translation_key = KEY
     _attr_entity_category = EntityCategory.CONFIG
 
     def __init__(self, entry: HomeAgentConfigEntry) -> None:
         """Name the button."""
         super().__init__(entry)
-        self._attr_unique_id = f"{entry.entry_id}_sync_now"
+        self._attr_unique_id = f"{entry.entry_id}_{KEY}"
 
     @override
     async def async_press(self) -> None:

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from homeassistant.helpers import device_registry as dr
+from homeassistant.const import Platform
+from homeassistant.core import HomeAssistant, callback
+from homeassistant.helpers import device_registry as dr, entity_registry as er
 from homeassistant.helpers.entity import Entity
 
 from .const import CONF_MODEL, DOMAIN
@@ -32,3 +34,11 @@ class HomeAgentBaseEntity(Entity):
             model=entry.data[CONF_MODEL],
             entry_type=dr.DeviceEntryType.SERVICE,
         )
+
+
+@callback
+def forget_entity(hass: HomeAssistant, platform: Platform, unique_id: str) -> None:
+    """Remove an entity of a feature that is turned off."""
+    registry = er.async_get(hass)
+    if entity_id := registry.async_get_entity_id(platform, DOMAIN, unique_id):
+        registry.async_remove(entity_id)

@@ -15,14 +15,13 @@ from homeassistant.components.sensor import (
 )
 from homeassistant.const import PERCENTAGE, EntityCategory, Platform, UnitOfTime
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import entity_registry as er
 from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dispatcher_send
 from homeassistant.helpers.entity_platform import AddConfigEntryEntitiesCallback
 from homeassistant.helpers.typing import StateType
 
 from .agent.figures import Figures
-from .const import CONF_MEMORY, DOMAIN
-from .entity import HomeAgentBaseEntity
+from .const import CONF_MEMORY
+from .entity import HomeAgentBaseEntity, forget_entity
 from .knowledge.indexer import IndexState
 from .runtime import HomeAgentConfigEntry, HomeAgentData, index_signal, memory_signal, turn_signal
 from .tools.quality import Fit
@@ -81,6 +80,7 @@ SENSORS: tuple[FigureDescription, ...] = (
     FigureDescription(
         key="tokens",
         translation_key="tokens",
+        entity_registry_enabled_default=False,
         state_class=SensorStateClass.MEASUREMENT,
         value=_of_turn(lambda figures: figures.prompt_tokens + figures.completion_tokens),
     ),
@@ -175,11 +175,8 @@ async def async_setup_entry(
     optional = [description for group, wanted in groups if wanted for description in group]
     async_add_entities(FigureSensor(entry, description) for description in (*SENSORS, *optional))
     async_add_entities(TotalSensor(entry, description) for description in TOTALS)
-    registry = er.async_get(hass)
     for description in (one for group, wanted in groups if not wanted for one in group):
-        unique_id = f"{entry.entry_id}_{description.key}"
-        if entity_id := registry.async_get_entity_id(Platform.SENSOR, DOMAIN, unique_id):
-            registry.async_remove(entity_id)
+        forget_entity(hass, Platform.SENSOR, f"{entry.entry_id}_{description.key}")
 
 
 class TotalSensor(HomeAgentBaseEntity, RestoreSensor):

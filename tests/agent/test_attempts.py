@@ -142,11 +142,11 @@ async def test_the_same_failing_call_runs_twice_at_most(
 
 
 async def test_figures_as_sensors(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """One is there from the start; all follow the turns, with names and units."""
+    """They are disabled by default, and follow the turns, with names and units."""
     agent = await async_agent(hass, model_server)
-    assert figure(agent, "tokens").state == "unknown"
-    assert figure(agent, "latency") is None
+    assert figure(agent, "tokens") is None
     await enable_all(agent)
+    assert figure(agent, "tokens").state == "unknown"
     model_server.script(
         [
             tool_calls([("HassTurnOn", {"name": "Kitchen Ceiling"})], usage=(10, 0, 0)),
