@@ -1,33 +1,37 @@
 """The numbers on the pages for people, as the code or a benchmark has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 import json
 import re
 from typing import Any
 
-from custom_components.home_agent import const
+from custom_components.home_agent import const, history_turns, timespans
 from custom_components.home_agent.agent import pictures, turn_log
 from custom_components.home_agent.channels import announcing
 from custom_components.home_agent.channels.telegram import bridge
-from custom_components.home_agent.config import importer
+from custom_components.home_agent.config import importer, lists
 from custom_components.home_agent.const import DEFAULTS
 from custom_components.home_agent.context import kind_lines, retrieval, window
 from custom_components.home_agent.context.providers import entities
 from custom_components.home_agent.domains import DOMAINS
+from custom_components.home_agent.inference import calls
+from custom_components.home_agent.inference.client import ModelClient
+from custom_components.home_agent.inference.dialects import base as dialects
 from custom_components.home_agent.knowledge import files, health, indexer, semantic
 from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.languages import languages, languages_with
-from custom_components.home_agent.memory import profile
+from custom_components.home_agent.memory import memories, profile
 from custom_components.home_agent.memory.learner import observations, patterns
 from custom_components.home_agent.planned import commands
 from custom_components.home_agent.proactive import messenger, rules, state, suggestions
-from custom_components.home_agent.safety import confirmation, contents, journal, ledger
+from custom_components.home_agent.safety import confirmation, contents, frozen, journal, ledger, pin
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.sanitizer import origins
 from custom_components.home_agent.timers import timers
 from custom_components.home_agent.tools import (
     activity,
     base,
+    external_llm,
     foreign,
     ha_control,
     ha_query,
@@ -35,6 +39,7 @@ from custom_components.home_agent.tools import (
     memory_tools,
     web_search,
 )
+from custom_components.home_agent.tools.calls import bounds
 from custom_components.home_agent.tools.custom import mcp, mcp_client, mcp_import, rest
 from custom_components.home_agent.tools.everyday import (
     calendar_tool,
@@ -81,6 +86,10 @@ def step(domain: str) -> float:
     assert found
     return found.size
 
+
+PATIENCE: Mapping[str, float] = ModelClient.__init__.__kwdefaults__
+WORDS: Sequence[str] = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+ONE_HOUR: Mapping[float, str] = {3600: "an hour"}
 
 SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "README.md": [("Home Assistant {} or newer", NEEDED)],
@@ -172,10 +181,15 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("more than {:,} calls", contents.MAX_EFFECTS),
         ("within {} seconds", DEFAULTS[const.CONF_POLICY_TIMEOUT]),
         ("At most {} actions", confirmation.MAX_PENDING),
+        ("at most {} things", WORDS[frozen.MAX_THINGS]),
+        ("After {} wrong PINs the", WORDS[confirmation.MAX_TRIES]),
+        ("After {} wrong PINs within {}", WORDS[pin.MAX_WRONG], ONE_HOUR[pin.WRONG_WINDOW]),
+        ("more than {} levels", WORDS[contents.MAX_DEPTH]),
+        ("at most {} passages", WORDS[origins.MAX_PASSAGES]),
         ("reads {} languages", len(languages_with("firewall"))),
         ("reads {:,} characters", firewall.MAX_CHARS),
         ("per minute ({})", DEFAULTS[const.CONF_AUTOMATION_TURNS]),
-        ("numbers up to {}", origins.MAX_SMALL),
+        ("at most {} numbers up to {}", WORDS[origins.MAX_NUMBERS], origins.MAX_SMALL),
         ("words in {} languages", len(languages_with("privacy.neutral"))),
     ],
     "docs/symptoms.md": [
@@ -215,6 +229,30 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{}, the last one", const.MAX_ROUNDS),
         ("{:g} minutes, then", const.TURN_SECONDS / 60),
         ("{:,} characters", const.MAX_RESULT_CHARS),
+    ],
+    "docs/troubleshooting.md": [
+        ("nothing for {:g} minutes", PATIENCE["first_byte_timeout"] / 60),
+        ("stopped for {:g} minute", PATIENCE["idle_timeout"] / 60),
+        ("more than {:,} characters", const.MAX_SENTENCE_CHARS),
+        ("{} to {} digits", pin.MIN_DIGITS, pin.MAX_DIGITS),
+        ("at most {} days", lists.MAX_WATCHED_DAYS),
+        ("the last {} turns", turn_log.MAX_TURNS),
+        ("last {:g} hours", activity.MAX_AGE.total_seconds() / 3600),
+        ("at most {} of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
+        ("{:,} characters", const.MAX_SENTENCE_CHARS),
+        ("{:,} characters in {:,} values, {} levels", bounds.MAX_CHARS, bounds.MAX_VALUES, bounds.MAX_DEPTH),
+        ("{} characters", timespans.TIME_CHARS),
+        ("{} characters", base.MAX_SLOT_CHARS),
+        ("{} characters", memories.MAX_CONTENT),
+        ("{:,} characters for the external model", external_llm.MAX_CHARS),
+        ("{:,} for custom tools", bounds.MAX_CHARS),
+        ("{:g} seconds before the first", PATIENCE["first_byte_timeout"]),
+        ("{:g} seconds after it", PATIENCE["idle_timeout"]),
+        ("{:g} minutes; after {:g} minutes", const.TURN_LIMIT_SECONDS / 60, const.TURN_SECONDS / 60),
+        ("{:,} characters, {} calls", dialects.TEXT_CHARS, calls.MAX_CALLS),
+        ("{:,} characters", history_turns.MAX_MESSAGE_CHARS),
+        ("more than {}; see", mcp_import.MAX_IMPORTED),
+        ("within {:g} seconds", semantic.SEARCH_SECONDS),
     ],
     "docs/vector-store.md": [
         ("up to {} entities by words", entities.FOUND_IN_LARGE_HOUSE),
@@ -275,6 +313,10 @@ EXPLAINED: Mapping[str, tuple[str, ...]] = {
     ),
     "docs/security.md": ("Home Assistant 2026.10", "Base64"),
     "docs/telegram.md": ("number 2",),
+    "docs/troubleshooting.md": (
+        *("Latin-1", "30s, 5m or 1h30m, 0 to", "-1 to", "30m, 2h or 1d", "90d, 12h or 4w"),
+        *("3 to 63 plain", "1.x", "2.x", "0.6"),  # of other programs
+    ),
     "docs/tools.md": ("at 30 percent", "percent up to 100", "up to 255", "0 to 1"),
     "docs/vector-store.md": (
         *("for 16 languages", "33 MB", "120 MB", "5 ms", "2 ms"),  # of the package

@@ -28,13 +28,11 @@ from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
 from custom_components.home_agent.inference.errors import ErrorKind
 from custom_components.home_agent.inference.models import Endpoint
-from custom_components.home_agent.knowledge.sources import summaries
-from custom_components.home_agent.languages import languages, languages_with
 from custom_components.home_agent.planned.commands import CATCH_UP
 from custom_components.home_agent.planned.records import PlannedCommand
 from custom_components.home_agent.planned.schedule import Schedule
 from custom_components.home_agent.timers.records import Timer
-from custom_components.home_agent.tools import ha_control, ha_query, knowledge_tools, turn_calls
+from custom_components.home_agent.tools import ha_control, ha_query, turn_calls
 from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.vetted import is_vetted
 from custom_components.home_agent.trigger import TRIGGERS
@@ -181,17 +179,6 @@ def test_slots_of_the_tools() -> None:
 @pytest.mark.parametrize(
     ("page", "sentence", "number"),
     [
-        ("tools", "at most {} entities at once", ha_control.MAX_TARGETS),
-        ("tools", "At most {} entities in one answer", ha_query.MAX_ENTITIES),
-        ("tools", "in one answer, {} with history", ha_query.MAX_HISTORY_ENTITIES),
-        ("tools", "about {:,} characters. `more` counts", ha_query.MAX_CHARS),
-        ("tools", "in full, at most {} and", knowledge_tools.MAX_DOCUMENTS),
-        ("tools", "by title, at most {};", knowledge_tools.MAX_TITLES),
-        ("tools", "ids by name, at most {},", knowledge_tools.MAX_LISTED),
-        ("knowledge", "| every {:g} hours, from the recorder |", summaries.EVERY.total_seconds() / 3600),
-        ("tools", "| a result | {:,} characters |", const.MAX_RESULT_CHARS),
-        ("tools", "| requests to the model | {},", const.MAX_ROUNDS),
-        ("tools", "| time | {:g} minutes,", const.TURN_SECONDS / 60),
         ("configuration", "after {} requests to the model", const.MAX_ROUNDS),
         ("configuration", "At most {}. They win", connection.MAX_HEADERS),
         ("configuration", "At most {}. |", validators.MAX_PATTERNS),
@@ -374,13 +361,6 @@ def anchors(written: str) -> set[str]:
     """Return the anchors of a page's headings, as GitHub names them."""
     titles = re.findall(r"^#+ (.+)$", re.sub(r"```.*?```", "", written, flags=re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
-
-
-def test_numbers_of_languages() -> None:
-    """They are counted where they are said."""
-    assert f"It reads {len(languages_with('firewall'))} languages" in PAGES["docs/security.md"]
-    said = re.findall(r"(\d+)\s+languages\s+of\s+`languages/`", PAGES["docs/security.md"])
-    assert {int(number) for number in every(said)} == {len(languages())}
 
 
 @pytest.mark.parametrize("page", PAGES)
