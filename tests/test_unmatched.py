@@ -16,6 +16,7 @@ from homeassistant.helpers import (
     device_registry as dr,
     entity_registry as er,
     issue_registry as ir,
+    label_registry as lr,
 )
 from homeassistant.util import dt as dt_util
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
@@ -129,6 +130,29 @@ async def test_what_is_gone_at_the_start(
     assert [line.split("`")[1] for line in listed] == ["locks", "lock.shed", "gone", "attic"]
     await agent.set_options(policy_blocked=["siren"], policy_profiles=[])
     assert issues(hass, RULES) == []
+
+
+async def test_picked_rules(
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer, dialog: Dialogs
+) -> None:
+    """A renamed entity is named with its new id; areas and labels that were removed are listed."""
+    area = ar.async_get(hass).async_get_or_create("Attic")
+    label = lr.async_get(hass).async_create("Kids")
+    choices = [
+        {"decision": "never", "entities": ["lock.front_door"]},
+        {"decision": "ask", "areas": [area.id], "labels": [label.label_id], "kinds": ["light"]},
+    ]
+    agent = await secure.async_agent(model_server, {"policy_choices": choices})
+    assert issues(hass, RULES) == []
+    await rename(hass, "lock.front_door", "lock.haustuer")
+    lr.async_get(hass).async_delete(label.label_id)
+    ar.async_get(hass).async_delete(area.id)
+    await settle(hass)
+    listed = told(hass, RULES).splitlines()
+    assert listed[0] == "- Rules: `lock.front_door` → `lock.haustuer`"
+    assert [line.split("`")[1] for line in listed[1:]] == ["attic", "kids"]
+    await (await dialog()).mend(only(hass, RULES))
+    assert agent.entry.options["policy_choices"][0]["entities"] == ["lock.haustuer"]
 
 
 async def test_removed_while_it_runs(

@@ -210,6 +210,8 @@ CONF_POLICY_TIMEOUT: Final = "policy_confirmation_timeout"
 CONF_POLICY_PIN: Final = "policy_pin"
 """A salted hash, never the PIN itself."""
 CONF_POLICY_PROFILES: Final = "policy_profiles"
+CONF_POLICY_CHOICES: Final = "policy_choices"
+"""Rules that were picked from lists."""
 POLICY_RULES: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_ALLOWED)
 """Options that are lists of rules."""
 CONF_ALLOW_SCRIPTS: Final = "allow_scripts_and_scenes"
@@ -333,6 +335,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_SEARCH_URL: "",
     CONF_SEARCH_KEY: "",
     CONF_LLM_APIS: [],
+    CONF_POLICY_CHOICES: [],
     CONF_POLICY_BLOCKED: [],
     CONF_POLICY_RESTRICTED: [],
     CONF_POLICY_ALLOWED: [],

@@ -15,6 +15,7 @@ from .const import (
     CONF_MEMORY,
     CONF_NOTIFY_TARGETS,
     CONF_PANEL,
+    CONF_POLICY_CHOICES,
     CONF_POLICY_PROFILES,
     CONF_PROACTIVE,
     CONF_PROACTIVE_RULES,
@@ -53,7 +54,7 @@ def is_panel_enabled(settings: Settings) -> bool:
 
 
 NAMING: Final = {
-    "rules_unmatched": (*POLICY_RULES, CONF_POLICY_PROFILES),
+    "rules_unmatched": (*POLICY_RULES, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES),
     "names_unmatched": (
         *(CONF_DIRECT_ENTITIES, CONF_DEVICE_PERSONS),
         *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_PROACTIVE_RULES),

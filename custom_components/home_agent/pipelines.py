@@ -12,6 +12,7 @@ from homeassistant.helpers.start import async_at_started
 from .const import (
     CONF_LOCAL_FIRST,
     CONF_POLICY_BLOCKED,
+    CONF_POLICY_CHOICES,
     CONF_POLICY_PROFILES,
     CONF_POLICY_RESTRICTED,
     DOMAIN,
@@ -146,10 +147,14 @@ def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipelin
     ]
 
 
+LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES)
+"""Options with rules of the household that can limit something."""
+
+
 def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Return whether anything that Home Assistant's own sentences reach is not free for everyone."""
     settings = entry.runtime_data.settings
-    if any(settings[key] for key in (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_PROFILES)):
+    if any(settings[key] for key in LIMITING):
         return True
     anybody = Speaker(context=Context(), language=hass.config.language)
     policy = entry.runtime_data.policy

@@ -30,6 +30,7 @@ from homeassistant.helpers import (
     device_registry as dr,
     entity_registry as er,
     issue_registry as ir,
+    label_registry as lr,
 )
 from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.event import async_call_later, async_track_state_change_event
@@ -43,6 +44,7 @@ from .config.schemas import label_path, page_of
 from .const import (
     CONF_DEVICE_PERSONS,
     CONF_NOTIFY_TARGETS,
+    CONF_POLICY_CHOICES,
     CONF_POLICY_PROFILES,
     CONF_PROACTIVE,
     CONF_PROACTIVE_RULES,
@@ -56,16 +58,18 @@ from .knowledge.persons import DEVICE, PERSON
 from .parts import NAMING
 from .proactive.rules import ENTITIES, PERSONS as TOLD
 from .runtime import HomeAgentConfigEntry
+from .safety.choices import KINDS, LABELS, TARGETS as PICKED
 from .safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""
-PLACES: Final = (DEVICES, AREAS, DEVICE)
-"""Fields whose names are ids of devices and areas."""
+PLACES: Final = (DEVICES, AREAS, LABELS, DEVICE)
+"""Fields whose names are ids of devices, areas and labels."""
 MAX_LISTED: Final = 20
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONF_POLICY_PROFILES: (PERSONS, DEVICES, AREAS, *RULE_FIELDS),
+    CONF_POLICY_CHOICES: (KINDS, *PICKED),
     CONF_DEVICE_PERSONS: (DEVICE, PERSON),
     CONF_NOTIFY_TARGETS: (PERSON, TARGETS),
     CONF_TELEGRAM_CHATS: (PERSON,),
@@ -158,6 +162,7 @@ class _Watch:
             listen(er.EVENT_ENTITY_REGISTRY_UPDATED, self._on_entity),
             listen(dr.EVENT_DEVICE_REGISTRY_UPDATED, self._on_place),
             listen(ar.EVENT_AREA_REGISTRY_UPDATED, self._on_place),
+            listen(lr.EVENT_LABEL_REGISTRY_UPDATED, self._on_place),
             listen(EVENT_COMPONENT_LOADED, self._on_change),
             listen(EVENT_SERVICE_REGISTERED, self._on_change),
             listen(EVENT_SERVICE_REMOVED, self._on_change),
@@ -195,9 +200,10 @@ class _Watch:
 
     @callback
     def _on_place(self, event: Event[Any]) -> None:
-        """Look at once when a device or an area that is named was removed."""
-        place = event.data.get("device_id") or event.data.get("area_id")
-        if event.data["action"] == "remove" and place in self._exact:
+        """Look at once when a device, an area or a label that is named was removed."""
+        data = event.data
+        place = data.get("device_id") or data.get("area_id") or data.get("label_id")
+        if data["action"] == "remove" and place in self._exact:
             self._async_look()
 
     @callback
@@ -261,7 +267,8 @@ class _Watch:
 
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether a name still means something."""
-        if one.option == CONF_POLICY_PROFILES and one.field in (PERSONS, DEVICES, AREAS):
+        is_policy = one.option in (CONF_POLICY_PROFILES, CONF_POLICY_CHOICES)
+        if is_policy and one.field in (PERSONS, DEVICES, AREAS, LABELS):
             return await async_applies(self._hass, one.field, one.name)
         if one.field == DEVICE:
             return await async_applies(self._hass, DEVICES, one.name)

@@ -2,16 +2,16 @@
 //
 //   node browser.mjs SETTINGS.json
 //
-// SETTINGS: url, username, password, connection (field -> text), sentences ([{say, expect, name}]), pages (of the
-// options), and what page.mjs needs. Prints one JSON line with what was seen.
+// SETTINGS: url, username, password, connection (field -> text), sentences ([{say, expect, name}]), and what page.mjs
+// needs. Prints one JSON line with what was seen.
 
-import { LOOK, PATIENCE, logIn, open, perform, textOf, until as untilOn } from "./page.mjs";
+import { LOOK, PATIENCE, logIn, open, perform, textOf, topmost, until as untilOn } from "./page.mjs";
 
-const seen = { pageErrors: [], fields: [], agents: [], lengths: [], chat: "", pages: {} };
+const seen = { pageErrors: [], fields: [], agents: [], lengths: [], chat: "" };
 const opened = await open(process.argv[2], seen);
 const { settings, page, shoot } = opened;
 
-await perform(opened, seen, { start, addIntegration, lookAtOptions, openAssist, talk });
+await perform(opened, seen, { start, addIntegration, openAssist, talk });
 
 function until(what, look, patience) {
   return untilOn(page, what, look, patience);
@@ -20,15 +20,6 @@ function until(what, look, patience) {
 async function start() {
   await logIn(page, settings);
   await shoot("1-home");
-}
-
-// The last visible match: dialogs lie on top of each other.
-async function topmost(locator) {
-  for (let index = (await locator.count()) - 1; index >= 0; index--) {
-    const candidate = locator.nth(index);
-    if (await candidate.isVisible().catch(() => false)) return candidate;
-  }
-  return null;
 }
 
 async function press(label) {
@@ -50,16 +41,6 @@ async function addIntegration() {
   await page.getByText("Home Agent").first().waitFor();
   await page.waitForTimeout(1500); // the brand image fades in
   await shoot("4-integration");
-}
-
-// Clicks the button whose property `label` is this; buttons with a picture show no text.
-async function clickLabelled(buttons, label) {
-  for (const button of await buttons.all()) {
-    if ((await button.evaluate((element) => element.label)) !== label) continue;
-    await button.click();
-    return true;
-  }
-  return false;
 }
 
 // Forms of Home Assistant hold one ha-form-* or ha-selector element per field; it knows the field's name.
@@ -88,20 +69,6 @@ function findInput(name) {
     return null;
   };
   return walk(document, false);
-}
-
-// Opens pages of the options and leaves them as they are.
-async function lookAtOptions() {
-  for (const [page_, label] of Object.entries(settings.pages)) {
-    await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
-    await until("Configure", () => clickLabelled(page.locator("ha-config-entry-row ha-icon-button"), "Configure"));
-    const entry = page.locator("step-flow-menu ha-list-item, step-flow-menu ha-list-item-button, step-flow-menu ha-md-list-item").filter({ hasText: label });
-    await (await until(`the menu's ${label}`, () => topmost(entry))).click();
-    await until(`the page ${label}`, async () => topmost(page.locator("step-flow-form ha-form")));
-    await page.waitForTimeout(4 * LOOK); // until all fields are drawn
-    seen.pages[page_] = await page.evaluate(textOf, "step-flow-form");
-    await shoot(`options-${page_}`);
-  }
 }
 
 async function openAssist() {

@@ -64,6 +64,25 @@ export async function logIn(page, settings) {
   );
 }
 
+/** The last visible match: dialogs lie on top of each other. */
+export async function topmost(locator) {
+  for (let index = (await locator.count()) - 1; index >= 0; index--) {
+    const candidate = locator.nth(index);
+    if (await candidate.isVisible().catch(() => false)) return candidate;
+  }
+  return null;
+}
+
+/** Clicks the button whose property `label` is this; buttons with a picture show no text. */
+export async function clickLabelled(buttons, label) {
+  for (const button of await buttons.all()) {
+    if ((await button.evaluate((element) => element.label)) !== label) continue;
+    await button.click();
+    return true;
+  }
+  return false;
+}
+
 /** Runs in the page: the text of the first element of this name, through all shadow roots. */
 export function textOf(localName) {
   const words = [];

@@ -34,8 +34,6 @@ async def test_settings_and_chat_in_the_browser(release: str, model: ModelServer
     assert seen["pageErrors"] == []
     assert any("home_agent" in agent for agent in seen["agents"])
     assert len(set(seen["lengths"])) > 4, "the answer came at once instead of in pieces"
-    assert "only after confirmation" in seen["pages"]["safety"]
-    assert "Phones and other notify targets" in seen["pages"]["channels"]
 
 
 async def use(home: HomeAssistant, model: ModelServer, plan: Path) -> dict[str, Any]:
@@ -70,7 +68,6 @@ def write_plan(path: Path, home: HomeAssistant, model: ModelServer) -> None:
             {"say": "Unlock the front door", "expect": QUESTION, "name": "asked-again", "times": 2},
             {"say": "Yes", "expect": "Unlocked the Front Door Lock.", "name": "confirmed"},
         ],
-        "pages": {"safety": "Safety", "channels": "Channels"},
         "browser": os.environ["HOME_AGENT_BROWSER"],
         "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
         "screenshots": str(ROOT / "artifacts" / f"browser-{home.version}"),

@@ -87,6 +87,7 @@ NAMES_OF_SELECTORS = {
 }
 
 NAMES_OF_LISTS = {
+    const.CONF_POLICY_CHOICES: "rules to pick from lists",
     const.CONF_POLICY_PROFILES: "profiles",
     const.CONF_DEVICE_PERSONS: "devices and persons",
     const.CONF_NOTIFY_TARGETS: "persons with targets",

@@ -14,6 +14,7 @@ from custom_components.home_agent import errors
 from custom_components.home_agent.config import probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
+from custom_components.home_agent.safety.choices import DECISIONS, PICKED_ACTIONS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.checks import every
@@ -229,3 +230,9 @@ def test_pages_that_are_named_exist() -> None:
         if not key.startswith("selector.panel.")
     ]
     assert [key for key, name in every(named) if not name.startswith(tuple(names))] == []
+
+
+def test_what_can_be_picked_has_labels() -> None:
+    """The actions and decisions of the rules that are picked from lists."""
+    assert {f"selector.policy_action.options.{name}" for name in PICKED_ACTIONS} <= set(ENGLISH)
+    assert {f"selector.policy_decision.options.{name}" for name in DECISIONS} <= set(ENGLISH)

@@ -18,8 +18,8 @@ from homeassistant.helpers.selector import (
     Selector,
     SelectSelector,
     SelectSelectorConfig,
+    SelectSelectorMode,
     TextSelector,
-    TextSelectorConfig,
 )
 
 from ..channels.people import TARGETS
@@ -33,11 +33,12 @@ from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 from .validators import clean_names
 
 
-def profiles_selector() -> ObjectSelector:
-    """Return a selector of profiles: whom each is for, and its rules."""
-    rules: dict[str, Selector[Any]] = {
-        name: TextSelector(TextSelectorConfig(multiple=True)) for name in RULE_FIELDS
-    }
+def profiles_selector(options: list[SelectOptionDict]) -> ObjectSelector:
+    """Return a selector of profiles: whom each is for, and its rules; some rules to choose from."""
+    config = SelectSelectorConfig(
+        options=options, multiple=True, custom_value=True, mode=SelectSelectorMode.DROPDOWN
+    )
+    rules: dict[str, Selector[Any]] = {name: SelectSelector(config) for name in RULE_FIELDS}
     whom: dict[str, Selector[Any]] = {
         PERSONS: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
         DEVICES: DeviceSelector(DeviceSelectorConfig(multiple=True)),
@@ -51,6 +52,7 @@ def profiles_selector() -> ObjectSelector:
             },
             multiple=True,
             label_field="name",
+            description_field=PERSONS,
             translation_key="policy_profiles",
         )
     )

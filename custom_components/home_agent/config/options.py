@@ -40,6 +40,7 @@ from ..inference.router import PRIMARY
 from ..parts import async_part
 from ..safety.disclosure import DataPolicy
 from .channels import chat_options, notify_options
+from .choices import async_labelled
 from .expert import EXPERT
 from .fields import (
     Checked,
@@ -141,9 +142,10 @@ async def async_with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> 
         CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
         CONF_PROACTIVE_RULES: lambda _hass: proactive_selector(texts),
     }
-    return tuple(
+    found = [
         replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
-    )
+    ]
+    return tuple([await async_labelled(hass, field) for field in found])
 
 
 def _api_selector(hass: HomeAssistant) -> SelectSelector:

@@ -5,7 +5,12 @@ from typing import Any
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant
-from homeassistant.helpers import area_registry as ar, device_registry as dr, entity_registry as er
+from homeassistant.helpers import (
+    area_registry as ar,
+    device_registry as dr,
+    entity_registry as er,
+    label_registry as lr,
+)
 
 from ..const import (
     CONF_POLICY_PIN,
@@ -13,8 +18,10 @@ from ..const import (
     POLICY_RULES,
 )
 from ..errors import InvalidInput
+from ..safety.choices import LABELS
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from .choices import async_labels, check_choices
 from .fields import Checked
 from .rule_names import RuleNames, async_rule_names
 
@@ -26,6 +33,7 @@ async def async_check_safety(
     await _async_check_pin(hass, checked, stored)
     await _async_check_rules(hass, checked, stored, entry)
     await _async_check_profiles(hass, checked, stored)
+    check_choices(hass, checked, stored, await async_labels(hass))
 
 
 async def _async_check_pin(hass: HomeAssistant, checked: Checked, stored: Mapping[str, Any]) -> None:
@@ -108,9 +116,11 @@ def whom(profile: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 async def async_applies(hass: HomeAssistant, field: str, name: str) -> bool:
-    """Return whether a profile can apply to a person, a device or an area."""
+    """Return whether a rule or a profile can apply to a person, a device, an area or a label."""
     if field == DEVICES:
         return dr.async_get(hass).async_get(name) is not None
+    if field == LABELS:
+        return lr.async_get(hass).async_get_label(name) is not None
     if field == AREAS:
         return ar.async_get(hass).async_get_area(name) is not None
     if (state := hass.states.get(name)) is not None:

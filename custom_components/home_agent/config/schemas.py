@@ -16,6 +16,7 @@ from homeassistant.helpers.selector import (
 
 from .. import const
 from .channels import clean_chats
+from .choices import NO_LABELS, choices_selector, clean_choices
 from .expert import EXPERT
 from .fields import (
     Field,
@@ -82,7 +83,8 @@ ANSWERS: Final = (
 )
 
 PERMISSIONS: Final = (
-    Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector(), clean=clean_profiles),
+    Field(key=const.CONF_POLICY_CHOICES, selector=choices_selector(NO_LABELS), clean=clean_choices),
+    Field(key=const.CONF_POLICY_PROFILES, selector=profiles_selector([]), clean=clean_profiles),
     Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
     int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     switch(const.CONF_ALLOW_SCRIPTS),

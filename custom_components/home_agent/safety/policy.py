@@ -9,13 +9,20 @@ from typing import Any
 
 from homeassistant.core import HomeAssistant, callback
 
-from ..const import CONF_POLICY_ALLOWED, CONF_POLICY_BLOCKED, CONF_POLICY_PROFILES, CONF_POLICY_RESTRICTED
+from ..const import (
+    CONF_POLICY_ALLOWED,
+    CONF_POLICY_BLOCKED,
+    CONF_POLICY_CHOICES,
+    CONF_POLICY_PROFILES,
+    CONF_POLICY_RESTRICTED,
+)
 from ..domains import DOMAINS
 from ..domains.base import DomainFacts
 from ..errors import TooManyRequests
 from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
 from . import defaults
+from .choices import read_choices
 from .contents import effects
 from .profiles import PolicyProfile, read_profiles
 from .rules import Effect, RuleSet, Verdict
@@ -45,9 +52,10 @@ class Policy:
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
         """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
-        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
-        self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED])
-        self._allowed = RuleSet(settings[CONF_POLICY_ALLOWED])
+        picked = read_choices(hass, settings[CONF_POLICY_CHOICES])
+        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED], picked[Verdict.BLOCK])
+        self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED], picked[Verdict.CONFIRM])
+        self._allowed = RuleSet(settings[CONF_POLICY_ALLOWED], picked[Verdict.ALLOW])
         self._profiles = read_profiles(settings[CONF_POLICY_PROFILES])
 
     @callback

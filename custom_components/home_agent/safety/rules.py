@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import translate
 import re
+from typing import Protocol
 
 from ..regex import lazy_regex
 
@@ -57,22 +58,30 @@ class _Rule:
         )
 
 
+class SupportsFits(Protocol):
+    """A rule in any form."""
+
+    def fits(self, effect: Effect) -> bool:
+        """Return whether an effect falls under the rule."""
+
+
 class RuleSet:
     """Rules of one kind."""
 
-    def __init__(self, texts: Iterable[object]) -> None:
-        """Read the rules; anything that is not a rule is left out."""
+    def __init__(self, texts: Iterable[object], picked: Iterable[SupportsFits] = ()) -> None:
+        """Read the rules; anything that is not a rule is left out. `picked` are rules of another form."""
+        self._picked = tuple(picked)
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
         self._tools = [_pattern(text[5:]) for text in read if text.startswith("tool:")]
         self._rules = [_rule(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
 
     def __bool__(self) -> bool:
         """Return whether there is any rule."""
-        return bool(self._rules or self._tools)
+        return bool(self._rules or self._tools or self._picked)
 
     def fits(self, effect: Effect) -> bool:
         """Return whether a rule fits a service."""
-        return any(rule.fits(effect) for rule in self._rules)
+        return any(rule.fits(effect) for rule in (*self._rules, *self._picked))
 
     def fits_tool(self, name: str) -> bool:
         """Return whether a rule fits a tool."""

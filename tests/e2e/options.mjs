@@ -1,0 +1,160 @@
+// An administrator opens each page of the options, looks at every field, opens the sections, and saves.
+//
+//   node options.mjs SETTINGS.json
+//
+// SETTINGS: url, username, password, looks ([{language, width, height, dark}]), menus ({menu: {page: {language:
+// label}}}), save ({language: label}), and what page.mjs needs. Prints one JSON line with what was seen.
+
+import { LOOK, clickLabelled, logIn, open, perform, topmost, until as untilOn } from "./page.mjs";
+
+const seen = { pageErrors: [], pages: [] };
+const opened = await open(process.argv[2], seen);
+const { settings, page, shoot } = opened;
+const steps = Object.fromEntries(
+  settings.looks.map((look) => [`${look.language} ${look.width}`, () => walk(look)]),
+);
+
+await perform(opened, seen, { start: () => logIn(page, settings), ...steps });
+
+function until(what, look) {
+  return untilOn(page, what, look);
+}
+
+// Opens the options once and goes through all pages; each is saved as it is, and leads back to its menu.
+async function walk({ language, width, height, dark }) {
+  await page.setViewportSize({ width, height });
+  await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
+  await page.evaluate((chosen) => localStorage.setItem("selectedLanguage", JSON.stringify(chosen)), language);
+  await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
+  await until("Configure", () => clickLabelled(page.locator("ha-config-entry-row ha-icon-button"), settings.configure[language]));
+  for (const [menu, pages] of Object.entries(settings.menus)) {
+    if (menu !== "init") await choose(settings.menus.init[menu][language]);
+    if (menu === "expert" || width === 1280) await shoot(`${language}-${width}-menu-${menu}`);
+    for (const [name, label] of Object.entries(pages)) {
+      if (name in settings.menus) continue;
+      await choose(label[language]);
+      await until(`the page ${name}`, async () => topmost(page.locator("step-flow-form ha-form")));
+      await settled();
+      const name_ = `${language}-${width}-${name}`;
+      const found = { language, width, page: name, ...(await page.evaluate(readForm)) };
+      await shoot(name_);
+      found.opened = await page.evaluate(openSections);
+      if (found.opened) {
+        await settled();
+        found.all = await page.evaluate(readForm);
+        await shoot(`${name_}-open`);
+      }
+      seen.pages.push(found);
+      await press(settings.save[language]);
+      await until(`the menu after ${name}`, async () => topmost(page.locator("step-flow-menu")));
+      found.saved = true;
+    }
+  }
+}
+
+async function choose(label) {
+  const entry = page.locator("step-flow-menu ha-list-item").filter({ has: page.getByText(label, { exact: true }) });
+  await (await until(`the menu's ${label}`, () => topmost(entry))).click();
+}
+
+async function press(label) {
+  const buttons = page.locator("ha-button, ha-progress-button, button").filter({ hasText: new RegExp(`^\\s*${label}\\s*$`) });
+  await (await until(`the button ${label}`, () => topmost(buttons))).click();
+}
+
+// Waits until two looks in a row see the same fields: selectors load when they are shown.
+async function settled() {
+  let before = "";
+  await until("fields that stay as they are", async () => {
+    const now = JSON.stringify(await page.evaluate(readForm));
+    const same = now === before;
+    before = now;
+    return same && !now.includes('"height":0');
+  });
+  await page.waitForTimeout(LOOK);
+}
+
+// Runs in the page: the fields of the form that are visible, with what is said about each.
+function readForm() {
+  const found = { fields: [], texts: "", title: "", wide: 0 };
+  const isShown = (element) => element.getBoundingClientRect().height > 0;
+  const words = [];
+  const read = (node) => {
+    if (node.nodeType === Node.TEXT_NODE) words.push(node.data);
+    if (["STYLE", "SCRIPT"].includes(node.nodeName)) return;
+    for (const child of [...(node.shadowRoot?.childNodes ?? []), ...node.childNodes]) read(child);
+  };
+  const textOf = (element) => {
+    words.length = 0;
+    read(element);
+    return words.join(" ").replace(/\s+/g, " ").trim();
+  };
+  const walk = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.localName === "ha-expansion-panel" && !element.expanded) continue;
+      if (element.localName === "ha-selector" && element.schema) {
+        const text = textOf(element);
+        found.fields.push({
+          name: element.schema.name,
+          kind: Object.keys(element.schema.selector)[0],
+          label: element.label ?? "",
+          isLabelShown: text.includes(element.label) || element.label === "",
+          helps: Boolean(element.helper),
+          height: Math.round(element.getBoundingClientRect().height),
+        });
+        continue;
+      }
+      const collapsed = element.closest?.("ha-expansion-panel");
+      if (collapsed && !collapsed.expanded) continue;
+      if (element.shadowRoot) walk(element.shadowRoot);
+    }
+  };
+  const find = (root, name) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.localName === name && isShown(element)) return element;
+      const inside = element.shadowRoot && find(element.shadowRoot, name);
+      if (inside) return inside;
+    }
+    return null;
+  };
+  const form = find(document, "step-flow-form");
+  if (!form) return found;
+  const dialog = form.getRootNode().host;
+  walk(form.shadowRoot);
+  found.texts = textOf(form);
+  found.title = textOf(dialog).slice(0, 120);
+  const left = form.getBoundingClientRect().left;
+  const right = form.getBoundingClientRect().right;
+  const beyond = (root) =>
+    [...root.querySelectorAll("*")].some((element) => {
+      if (element.localName === "ha-expansion-panel" && !element.expanded) return false;
+      const box = element.getBoundingClientRect();
+      if (box.height && box.width && (box.right > right + 1 || box.left < left - 1)) {
+        const style = getComputedStyle(element);
+        if (style.position !== "absolute" && style.position !== "fixed") {
+          found.beyond = `${element.localName} ${Math.round(box.right)} > ${Math.round(right)}`;
+          return true;
+        }
+      }
+      return element.shadowRoot ? beyond(element.shadowRoot) : false;
+    });
+  found.scrolls = document.documentElement.scrollWidth > innerWidth || form.scrollWidth > form.clientWidth + 1;
+  beyond(form.shadowRoot);
+  return found;
+}
+
+// Runs in the page: opens all sections of the form; how many there were.
+function openSections() {
+  let opened = 0;
+  const walk = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.localName === "ha-expansion-panel" && !element.expanded) {
+        element.expanded = true;
+        opened += 1;
+      }
+      if (element.shadowRoot) walk(element.shadowRoot);
+    }
+  };
+  walk(document.querySelector("home-assistant").shadowRoot);
+  return opened;
+}

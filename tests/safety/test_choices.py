@@ -1,0 +1,192 @@
+"""Rules that are picked from lists: what they stop, ask about and allow, and which the page refuses."""
+
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
+from tests.helpers.agent import speech
+from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
+from tests.helpers.secure_house import SecureHouse
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+NEVER, ASK, ALWAYS = "never", "ask", "always"
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant, house: HomeAssistant) -> SecureHouse:
+    """Return a house with locks, a garage and a kitchen with a lamp that has a label."""
+    found = SecureHouse(hass)
+    await found.async_build()
+    kitchen = ar.async_get(hass).async_get_or_create("Kitchen")
+    label = lr.async_get(hass).async_create("Kids")
+    registry = er.async_get(hass)
+    registry.async_update_entity("light.hall", area_id=kitchen.id, labels={label.label_id})
+    return found
+
+
+@pytest.fixture
+def entry(hass: HomeAssistant) -> MockConfigEntry:
+    """Return an entry that is not set up."""
+    found = MockConfigEntry(domain=DOMAIN, data={"llm_base_url": "http://127.0.0.1:1/v1", "llm_model": "m"})
+    found.add_to_hass(hass)
+    return found
+
+
+def rule(decision: str, **fields: Any) -> dict[str, Any]:
+    """Return one rule."""
+    return {"decision": decision, **fields}
+
+
+@pytest.mark.parametrize(
+    ("choice", "action", "entity_id", "runs", "asks"),
+    [
+        (rule(NEVER, actions=["turn_on"], entities=["light.hall"]), "turn_on", "light.hall", False, False),
+        (rule(NEVER, actions=["turn_on"], entities=["light.hall"]), "turn_off", "light.hall", True, False),
+        (rule(NEVER, actions=["turn_on"], entities=["light.hall"]), "turn_on", "switch.oven", True, False),
+        (rule(ASK, kinds=["switch"]), "turn_on", "switch.oven", False, True),
+        (rule(ASK, kinds=["switch"]), "turn_on", "light.hall", True, False),
+        (rule(ASK, areas=["kitchen"]), "turn_on", "light.hall", False, True),
+        (rule(ASK, areas=["kitchen"]), "turn_on", "switch.oven", True, False),
+        (rule(NEVER, labels=["kids"], kinds=["light"]), "turn_off", "light.hall", False, False),
+        (rule(NEVER, labels=["kids"], kinds=["switch"]), "turn_off", "light.hall", True, False),
+        (rule(NEVER, actions=["lock"]), "unlock", "lock.front_door", False, False),
+        (rule(NEVER, actions=["lock"]), "lock", "lock.front_door", True, False),
+        (
+            rule(ALWAYS, actions=["lock"], entities=["lock.front_door"]),
+            "unlock",
+            "lock.front_door",
+            True,
+            False,
+        ),
+        (rule(ALWAYS, entities=["lock.front_door"]), "unlock", "lock.front_door", True, False),
+        (rule(ALWAYS, actions=["lock"], entities=["lock.cellar"]), "unlock", "lock.front_door", False, True),
+        (rule(ALWAYS, actions=["cover"]), "open", "cover.garage", True, False),
+        (rule(NEVER, actions=["cover"]), "open", "cover.garage", False, False),
+        (rule(NEVER, actions=["cover"]), "close", "cover.garage", True, False),
+        (rule(NEVER, kinds=["cover:garage"]), "close", "cover.garage", False, False),
+        (rule(ALWAYS, kinds=["cover:blind"]), "open", "cover.garage", False, True),
+    ],
+)
+async def test_what_a_rule_does(
+    hass: HomeAssistant,
+    secure: SecureHouse,
+    model_server: ModelServer,
+    *,
+    choice: dict[str, Any],
+    action: str,
+    entity_id: str,
+    runs: bool,
+    asks: bool,
+) -> None:
+    """What was called, and what waits for a confirmation."""
+    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    model_server.script([tool_calls([("ha_control", {"action": action, "entity_id": entity_id})])])
+    model_server.default = text("Done.")
+    result = await agent.say(f"{action} {entity_id}")
+    assert bool(secure.moved()) is runs
+    assert bool(agent.entry.runtime_data.confirmations.pending) is asks
+    assert speech(result)
+
+
+async def test_the_strictest_rule_applies(
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
+) -> None:
+    choices = [rule(ALWAYS, actions=["lock"]), rule(NEVER, entities=["lock.front_door"]), rule("of later")]
+    agent = await secure.async_agent(model_server, {"policy_choices": [*choices, "x"]})
+    model_server.default = text("Done.")
+    for action in ("unlock", "open"):
+        call = ("ha_control", {"action": action, "entity_id": "lock.front_door"})
+        model_server.script([tool_calls([call])])
+        await agent.say(f"{action} the front door")
+    assert secure.moved() == []
+    assert not agent.entry.runtime_data.confirmations.pending
+    await agent.set_options(policy_choices=choices[:1])
+    model_server.script([tool_calls([("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})])])
+    await agent.say("Unlock the front door")
+    assert secure.moved() == [("lock.unlock", ("lock.front_door",))]
+
+
+async def test_an_action_of_a_later_release(
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
+) -> None:
+    """A rule that limits is read strictly, one that allows is left out."""
+    choices = [
+        rule(NEVER, actions=["of_later"], entities=["switch.oven"]),
+        rule(ALWAYS, actions=["of_later"], entities=["lock.front_door"]),
+    ]
+    agent = await secure.async_agent(model_server, {"policy_choices": choices})
+    calls = [("turn_on", "switch.oven"), ("unlock", "lock.front_door")]
+    for action, entity_id in calls:
+        model_server.script([tool_calls([("ha_control", {"action": action, "entity_id": entity_id})])])
+        await agent.say(f"{action} {entity_id}")
+    assert secure.moved() == []
+
+
+async def test_rules_are_shown_in_words(
+    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
+) -> None:
+    """The form holds labels in the language of the house; stored are keys."""
+    hass.config.language = "de"
+    selector = selector_of(await page(hass, entry, "permissions"), "policy_choices")
+    fields = selector.config["fields"]
+    assert fields["decision"]["selector"].config["options"] == ["Nie", "Erst fragen", "Immer erlauben"]
+    assert "Schlösser aufschließen oder öffnen" in fields["actions"]["selector"].config["options"]
+    typed = rule(
+        "Nie", actions=["Schlösser aufschließen oder öffnen"], kinds=["Schloss"], entities=["lock.cellar"]
+    )
+    assert is_saved(await save(hass, entry, "permissions", {"policy_choices": [typed]}))
+    stored = rule(NEVER, actions=["lock"], kinds=["lock"], entities=["lock.cellar"])
+    assert entry.options["policy_choices"] == [stored]
+    assert shown(await page(hass, entry, "permissions"))["policy_choices"] == [typed]
+
+
+@pytest.mark.parametrize(
+    ("choice", "error", "told"),
+    [
+        (rule("Never"), "choice_empty", {}),
+        (rule("Never", actions=["unlok"]), "choice_unknown", {"name": "unlok"}),
+        (rule("Never", kinds=["lights"]), "choice_unknown", {"name": "lights"}),
+        (rule("Never", entities=["lock.frontdor"]), "choice_unknown", {"name": "lock.frontdor"}),
+        (
+            rule("Never", actions=["lock"], entities=["light.hall"]),
+            "choice_not_for",
+            {"name": "Unlock or open locks", "entity": "Hall"},
+        ),
+        (
+            rule("Never", kinds=["lock"], entities=["light.hall"]),
+            "choice_not_for",
+            {"name": "Lock", "entity": "Hall"},
+        ),
+    ],
+)
+async def test_a_rule_that_cannot_match_is_refused(
+    hass: HomeAssistant,
+    secure: SecureHouse,
+    entry: MockConfigEntry,
+    *,
+    choice: dict[str, Any],
+    error: str,
+    told: dict[str, str],
+) -> None:
+    result = await save(hass, entry, "permissions", {"policy_choices": [choice]})
+    assert result["errors"] == {"policy_choices": error}
+    placeholders = result["description_placeholders"] or {}
+    assert {key: placeholders[key] for key in told} == told
+    assert not entry.options
+
+
+async def test_what_is_stored_can_be_saved_again(
+    hass: HomeAssistant, secure: SecureHouse, entry: MockConfigEntry
+) -> None:
+    """A repair issue names what no longer exists; it does not keep others from being saved."""
+    stored = [rule(NEVER, entities=["lock.gone"])]
+    hass.config_entries.async_update_entry(entry, options={"policy_choices": stored})
+    before = shown(await page(hass, entry, "permissions"))["policy_choices"]
+    typed = {"policy_choices": before, "policy_confirmation_timeout": 70}
+    assert is_saved(await save(hass, entry, "permissions", typed))
+    assert entry.options["policy_choices"] == stored
