@@ -93,7 +93,7 @@ class ControlTool(HomeAgentTool):
     @override
     async def async_check(self, args: Mapping[str, Any], run: ToolRun) -> None:
         """Refuse to change anything in answer to a question. Raises ValidationError."""
-        check_asked(run, str(args.get("action")), args)
+        check_asked(run, str(args.get("action")), args, by_target=True)
 
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:

@@ -150,8 +150,9 @@ class Evidence:
         least = {Truth.FALSE}
         if wanted is SentenceKind.ORDER and not self._acted and any(map(_has_failed, self.calls.records)):
             least.add(Truth.UNKNOWN)  # what a call has failed to do is no state that nobody knows
+        about = self.calls.sentence if wanted is SentenceKind.ORDER else ""
         return any(
-            self.judge.truth(text, is_going=is_going) in least
+            self.judge.truth(text, is_going=is_going, about=about) in least
             and not (self._acted and self._covers(text, has_control=True))
             for text, is_going in reading.states
         )
@@ -166,7 +167,8 @@ class Evidence:
         if any(map(str.isdigit, self.calls.sentence)) or self._is_later:
             return False
         return len(reading.states) == len(reading.parts) and all(
-            self.judge.truth(text, is_going=is_going) is Truth.TRUE for text, is_going in reading.states
+            self.judge.truth(text, is_going=is_going, about=self.calls.sentence) is Truth.TRUE
+            for text, is_going in reading.states
         )
 
     @property

@@ -7,6 +7,7 @@ from typing import Final
 from homeassistant.core import HomeAssistant, State
 
 from ...context.kind_lines import is_active, state_words
+from ...context.named import fits
 from ...context.topics import language_of, topic_reader
 from ...domains import DOMAINS
 from ...domains.showing import GONE
@@ -45,14 +46,17 @@ class StateJudge:
         """Return what words name."""
         return mention(self._hass, self._house, text, text, self._language)
 
-    def truth(self, text: str, *, is_going: bool = False) -> Truth:
-        """Return whether words are true; `is_going` says that they tell that something is at work."""
+    def truth(self, text: str, *, is_going: bool = False, about: str = "") -> Truth:
+        """Return whether words are true; `is_going` says that they tell that something is at work.
+
+        `about` names what is meant if they do not: "it is off already".
+        """
         reader = topic_reader(language_of(text, self._language) or DEFAULT)
         topic = reader.read(text)
         said = {name for name in topic.states if name in ACTIVE | REST} or ({"on"} if is_going else set())
         if not said or (said & ACTIVE and said & REST):
             return Truth.UNKNOWN
-        named = self.mentions(text)
+        named = self.mentions(text) or self.mentions(about)
         if not named.entity_ids and not named.kinds and not named.everything:
             return Truth.UNKNOWN
         is_opening = bool(said & OPENING)
@@ -67,16 +71,23 @@ class StateJudge:
 
     def _states(self, named: Mention, *, is_opening: bool) -> Iterable[State]:
         """Yield the known states of what is named, as far as it can be in the states that are told."""
-        fits = {
+        found = {
             record: fit
             for record in self._house.entities.values()
             if (fit := named.fit(record)) and _can_be(record, is_opening=is_opening)
         }
-        best = max(fits.values(), default=0)
-        for record, fit in fits.items():
+        if of_kind := {record: fit for record, fit in found.items() if _is_of_kind(record, named)}:
+            found = of_kind  # "le ventilateur du bureau" is no lamp on a desk
+        best = max(found.values(), default=0)
+        for record, fit in found.items():
             state = self._hass.states.get(record.entity_id)
             if fit == best and state is not None and state.state not in GONE:
                 yield state
+
+
+def _is_of_kind(record: EntityRecord, named: Mention) -> bool:
+    """Return whether an entity is of a kind that is named."""
+    return any(fits(record, key, named.known_kinds) for key in named.kinds)
 
 
 def _can_be(record: EntityRecord, *, is_opening: bool) -> bool:

@@ -17,7 +17,7 @@ from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ...texts import plain
 from ..base import ServiceCall, ToolRun
 from .addressed import About, what_about
-from .negation import forbids
+from .negation import prohibition
 from .questions import Statement, asks_about_state, parts_of, statement_of
 
 TABLES: Final = ("open", "close", "particle_verbs", "opening", "closing", "neutral", "trailing")
@@ -288,11 +288,14 @@ def _inside(text: str, language: str) -> Direction | None:
     return first[2] if first else None
 
 
-def check_asked(run: ToolRun, action: str = "", given: Mapping[str, object] | None = None) -> None:
+def check_asked(
+    run: ToolRun, action: str = "", given: Mapping[str, object] | None = None, *, by_target: bool = False
+) -> None:
     """Raise ValidationError if the sentence only asks how things are, or only forbids something.
 
     What may be a statement, such as "la fenêtre est ouverte", lets an action close and lock. What is
-    certainly one lets it do anything but open.
+    certainly one lets it do anything but open. `by_target` leaves a prohibition to `check_forbidden` if the
+    sentence may name something else that is to be done.
     """
     if asks_about_state(run.sentence, run.speaker.language):
         way = direction_of(action, given or {})
@@ -304,7 +307,8 @@ def check_asked(run: ToolRun, action: str = "", given: Mapping[str, object] | No
                 pass
             case _:
                 raise ValidationError(ONLY_ASKS)
-    if forbids(run.sentence, run.speaker.language):
+    forbidden = prohibition(run.sentence, run.speaker.language)
+    if forbidden is not None and not (by_target and forbidden.others):
         raise ValidationError(FORBIDDEN)
 
 

@@ -12,7 +12,9 @@ from ...languages import DEFAULT, words
 from ...languages.lexicon import Lexicon, Match, Word, clauses
 from ..base import ToolRun
 from ..resolving.targets import Target
+from .direction import FORBIDDEN
 from .mentions import KIND, NAMED, mention
+from .negation import prohibition
 
 LIKE = 0.88
 """How alike a word of a sentence and a word of a room's name must be."""
@@ -24,8 +26,9 @@ def without_excepted(
     """Return the targets of a call without those that the sentence excepts, and these.
 
     Targets that the call names one by one are not looked at. Raises ValidationError if it is not clear what
-    is excepted, or if nothing is left.
+    is excepted, if nothing is left, or if the sentence forbids it.
     """
+    _check_forbidden(run, records)
     kept = list(records)
     is_listed = target.entity_id and not any("*" in each for each in target.entity_id)
     if is_listed or len(kept) < 2:  # noqa: PLR2004 - nothing can be left out of one
@@ -37,6 +40,21 @@ def without_excepted(
     if not kept:
         raise ValidationError("The person excepts something, and nothing is left. Name the entity_ids")
     return kept, list(left_out.values())
+
+
+def _check_forbidden(run: ToolRun, records: Sequence[EntityRecord]) -> None:
+    """Raise ValidationError if all commands of the sentence are negated, unless others name the targets."""
+    found = prohibition(run.sentence, run.speaker.language)
+    if found is None:
+        return
+    forbidden, others = (
+        [mention(run.hass, run.house, text, run.sentence, run.speaker.language) for text in texts]
+        for texts in (found.forbidden, found.others)
+    )
+    for record in records:
+        wanted = max((named.fit(record) for named in others), default=0)
+        if not wanted or any(named.fit(record) >= wanted for named in forbidden):
+            raise ValidationError(FORBIDDEN)
 
 
 def _meant(run: ToolRun, text: str, records: Sequence[EntityRecord]) -> list[EntityRecord]:

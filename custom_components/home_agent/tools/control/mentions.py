@@ -17,6 +17,8 @@ from ...texts import fold
 TARGET: Final = "xtargetx"
 """Stands for the name of a target in a sentence."""
 NAMED, KIND, PLACE = 3, 2, 1
+MIN_STEM: Final = 5
+"""Letters of a verb that may have another ending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,4 +96,7 @@ def _commands(text: str, verb: str, language: str) -> bool:
     """Return whether a text has a word for an action."""
     said = f" {' '.join(fold(text).split())} "
     phrases = [*words(language, f"actions.{verb}"), *words(language, f"actions.{verb.removeprefix('turn_')}")]
-    return any(f" {fold(phrase)} " in said for phrase in phrases)
+    # "Enciéndela" and "apagas" are forms of "enciende" and "apaga".
+    return any(
+        (f" {folded}" if len(folded) >= MIN_STEM else f" {folded} ") in said for folded in map(fold, phrases)
+    )

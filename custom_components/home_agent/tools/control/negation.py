@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from typing import Final
+from typing import Final, NamedTuple
 
 from ...languages import find, words
 from ...languages.lexicon import Lexicon, Match, Word, clauses
@@ -21,25 +21,40 @@ NEGATION_TO_VERB: Final = 2
 """How many words may stand between a negation and the verb behind it."""
 
 
-@lru_cache(maxsize=64)
+class Prohibition(NamedTuple):
+    """The parts of a sentence of which all commands are negated."""
+
+    forbidden: tuple[str, ...]
+    others: tuple[str, ...]
+    """The parts without a command, which may name something to be done: "just the door, please"."""
+
+
 def forbids(sentence: str, language: str) -> bool:
     """Return whether all commands of a sentence are negated.
 
     False for a language without words for it: then nothing is known.
     """
+    return prohibition(sentence, language) is not None
+
+
+@lru_cache(maxsize=64)
+def prohibition(sentence: str, language: str) -> Prohibition | None:
+    """Return the parts of a sentence if all its commands are negated."""
     own = find(language)
     if own is None or len(sentence) > MAX_CHARS or not words(own, "questions.negations"):
-        return False
-    lexicon, is_negated = _lexicon(own), False
+        return None
+    lexicon = _lexicon(own)
+    forbidden: list[str] = []
+    others: list[str] = []
     for clause in clauses(sentence):
         for part in parts_of(clause.words, _joins(clause.words, lexicon)):
             if clause.is_asked and lexicon.matches("commands", part):
-                return False
-            found = _is_negated(part, lexicon)
-            if found is False:
-                return False
-            is_negated = is_negated or found is True
-    return is_negated
+                return None
+            is_negated = _is_negated(part, lexicon)
+            if is_negated is False:
+                return None
+            (forbidden if is_negated else others).append(" ".join(word.plain for word in part))
+    return Prohibition(tuple(forbidden), tuple(others)) if forbidden else None
 
 
 @cache
