@@ -13,19 +13,22 @@ from homeassistant.util.json import JsonValueType
 from ..context.kind_lines import is_active
 from ..errors import ValidationError
 from ..safety.firewall.own_values import is_name, texts_in
+from ..texts import one_line
 from .base import HomeAgentTool, ToolRun, as_list
 from .query.arguments import AGGREGATES, QuerySchema
 from .query.doers import doer
 from .query.filters import StateFilter, async_read_filter
 from .query.past import MAX_HISTORY_ENTITIES, async_history
 from .query.present import ATTRIBUTES, COUNT_FROM, MAX_CHARS, MAX_ENTITIES, Member, Question, present
-from .query.targets import find_all, with_door_sensors
+from .query.targets import find_all, unknown_ids, with_door_sensors
 from .resolving.targets import Target
 
 __all__ = ["AGGREGATES", "MAX_CHARS", "MAX_ENTITIES", "MAX_HISTORY_ENTITIES", "QueryTool"]
 
 _OUR_KEYS: Final = frozenset({"attribute", "counted", "error", "note", "now", "of", "unit"})
 """What a history says in our own words."""
+MAX_ID, MAX_UNKNOWN = 60, 8
+"""Characters of an unknown id, and how many of them are named."""
 SLICE: Final = 200
 """Entities looked at before the event loop gets its turn."""
 KNOWLEDGE: Final = "retrieve_knowledge"
@@ -68,6 +71,8 @@ class QueryTool(HomeAgentTool):
             named=frozenset(text.strip().casefold() for text in target.entity_id),
         )
         answer = present(question, found)
+        if unknown := unknown_ids(run.house, target, (record for record, _state in found)):
+            answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
         if len(found) == 1 and state is None:
             answer["changed_by"] = doer(run.hass, found[0][1], run.is_exposed)
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):

@@ -333,7 +333,8 @@ class ToolHandler:
         result.data.update(cleaned.value)
         if cleaned.found:
             self.report_injection(cleaned.found, turn, call.tool_name)
-        if outside or cleaned.found or is_news(texts or (), turn.sentence):
+        said = " ".join((turn.sentence, *turn.origins.said))
+        if outside or cleaned.found or is_news(texts or (), said):
             turn.taint()
             if outside and (source := source_of(tool)):
                 turn.origins.note_read(source, texts_of(content["result"]))

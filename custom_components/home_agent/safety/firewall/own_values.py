@@ -235,7 +235,7 @@ _ANY_WORD: Final = lazy_regex(r"\w+")
 
 
 def is_news(texts: Iterable[str], said: str) -> bool:
-    """Return whether any of these texts contains a word that the person has not just said."""
+    """Return whether any of these texts contains a word that was not said in the conversation."""
     spoken = set(words(said))
     return any(not spoken.issuperset(words(text)) for text in texts)
 

@@ -62,7 +62,7 @@ class TimerTool(HomeAgentTool):
     name = "timer"
     keeps = Kept.TIMER
     title = "Timers and reminders"
-    description = "Timers and reminders: they only announce, and switch nothing."
+    description = "Timers and reminders, which only announce. Lists and cancels commands for later too."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {

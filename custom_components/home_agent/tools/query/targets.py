@@ -37,7 +37,7 @@ def find_all(
         return resolve(house, target, speaker=speaker, sentence=sentence)
     search = KindSearch(house, target, speaker, sentence, None, None)
     if target.entity_id:
-        found = [record for text in target.entity_id for record in _by_id(search, target, text)]
+        found = _by_ids(search, target)
     elif search.name:
         found = _by_name(search, replace(target, name=search.name))
     else:
@@ -72,6 +72,35 @@ def _is_of_door(record: EntityRecord, name: str) -> bool:
     """Return whether an entity's name contains what the name of a lock says beside its kind."""
     door = {word for word in content_words(name) if domain_words().get(word) != "lock"}
     return bool(door) and any(door <= {*content_words(own)} for own in record.names)
+
+
+def _by_ids(search: KindSearch, target: Target) -> list[EntityRecord]:
+    """Return the entities of all ids that are known. Raises ValidationError if none is."""
+    found: list[EntityRecord] = []
+    problem: ValidationError | None = None
+    for text in target.entity_id:
+        try:
+            found += _by_id(search, target, text)
+        except ValidationError as err:
+            problem = problem or err
+    if problem is not None and not found:
+        raise problem
+    return found
+
+
+def unknown_ids(house: HouseSnapshot, target: Target, found: Iterable[EntityRecord]) -> list[str]:
+    """Return the ids of a query of several that name none of the entities that were found."""
+    names = [name for record in found for name in (record.entity_id, record.object_id, *record.names)]
+    known = {squash(name) for name in names}
+    return [
+        text
+        for text in target.entity_id
+        if len(target.entity_id) > 1
+        and "*" not in text
+        and text.strip().casefold() not in house.entities
+        and squash(text) not in known
+        and squash(text.rpartition(".")[2]) not in known
+    ]
 
 
 def _by_id(search: KindSearch, target: Target, text: str) -> list[EntityRecord]:
