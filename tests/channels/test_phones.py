@@ -143,6 +143,7 @@ async def test_pin_on_the_phone(
     assert secure.calls == []
     await phones.async_press("anna", yes["action"], reply_text=f" {PIN} ")
     assert secure.moved() == RAN
+    hass.states.async_set("lock.front_door", "locked", {"friendly_name": "Front Door"})
     await ask(agent, context=anna(secure))
     yes = buttons(phones.of("anna")[-1])["Yes"]
     for wrong in ("0000", "1111", "2222", PIN):

@@ -253,6 +253,7 @@ async def test_pin(hass: HomeAssistant, model_server: ModelServer, secure: Secur
     answer = await agent.say("the PIN is four seven one one", **same)
     assert speech(answer) == "Unlocked the Front Door."
     assert secure.moved() == RAN
+    hass.states.async_set("lock.front_door", "locked", {"friendly_name": "Front Door"})
     asked = await ask(agent, **same)
     await agent.say("4 7 1 1", **same)
     assert len(secure.calls) == 2
@@ -389,6 +390,7 @@ async def test_notifications(hass: HomeAssistant, model_server: ModelServer, sec
     await press("APPROVE", secure.anna.id)
     assert secure.moved() == RAN
     assert not shown
+    hass.states.async_set("lock.front_door", "locked", {"friendly_name": "Front Door"})
     action_id = await call()
     await press("REJECT", secure.anna.id)
     assert pending_ids(hass) == []

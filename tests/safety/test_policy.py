@@ -16,7 +16,7 @@ from homeassistant.helpers import area_registry as ar, entity_registry as er, ll
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, speech
 from tests.helpers.policies import SERVICES
-from tests.helpers.secure_house import SecureHouse, pending_ids
+from tests.helpers.secure_house import ENTITIES, SecureHouse, pending_ids
 from tests.helpers.turns import tool_results
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -432,6 +432,8 @@ async def test_profiles(hass: HomeAssistant, model_server: ModelServer, secure: 
     ]
     for came, action, entity_id, expected in cases:
         secure.reset()
+        if action == "turn_off":
+            hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
         model_server.clear()
         model_server.script(
             [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]
@@ -460,6 +462,8 @@ async def test_options(hass: HomeAssistant, model_server: ModelServer, secure: S
         ("disarm", "alarm_control_panel.home", "asks"),
     ):
         secure.reset()
+        if action == "turn_off":
+            hass.states.async_set(entity_id, "on", ENTITIES[entity_id][1])
         model_server.clear()
         model_server.script(
             [tool_calls([("ha_control", {"action": action, "entity_id": entity_id})]), text("So.")]

@@ -80,6 +80,8 @@ class Action:
     """True if it opens, unlocks or disarms, False if it does the opposite."""
     also_said: tuple[str, ...] = ()
     """Other actions whose verbs people use for it, where it does no more than those."""
+    is_momentary: bool = False
+    """Whether it does something although the state shows it already, such as to unlatch an unlocked door."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ LOCK = DomainFacts(
             features="OPEN",
             ability="open",
             opens=True,
+            is_momentary=True,
         ),
     },
     parameters={"code": CODE},

@@ -29,6 +29,7 @@ from .control.arguments import ControlSchema, read_args, value_words
 from .control.direction import OPPOSITE, check_asked, contradicts, direction_of, toggled
 from .control.exceptions import without_excepted, without_exceptions
 from .control.later import Planner, check_later, command_of
+from .control.needless import async_needless
 from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
@@ -243,9 +244,15 @@ async def async_carry_out(
     plans: Mapping[str, Plan], before: Mapping[str, State], verb: str, run: ToolRun, outcome: ControlOutcome
 ) -> None:
     """Make the calls of plans, wait for what they should show, and report it in the outcome."""
+    already = _already(plans, before, verb, run)
+    if needless := await async_needless(plans, before, verb, already, run):
+        outcome.unchanged |= {entity_id: outcome.shown(before[entity_id]) for entity_id in needless}
+        plans = {entity_id: made for entity_id, made in plans.items() if entity_id not in needless}
+    if not plans:
+        return
     settling = Settling(run.hass, {entity_id: made.expectation for entity_id, made in plans.items()})
     try:
-        errors = await _async_call_all(plans, _already(plans, before, verb, run), run)
+        errors = await _async_call_all(plans, already, run)
         if len(errors) < len(plans):
             await settling.async_wait()
     finally:
@@ -366,11 +373,12 @@ def _report(
         return
     expectation = made.expectation
     worked = expectation.is_met(state) or expectation.is_passing(state)
+    was_so = expectation.is_met(before) or expectation.is_passing(before)
     for note in made.notes:
         outcome.note(f"{outcome.name_of(entity_id)} {note}")
     if not made.calls:
         outcome.unchanged[entity_id] = outcome.shown(state)
-    elif error is not None and (not worked or expectation.is_empty or expectation.is_met(before)):
+    elif error is not None and (not worked or expectation.is_empty or was_so):
         outcome.fail(entity_id, f"{error}. It is {outcome.shown(state)}")
     elif error is None and not worked:
         still = "still" if state.state == before.state else "now"

@@ -114,6 +114,14 @@ def told(verb: str, given: Mapping[str, Any]) -> str:
     return f"{verb.replace('_', ' ')} ({values})" if values else verb.replace("_", " ")
 
 
+def calls_of(made: Plan, entity_id: str) -> list[ServiceCall]:
+    """Return the service calls of a plan for an entity."""
+    return [
+        ServiceCall(domain=made.domain, service=call.service, entity_ids=(entity_id,), data=call.data)
+        for call in made.calls
+    ]
+
+
 class Planner:
     """Plans the commands of one agent."""
 
@@ -165,12 +173,8 @@ class Planner:
         free: list[str] = []
         waiting: dict[str, tuple[FrozenCall, ...]] = {}
         for entity_id, made in plans.items():
-            calls = [
-                ServiceCall(domain=made.domain, service=call.service, entity_ids=(entity_id,), data=call.data)
-                for call in made.calls
-            ]
             try:
-                frozen = await run.guard.async_foresee(calls, run.speaker)
+                frozen = await run.guard.async_foresee(calls_of(made, entity_id), run.speaker)
             except PermissionDenied as err:
                 outcome.fail(entity_id, f"was refused: {err}")
                 continue
