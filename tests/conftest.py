@@ -75,6 +75,12 @@ async def house(hass: HomeAssistant) -> HomeAssistant:
 
 
 @pytest.fixture(autouse=True)
+def _no_servers_nearby(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the config flow find none of the model servers that may run on this machine."""
+    monkeypatch.setattr("custom_components.home_agent.config.found_servers.PORTS", {})
+
+
+@pytest.fixture(autouse=True)
 def _seconds(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nothing begin or end because the machine is slow."""
     for name, seconds in SECONDS.items():

@@ -47,7 +47,7 @@ from .memory.memories import MemoryManager
 from .memory.profile import ProfileManager
 from .memory.settings import read_span
 from .parts import NAMING, async_load_parts, async_part, is_panel_enabled, is_proactive_enabled, names_things
-from .pipelines import PipelineWatch
+from .pipelines import PipelineWatch, async_fall_back
 from .planned.commands import PlannedStore
 from .proactive.state import ProactiveStore
 from .regex import compile_all
@@ -314,7 +314,8 @@ async def async_unload_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -
 
 
 async def async_remove_entry(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
-    """Forget the conversations and the index of an agent that is removed."""
+    """Forget the conversations and the index of an agent that is removed; its assistants go on without it."""
+    await async_fall_back(hass, entry)
     await async_remove_files(hass, entry.entry_id)
     await async_remove_library(hass, entry.entry_id)
     await ConversationLog(hass, entry.entry_id, enabled=False).async_clear()

@@ -60,7 +60,7 @@ from .memory.memories import Memories
 from .memory.profile import Profile
 from .memory.settings import MemorySettings, profile_collection
 from .parts import async_part, is_external_model_enabled, is_learning_enabled, is_search_enabled
-from .runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, index_signal
+from .runtime import DATA_SHARED, AgentConfig, HomeAgentData, index_signal
 from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
@@ -86,12 +86,12 @@ if TYPE_CHECKING:
     from .proactive.setup import Proactive
 
 
-def settings_of(entry: HomeAgentConfigEntry) -> Mapping[str, Any]:
+def settings_of(entry: AgentConfig) -> Mapping[str, Any]:
     """Return connection and options of an entry, with defaults filled in."""
     return MappingProxyType({**defaults_of(entry.options), **entry.data, **entry.options})
 
 
-def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
+def build(hass: HomeAssistant, entry: AgentConfig) -> HomeAgentData:
     """Put the parts of an entry together; nothing is read yet, and parts.py has loaded the optional ones."""
     parts = _Parts(hass, entry)
     announcer = Announcer(hass, entry.entry_id, parts.members, parts.emitter)
@@ -135,7 +135,7 @@ def build(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> HomeAgentData:
 class _Parts:
     """The parts of one entry, each made when another one first needs it."""
 
-    def __init__(self, hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    def __init__(self, hass: HomeAssistant, entry: AgentConfig) -> None:
         """Read the options."""
         self._hass = hass
         self._entry = entry

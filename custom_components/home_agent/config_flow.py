@@ -1,6 +1,7 @@
 """The config flow: a model server, then one of its models."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, override
 
 import probatio
@@ -14,11 +15,22 @@ from homeassistant.config_entries import (
 )
 from homeassistant.core import callback
 
-from .config.fields import Checked, Field, check, form, stored_values, with_removals
+from .config.adding import (
+    FIELD_TEST,
+    AddingSteps,
+    async_language,
+    connection_form,
+    default_name,
+    model_fields,
+)
+from .config.fields import Checked, Field, check, flat, form, placed_errors, stored_values, with_removals
+from .config.found_servers import FoundServer
 from .config.import_pages import ImportSteps
 from .config.options import HomeAgentOptionsFlow
 from .config.probe import async_find_server, async_probe_model, typed_endpoint
-from .config.schemas import CONNECTION, EXAMPLES, REAUTH, model_field
+from .config.recommended import async_options, ranked
+from .config.schemas import CONNECTION, EXAMPLES, REAUTH
+from .config.trying import Draft
 from .config.validators import azure_version
 from .connection import is_cloud
 from .const import (
@@ -36,8 +48,6 @@ from .const import (
 )
 from .errors import InvalidInput
 
-NO_CHAT_MODELS: Final = ("embed", "whisper", "tts", "rerank", "moderation", "dall-e", "image", "bge-", "clip")
-
 FIELDS: Final = {
     "url": CONF_BASE_URL,
     "key": CONF_API_KEY,
@@ -48,15 +58,7 @@ FIELDS: Final = {
 """The field of a form that each part of a connection is typed into."""
 
 
-def suggested_model(models: list[str], before: str | None) -> str | None:
-    """Return the model to offer first: the one in use, else the first that looks like a chat model."""
-    if before:
-        return before
-    chat = [name for name in models if not any(part in name.lower() for part in NO_CHAT_MODELS)]
-    return next(iter(chat or models), None)
-
-
-class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
+class HomeAgentConfigFlow(AddingSteps, ImportSteps, domain=DOMAIN):
     """Connect a model server, choose a model; also for a new key and for a new connection."""
 
     VERSION = VERSION
@@ -64,12 +66,15 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
 
     def __init__(self) -> None:
         """Start empty."""
-        super().__init__()
+        AddingSteps.__init__(self)
+        ImportSteps.__init__(self)
         self._connection_step = "user"
         self._fields: tuple[Field, ...] = CONNECTION
+        self._servers: list[FoundServer] = []
         self._typed: dict[str, Any] = {}
         self._data: dict[str, Any] = {}
         self._models: list[str] = []
+        self._sizes: Mapping[str, int] = {}
 
     @staticmethod
     @callback
@@ -83,7 +88,12 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         """Ask for a server, starting from an imported one; before that, whether to import."""
         if user_input is None and self._can_import():
             return await self.async_step_start()
-        stored = {CONF_NAME: "Home Agent"} if self._imported is None else self._imported.connection
+        if self._imported is not None:
+            return await self._async_connection_step("user", self._imported.connection, user_input)
+        self._servers = await self._async_servers()
+        stored = {CONF_NAME: default_name(self.hass.config_entries.async_entries(DOMAIN))}
+        if self._servers:
+            stored[CONF_BASE_URL] = self._servers[0].url
         return await self._async_connection_step("user", stored, user_input)
 
     async def async_step_reconfigure(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
@@ -98,20 +108,30 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         """Show the form of a connection, or test its values."""
         self._fields = with_removals(CONNECTION, stored)
         if user_input is None:
-            return self._show(step_id, form(self._fields, stored_values(self._fields, stored)))
-        checked = check(self._fields, user_input, stored)
-        if version := azure_version(user_input[CONF_BASE_URL]):
+            return self._show_connection(step_id, stored_values(self._fields, stored))
+        typed = flat(self._fields, user_input)
+        checked = check(self._fields, typed, stored)
+        if version := azure_version(typed[CONF_BASE_URL]):
             checked.values.setdefault(CONF_AZURE_API_VERSION, version)
         if not checked.errors:
             await self._async_test(checked)
         if checked.errors:
-            return self._show(step_id, form(self._fields, user_input), checked)
-        self._connection_step, self._typed, self._data = step_id, user_input, checked.values
+            return self._show_connection(step_id, typed, checked)
+        self._connection_step, self._typed, self._data = step_id, typed, checked.values
         host = yarl.URL(checked.values[CONF_BASE_URL]).host
         known = step_id == "reconfigure" and host == yarl.URL(stored[CONF_BASE_URL]).host
         if is_cloud(checked.values[CONF_BASE_URL]) and not known:
             return await self.async_step_cloud()
         return await self.async_step_model()
+
+    def _show_connection(
+        self, step_id: str, shown: Mapping[str, Any], checked: Checked | None = None
+    ) -> ConfigFlowResult:
+        """Show the form of a connection."""
+        errors = placed_errors(self._fields, checked.errors) if checked else {}
+        schema = connection_form(self._fields, shown, self._servers, errors)
+        placed = replace(checked, errors=errors) if checked else None
+        return self._show(step_id, schema, placed, last_step=False)
 
     async def _async_test(self, checked: Checked) -> None:
         """Reach the server, complete its address and learn its models."""
@@ -121,7 +141,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
             checked.fail(FIELDS[err.part], err)
             return
         checked.values[CONF_BASE_URL] = server.base_url
-        self._models = server.models
+        self._models, self._sizes = server.models, server.sizes
 
     async def async_step_cloud(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Show which data leaves the home."""
@@ -129,27 +149,41 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
             return await self.async_step_model()
         host = yarl.URL(self._data[CONF_BASE_URL]).host or ""
         return self.async_show_form(
-            step_id="cloud", data_schema=probatio.Schema({}), description_placeholders={"host": host}
+            step_id="cloud",
+            data_schema=probatio.Schema({}),
+            description_placeholders={"host": host},
+            last_step=False,
         )
 
     async def async_step_model(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Ask for a model, and try whether it calls tools."""
-        fields = (model_field(self._models),)
+        at_home = not is_cloud(self._data[CONF_BASE_URL])
+        language = await async_language(self.hass)
+        offered = async_options(self.hass, language, self._models, self._sizes, at_home=at_home)
+        fields = model_fields(await offered)
         if user_input is None:
             before = self._data.get(CONF_MODEL) or self._model_in_use()
-            return self._show("model", form(fields, {CONF_MODEL: suggested_model(self._models, before)}))
+            suggested = before or next(iter(ranked(self._models)), None)
+            return self._show_model(form(fields, {CONF_MODEL: suggested}))
         checked = check(fields, user_input, {})
         if CONF_MODEL in checked.values:
             await self._async_probe(checked)
         else:
             checked.fail(CONF_MODEL, InvalidInput("model_missing"))
         if CONF_API_KEY in checked.errors:
-            return self._show(self._connection_step, form(self._fields, self._typed), checked)
+            return self._show_connection(self._connection_step, self._typed, checked)
         if checked.errors:
-            return self._show("model", form(fields, user_input), checked)
+            return self._show_model(form(fields, user_input), checked)
         if self._data[CONF_PROBED_TOOL_CALLING] is False:
             return await self.async_step_no_tools()
+        if user_input.get(FIELD_TEST):
+            return await self.async_step_self_test()
         return await self.async_step_finish()
+
+    def _show_model(self, schema: probatio.Schema, checked: Checked | None = None) -> ConfigFlowResult:
+        """Show the page of models; a change of the connection ends there."""
+        last_step = None if self.source == SOURCE_RECONFIGURE else False
+        return self._show("model", schema, checked, last_step=last_step)
 
     async def async_step_no_tools(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
         """Let the user decide if the model does not call tools."""
@@ -189,29 +223,50 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         }
         self._data = self._data | learned
 
-    async def async_step_finish(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Create the entry, or change the one this flow began with; an import is reported first."""
+    @override
+    async def async_step_finish(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Go on with the chosen model: report an import, or store what was asked for."""
         if self._imported is not None:
             self._imported.connection = self._data
             return await self._async_show_imported(self._imported)
-        return await self._async_store()
+        if self.source == SOURCE_RECONFIGURE:
+            return await self._async_store()
+        return await self.async_step_ready()
 
     async def async_step_imported(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
-        """Store the import."""
-        return await self._async_store()
+        """Go on after the report of an import."""
+        return await self.async_step_ready()
 
+    @override
+    def _draft(self) -> Draft:
+        """Return the agent as far as it is known."""
+        if self.source == SOURCE_RECONFIGURE:
+            options: Mapping[str, Any] = self._get_reconfigure_entry().options
+        else:
+            options = self._imported.options if self._imported else {}
+        return Draft(entry_id=self.flow_id, title=self._title(), data=self._stored(), options=options)
+
+    def _stored(self) -> dict[str, Any]:
+        """Return the connection as it is stored."""
+        return {key: value for key, value in self._data.items() if value is not None}
+
+    def _title(self) -> str:
+        """Return the name of the agent."""
+        return str(self._data.get(CONF_NAME) or self._data[CONF_MODEL])
+
+    @override
     async def _async_store(self) -> ConfigFlowResult:
         """Create the entry, or change the one this flow began with."""
-        data = {key: value for key, value in self._data.items() if value is not None}
-        title = data.get(CONF_NAME) or data[CONF_MODEL]
+        data, title = self._stored(), self._title()
         if (made := self._imported) is not None:
             await self._async_save_imported(made, title)
-            return self.async_create_entry(title=title, data=data, options=made.options)
+            return self._create(title, data, made.options)
         if self.source != SOURCE_RECONFIGURE:
-            return self.async_create_entry(title=title, data=data)
+            return self._create(title, data, {})
         entry = self._get_reconfigure_entry()
         if entry.title != (entry.data.get(CONF_NAME) or entry.data.get(CONF_MODEL)):
             title = entry.title
+        self._keep_report(entry.entry_id)
         return self._finish_change(entry, title=title, data=data)
 
     async def async_step_reauth(self, _entry_data: Mapping[str, Any]) -> ConfigFlowResult:
@@ -248,7 +303,12 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
         return self.async_update_reload_and_abort(entry, title=title, data=data)
 
     def _show(
-        self, step_id: str, schema: probatio.Schema, checked: Checked | None = None
+        self,
+        step_id: str,
+        schema: probatio.Schema,
+        checked: Checked | None = None,
+        *,
+        last_step: bool | None = None,
     ) -> ConfigFlowResult:
         """Show a form with its errors."""
         placeholders = {**EXAMPLES, "url": self._url(), **(checked.placeholders if checked else {})}
@@ -257,6 +317,7 @@ class HomeAgentConfigFlow(ImportSteps, domain=DOMAIN):
             data_schema=schema,
             errors=checked.errors if checked else {},
             description_placeholders=placeholders,
+            last_step=last_step,
         )
 
     def _url(self) -> str:

@@ -1,8 +1,9 @@
-"""Assist pipelines that answer before the agent does: what the policy restricts passes it there."""
+"""Assist pipelines: those that run commands past the policy of an agent, and those that are made for it."""
 
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from homeassistant.components.conversation import HOME_ASSISTANT_AGENT
 from homeassistant.const import EVENT_COMPONENT_LOADED, Platform
 from homeassistant.core import CALLBACK_TYPE, Context, Event, HassJob, HomeAssistant, callback
 from homeassistant.helpers import entity_registry as er, issue_registry as ir
@@ -128,6 +129,71 @@ async def async_end_bypass(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> 
     hass.config_entries.async_update_entry(entry, options={**entry.options, CONF_LOCAL_FIRST: True})
 
 
+@callback
+def may_be_assistant(hass: HomeAssistant) -> bool | None:
+    """Return whether a new agent should be the preferred assistant; None if there are no assistants.
+
+    It should unless the household has chosen another agent than Home Assistant's own.
+    """
+    if ASSIST not in hass.config.components:
+        return None
+    from homeassistant.components.assist_pipeline import PipelineNotFound  # noqa: PLC0415
+    from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
+
+    try:
+        chosen = async_get_pipeline(hass).conversation_engine
+    except PipelineNotFound:
+        return True
+    return chosen == HOME_ASSISTANT_AGENT or ("." in chosen and hass.states.get(chosen) is None)
+
+
+async def async_make_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Make an assistant with this agent and prefer it.
+
+    It gets the language and the speech settings of the assistant that was preferred. One that has the agent
+    already, or its name, is used instead of another one.
+    """
+    agent = _agent(hass, entry)
+    if agent is None or ASSIST not in hass.config.components:
+        return
+    from homeassistant.components.assist_pipeline import async_update_pipeline  # noqa: PLC0415
+    from homeassistant.components.assist_pipeline.pipeline import KEY_ASSIST_PIPELINE  # noqa: PLC0415
+
+    store = hass.data[KEY_ASSIST_PIPELINE].pipeline_store
+    known: list[Pipeline] = list(store.data.values())
+    same = [pipeline for pipeline in known if pipeline.conversation_engine in (agent, entry.entry_id)]
+    own = next(iter(same or [pipeline for pipeline in known if pipeline.name == entry.title]), None)
+    if own is not None:
+        await async_update_pipeline(hass, own, conversation_engine=agent, prefer_local_intents=False)
+    else:
+        settings = store.data[store.async_get_preferred_item()].to_json()
+        del settings["id"]
+        changed = {"name": entry.title, "conversation_engine": agent, "prefer_local_intents": False}
+        own = await store.async_create_item({**settings, **changed})
+    store.async_set_preferred_item(own.id)
+
+
+async def async_fall_back(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
+    """Have the assistants of an agent that is removed use Home Assistant's own agent again."""
+    if ASSIST not in hass.config.components:
+        return
+    from homeassistant.components.assist_pipeline import (  # noqa: PLC0415
+        async_get_pipelines,
+        async_update_pipeline,
+    )
+
+    agents = (_agent(hass, entry), entry.entry_id)
+    for pipeline in async_get_pipelines(hass):
+        if pipeline.conversation_engine in agents:
+            await async_update_pipeline(hass, pipeline, conversation_engine=HOME_ASSISTANT_AGENT)
+
+
+@callback
+def _agent(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> str | None:
+    """Return the entity of an agent, None if it has none."""
+    return er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
+
+
 def _issue_id(entry: HomeAgentConfigEntry) -> str:
     """Return the id of the issue of an entry."""
     return f"prefer_local_bypass_{entry.entry_id}"
@@ -139,7 +205,7 @@ def _bypassing(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> list[Pipelin
         return []
     from homeassistant.components.assist_pipeline import async_get_pipelines  # noqa: PLC0415
 
-    agent = er.async_get(hass).async_get_entity_id(Platform.CONVERSATION, DOMAIN, entry.entry_id)
+    agent = _agent(hass, entry)
     return [
         pipeline
         for pipeline in async_get_pipelines(hass)

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from homeassistant.config_entries import ConfigEntry
 from homeassistant.core import HomeAssistant, callback
@@ -64,6 +64,26 @@ if TYPE_CHECKING:
     from .proactive.setup import Proactive
 
 type HomeAgentConfigEntry = ConfigEntry[HomeAgentData]
+
+
+class AgentConfig(Protocol):
+    """What an agent is built from: a config entry, or what the config flow has so far."""
+
+    @property
+    def entry_id(self) -> str:
+        """Return the id under which the agent stores its data."""
+
+    @property
+    def title(self) -> str:
+        """Return the name of the agent."""
+
+    @property
+    def data(self) -> Mapping[str, Any]:
+        """Return the connection."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """Return the options."""
 
 
 @dataclass(slots=True, kw_only=True)

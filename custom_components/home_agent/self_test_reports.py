@@ -38,7 +38,7 @@ class Report(TypedDict):
 
     `verdict` is good, usable, poor or slow. `planned` are all cases; `total` are those that were asked, fewer
     if the test was ended because the model is too slow. `at` is an ISO time in UTC. `advice` is in the
-    language of Home Assistant.
+    language of Home Assistant, or of who added the agent.
     """
 
     verdict: str

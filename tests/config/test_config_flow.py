@@ -12,7 +12,7 @@ from custom_components.home_agent.const import DOMAIN
 from homeassistant.config_entries import SOURCE_USER, ConfigEntryState, ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData
-from tests.helpers.flow_steps import call_what_is_offered, go_on, options_of, shown
+from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, options_of, shown
 from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import Reply, empty, hang, html, status, text
 
@@ -97,17 +97,17 @@ async def test_whole_way(hass: HomeAssistant, model_server: ModelServer) -> None
         },
     )
     assert result["step_id"] == "model"
-    assert options_of(result, "llm_model") == model_server.models
-    assert shown(result) == {"llm_model": "llama-small"}
+    assert options_of(result, "llm_model") == ["llama-big", "llama-small"]
+    assert shown(result) == {"llm_model": "llama-big"}
     listed = next(request for request in model_server.requests if request.path == "/v1/models")
     assert listed.headers["authorization"] == f"Bearer {KEY}"
     assert listed.headers["x-team"] == "home"
     assert listed.headers["x-site"] == "1"
 
-    result = await go_on(hass, result, {"llm_model": " llama-big "})
+    result = await choose(hass, result, {"llm_model": " llama-small "})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["title"] == "Kitchen"
-    assert model_server.chats[-1].json["model"] == "llama-big"
+    assert model_server.chats[-1].json["model"] == "llama-small"
     assert model_server.chats[-1].json["tools"]
     assert KEY not in model_server.chats[-1].query
     data = result["data"]
@@ -118,7 +118,7 @@ async def test_whole_way(hass: HomeAssistant, model_server: ModelServer) -> None
         "llm_api_key": KEY,
         "llm_dialect": "auto",
         "llm_proxy_headers": "X-Team: home\nX-Site: 1",
-        "llm_model": "llama-big",
+        "llm_model": "llama-small",
     }
     assert result["options"] == {}
 
@@ -129,7 +129,7 @@ async def test_address_is_completed(
     hass: HomeAssistant, model_server: ModelServer, scheme: str, ending: str
 ) -> None:
     typed = {"llm_base_url": f"{scheme}127.0.0.1:{model_server.port}{ending}"}
-    result = await go_on(hass, await start(hass, typed), {"llm_model": "test-model"})
+    result = await choose(hass, await start(hass, typed), {"llm_model": "test-model"})
     assert result["data"]["llm_base_url"] == model_server.url
     assert result["title"] == "test-model"
     assert "name" not in result["data"]
@@ -147,7 +147,7 @@ async def test_ollama_stays_native(
     hass: HomeAssistant, model_server: ModelServer, dialect: str, ending: str
 ) -> None:
     typed = {"llm_base_url": model_server.ollama_url + ending, "llm_dialect": dialect}
-    result = await go_on(hass, await start(hass, typed), {"llm_model": "test-model"})
+    result = await choose(hass, await start(hass, typed), {"llm_model": "test-model"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["data"]["llm_base_url"] == model_server.ollama_url
     assert result["data"]["probed_context_size"] == model_server.context_length
@@ -159,7 +159,7 @@ async def test_server_that_only_looks_like_ollama(hass: HomeAssistant, model_ser
     model_server.on(on_path("/api/tags"), status(200, {"models": []}))
     result = await start(hass, {"llm_base_url": model_server.address})
     assert options_of(result, "llm_model") == ["test-model"]
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["data"]["llm_base_url"] == model_server.url
 
 
@@ -167,7 +167,7 @@ async def test_api_under_a_path(hass: HomeAssistant, model_server: ModelServer) 
     """Behind a proxy the version may stand behind the path, or nowhere."""
     model_server.on(on_path("/inference/v1/models"), status(404, "no such page"))
     result = await start(hass, {"llm_base_url": f"{model_server.address}/inference"})
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["data"]["llm_base_url"] == f"{model_server.address}/inference"
 
 
@@ -243,7 +243,7 @@ async def test_values_that_cannot_be_used(
     hass: HomeAssistant, model_server: ModelServer, field: str, value: str, error: str
 ) -> None:
     result = await start(hass, {"llm_base_url": model_server.url, field: value})
-    assert result["errors"] == {field: error}
+    assert result["errors"] == {"advanced" if field == "llm_proxy_headers" else field: error}
     assert shown(result)[field] == value
     assert not model_server.requests
 
@@ -262,7 +262,7 @@ async def test_key_from_a_template(hass: HomeAssistant, model_server: ModelServe
     template = "{{ states('sensor.key') }}"
     result = await start(hass, {"llm_base_url": model_server.url, "llm_api_key": template})
     assert model_server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["data"]["llm_api_key"] == template
 
 
@@ -272,7 +272,7 @@ async def test_server_without_a_list(hass: HomeAssistant, model_server: ModelSer
     result = await start(hass, {"llm_base_url": model_server.url, "llm_dialect": "openai"})
     assert result["step_id"] == "model"
     assert options_of(result, "llm_model") == []
-    result = await go_on(hass, result, {"llm_model": "my-model"})
+    result = await choose(hass, result, {"llm_model": "my-model"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["data"]["llm_base_url"] == model_server.url
 
@@ -300,20 +300,20 @@ async def test_version_of_azure_can_be_typed(hass: HomeAssistant, model_server: 
 async def test_model_that_is_not_there(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(CHAT, status(404, "model does not exist"))
-    result = await go_on(hass, result, {"llm_model": "other"})
+    result = await choose(hass, result, {"llm_model": "other"})
     assert result["step_id"] == "model"
     assert result["errors"] == {"llm_model": "model_not_found"}
     assert result["description_placeholders"]["model"] == "other"
     assert shown(result) == {"llm_model": "other"}
     model_server.clear()
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
 
 
 async def test_model_that_is_refused(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.ollama_url})
     model_server.on(on_path("/api/show"), status(400, "invalid name"))
-    result = await go_on(hass, result, {"llm_model": "no name"})
+    result = await choose(hass, result, {"llm_model": "no name"})
     assert result["errors"] == {"llm_model": "model_refused"}
     assert "invalid name" in result["description_placeholders"]["detail"]
 
@@ -327,7 +327,7 @@ async def test_server_that_breaks_in_between(
 ) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(MODELS, reply)
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["step_id"] == "model"
     assert result["errors"] == {"base": error}
 
@@ -336,7 +336,7 @@ async def test_what_stays_unknown_is_not_stored(hass: HomeAssistant, model_serve
     """A server too busy to be tried is no reason to refuse the model."""
     model_server.on(CHAT, status(429, "slow down"))
     result = await start(hass, {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert not {"probed_tool_calling", "probed_context_size"} & set(result["data"])
 
@@ -347,13 +347,13 @@ async def test_model_that_is_still_loading(
     monkeypatch.setattr(probe, "PROBE_SECONDS", 0.2)
     result = await start(hass, {"llm_base_url": model_server.url})
     model_server.on(CHAT, hang())
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["errors"] == {"base": "timeout"}
 
 
 async def test_empty_model(hass: HomeAssistant, model_server: ModelServer) -> None:
     result = await start(hass, {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "  "})
+    result = await choose(hass, result, {"llm_model": "  "})
     assert result["errors"] == {"llm_model": "model_missing"}
     with pytest.raises(InvalidData):
         await go_on(hass, result, {})
@@ -364,13 +364,13 @@ async def test_open_list_behind_a_closed_door(hass: HomeAssistant, model_server:
     """Some servers list their models to anybody: a wrong key shows later, and can be corrected then."""
     model_server.on(CHAT, status(401, "bad key"))
     typed = {"llm_base_url": model_server.url, "llm_api_key": "wrong-key"}
-    result = await go_on(hass, await start(hass, typed), {"llm_model": "test-model"})
+    result = await choose(hass, await start(hass, typed), {"llm_model": "test-model"})
     assert result["step_id"] == "user"
     assert result["errors"] == {"llm_api_key": "invalid_auth"}
     assert shown(result) == typed
     model_server.clear()
     result = await go_on(hass, result, {**typed, "llm_api_key": KEY})
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["data"]["llm_api_key"] == KEY
 
 
@@ -378,21 +378,21 @@ async def test_model_without_tools(hass: HomeAssistant, model_server: ModelServe
     model_server.models = ["talker", "doer"]
     model_server.on(lambda r: CHAT(r) and r.json["model"] == "talker", text("I would love to."))
     result = await start(hass, {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "talker"})
+    result = await choose(hass, result, {"llm_model": "talker"})
     assert result["type"] is FlowResultType.MENU
     assert result["step_id"] == "no_tools"
     assert result["description_placeholders"] == {"model": "talker"}
     result = await go_on(hass, result, {"next_step_id": "model"})
     assert shown(result) == {"llm_model": "talker"}
-    result = await go_on(hass, result, {"llm_model": "doer"})
+    result = await choose(hass, result, {"llm_model": "doer"})
     assert result["data"]["probed_tool_calling"] is True
 
 
 async def test_model_without_tools_is_allowed(hass: HomeAssistant, model_server: ModelServer) -> None:
     model_server.default = text("I would love to.")
     result = await start(hass, {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "test-model"})
-    result = await go_on(hass, result, {"next_step_id": "finish"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"next_step_id": "finish"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["data"]["probed_tool_calling"] is False
 
@@ -400,12 +400,12 @@ async def test_model_without_tools_is_allowed(hass: HomeAssistant, model_server:
 async def test_same_model_twice(hass: HomeAssistant, model_server: ModelServer) -> None:
     existing(hass, model_server)
     result = await start(hass, {"llm_base_url": model_server.address})
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["type"] is FlowResultType.ABORT
     assert result["reason"] == "already_configured"
     assert not model_server.chats
     result = await start(hass, {"llm_base_url": model_server.address})
-    result = await go_on(hass, result, {"llm_model": "another"})
+    result = await choose(hass, result, {"llm_model": "another"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
 
 
@@ -416,7 +416,7 @@ async def test_cloud_is_warned_about(hass: HomeAssistant, model_server: ModelSer
     assert not model_server.chats
     result = await go_on(hass, result, {})
     assert result["step_id"] == "model"
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["data"]["llm_base_url"] == cloud
 
 

@@ -21,7 +21,7 @@ from homeassistant.data_entry_flow import FlowResultType
 from homeassistant.helpers.redact import REDACTED
 from tests.helpers.agent import Agent, speech
 from tests.helpers.custom_tools import async_reload, reported
-from tests.helpers.flow_steps import call_what_is_offered, go_on, options_of, shown
+from tests.helpers.flow_steps import call_what_is_offered, choose, go_on, labels_of, options_of, shown
 from tests.helpers.household import async_furnish
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
@@ -245,7 +245,7 @@ async def test_begin_anew_beside_an_old_agent(hass: HomeAssistant, model_server:
     result = await go_on(hass, result, {"next_step_id": "user"})
     assert shown(result) == {"name": "Home Agent", "llm_dialect": "auto"}
     result = await go_on(hass, result, {"llm_base_url": model_server.url})
-    result = await go_on(hass, result, {"llm_model": "test-model"})
+    result = await choose(hass, result, {"llm_model": "test-model"})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["options"] == {}
 
@@ -280,7 +280,7 @@ async def test_connection_and_options(hass: HomeAssistant, model_server: ModelSe
     report = result["description_placeholders"]["report"]
     assert "`llm_temperature: 0.5`" in report
     assert KEY not in str(result)
-    result = await go_on(hass, result, {})
+    result = await choose(hass, result, {})
     assert result["type"] is FlowResultType.CREATE_ENTRY
     assert result["title"] == "Jarvis"
     asked = model_server.chats[-1]
@@ -308,7 +308,7 @@ async def test_wrong_connection_is_said_in_the_form(hass: HomeAssistant, model_s
     assert wrong["errors"] == {"llm_base_url": "cannot_connect"}
     result = await go_on(hass, result, {**shown(result), "llm_base_url": model_server.url})
     result = await go_on(hass, result, shown(result))
-    assert (await go_on(hass, result, {}))["options"] == {"llm_temperature": 0.1}
+    assert (await choose(hass, result, {}))["options"] == {"llm_temperature": 0.1}
 
 
 async def test_model_that_is_gone(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -333,14 +333,14 @@ async def test_agents_in_subentries(hass: HomeAssistant, model_server: ModelServ
     entry.add_to_hass(hass)
     result = await begin(hass)
     assert result["step_id"] == "extended_openai"
-    offered = options_of(result, "agent")
-    assert [option["label"] for option in offered] == ["Cook", "Nurse"]
-    result = await go_on(hass, result, {"agent": offered[1]["value"]})
+    offered = labels_of(result, "agent")
+    assert list(offered.values()) == ["Cook", "Nurse"]
+    result = await go_on(hass, result, {"agent": list(offered)[1]})
     assert shown(result)["name"] == "Nurse"
     result = await go_on(hass, result, shown(result))
     result = await go_on(hass, result, shown(result))
     assert "Skills" in result["description_placeholders"]["report"]
-    assert (await go_on(hass, result, {}))["title"] == "Nurse"
+    assert (await choose(hass, result, {}))["title"] == "Nurse"
 
 
 async def test_old_agent_is_removed_meanwhile(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -378,7 +378,7 @@ async def test_prompts(
     assert said in report
     assert ("prompt" in report) is bool(prompt)
     expected = {**options, "prompt_use_default": False} if options else {}
-    assert (await go_on(hass, result, {}))["options"] == expected
+    assert (await choose(hass, result, {}))["options"] == expected
 
 
 async def test_unchanged_prompt_becomes_the_default(
@@ -391,7 +391,7 @@ async def test_unchanged_prompt_becomes_the_default(
     old_agent(hass, model_server, prompt="Use  execute_services.\r\n")
     result, report = await imported(hass)
     assert "uses its own default instructions" in report
-    assert (await go_on(hass, result, {}))["options"] == {}
+    assert (await choose(hass, result, {}))["options"] == {}
 
 
 @pytest.mark.parametrize(
@@ -411,7 +411,7 @@ async def test_what_cannot_be_read(
     old_agent(hass, model_server, top_p=0.9, **options)
     result, report = await imported(hass)
     assert said in report
-    assert (await go_on(hass, result, {}))["options"] == {"llm_top_p": 0.9}
+    assert (await choose(hass, result, {}))["options"] == {"llm_top_p": 0.9}
     assert not (folder / "home_agent_import.yaml").exists()
 
 
@@ -453,7 +453,7 @@ async def test_functions(
     assert f"token: '{REDACTED}'" in report
     assert not (folder / "home_agent_import_2.yaml").exists()
 
-    result = await go_on(hass, result, {})
+    result = await choose(hass, result, {})
     assert "Use ha_control to act." in result["options"]["prompt_custom"]
     assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
     written = (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")
@@ -495,7 +495,7 @@ async def test_file_cannot_be_written(hass: HomeAssistant, model_server: ModelSe
     old_agent(hass, model_server, functions=yaml.safe_dump([tool]))
     result, _ = await imported(hass)
     hass.config.config_dir = str(folder / "gone")
-    assert (await go_on(hass, result, {}))["type"] is FlowResultType.CREATE_ENTRY
+    assert (await choose(hass, result, {}))["type"] is FlowResultType.CREATE_ENTRY
     said = notification(hass)
     assert "could not be written (No such file or directory)" in said
     assert "- name: hi" in said
@@ -513,7 +513,7 @@ async def test_file_that_appears_meanwhile(
     result, report = await imported(hass)
     assert "!include home_agent_import.yaml" in report
     (folder / "home_agent_import.yaml").write_text("mine", encoding="utf-8")
-    await go_on(hass, result, {})
+    await choose(hass, result, {})
     assert (folder / "home_agent_import.yaml").read_text(encoding="utf-8") == "mine"
     assert "!include home_agent_import_2.yaml" in notification(hass)
     assert "hi" in (folder / "home_agent_import_2.yaml").read_text(encoding="utf-8")

@@ -32,10 +32,14 @@ async function addIntegration() {
   await press(/^\s*OK\s*$/); // "Do you want to set up Home Agent?"
   for (const [name, text] of Object.entries(settings.connection)) await fillField(name, text);
   await shoot("2-connection");
-  await press(/^\s*Submit\s*$/);
-  await until("the models", async () => !(await topmost(fields("llm_base_url"))));
+  await press(/^\s*Next\s*$/);
+  await until("the models", async () => topmost(fields("llm_model")));
   await shoot("3-model");
-  await press(/^\s*Submit\s*$/);
+  await press(/^\s*Next\s*$/);
+  await until("the last page", async () => topmost(fields("make_assistant")));
+  seen.ready = await page.evaluate(textOf, "step-flow-form");
+  await shoot("3-ready");
+  await press(/^\s*(Finish|Submit)\s*$/);
   await press(/^\s*(Skip and finish|Finish|Done|Close)\s*$/);
   await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
   await page.getByText("Home Agent").first().waitFor();

@@ -20,7 +20,7 @@ import yaml
 from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.condition import CONDITIONS
-from custom_components.home_agent.config import probe, schemas, validators
+from custom_components.home_agent.config import adding, probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import MENUS
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
@@ -135,7 +135,7 @@ def test_fields_of_the_forms(heading: str) -> None:
     labels = {key: label for part in (labels, *sections) for key, label in part["data"].items()}
     if heading == "Connection":
         labels = labels | ENGLISH["config"]["step"]["model"]["data"]
-        fields = (*fields, schemas.model_field([]))
+        fields = (*fields, adding.model_fields([])[0])
     expected = [(f.key, labels[f.key], shown_default(f.key), shown_values(f)) for f in fields]
     table = list(rows(section("docs/configuration.md", heading), 5))
     assert [(code(key)[0], *rest[:3]) for key, *rest in table] == expected

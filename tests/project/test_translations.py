@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from custom_components.home_agent import errors
-from custom_components.home_agent.config import probe, schemas, validators
+from custom_components.home_agent.config import adding, probe, schemas, validators
 from custom_components.home_agent.config.fields import Field
 from custom_components.home_agent.config.options import DONE, MENUS
 from custom_components.home_agent.safety.choices import DECISIONS, PICKED_ACTIONS
@@ -113,7 +113,8 @@ async def test_home_assistant_loads_them(hass: HomeAssistant, language: str) -> 
         ("config.step.user", schemas.CONNECTION),
         ("config.step.reconfigure", schemas.CONNECTION),
         ("config.step.reauth_confirm", schemas.REAUTH),
-        ("config.step.model", (schemas.model_field([]),)),
+        ("config.step.model", adding.model_fields([])),
+        ("config.step.ready", (adding.ASSISTANT,)),
         *((f"options.step.{page}", fields) for page, fields in schemas.PAGES.items()),
     ],
 )

@@ -20,6 +20,7 @@ _PLACES: Final = (
     ("selector", f"component.{DOMAIN}.selector.tool_problem.options.{{key}}"),
     ("selector", f"component.{DOMAIN}.selector.import_report.options.{{key}}"),
     ("selector", f"component.{DOMAIN}.selector.self_test.options.{{key}}"),
+    ("selector", f"component.{DOMAIN}.selector.adding.options.{{key}}"),
     ("exceptions", f"component.{DOMAIN}.exceptions.{{key}}.message"),
 )
 """Category and full name of a sentence in the translations."""

@@ -57,6 +57,7 @@ class ImportSteps(ConfigFlow):
             step_id="imported",
             data_schema=probatio.Schema({}),
             description_placeholders={"report": await part.async_report(self.hass, made)},
+            last_step=False,
         )
 
     async def _async_save_imported(self, made: Imported, title: str) -> None:

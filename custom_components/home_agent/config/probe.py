@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import yarl
@@ -59,6 +59,8 @@ class Server:
 
     base_url: str
     models: list[str]
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """The sizes of the models' files in bytes, where the server tells them."""
 
 
 @callback
@@ -90,7 +92,7 @@ async def async_find_server(hass: HomeAssistant, typed: Endpoint) -> Server:
     failures: list[InvalidInput] = []
     for url in candidates(known):
         try:
-            return Server(url, await _async_list(hass, replace(known, base_url=url)))
+            return await _async_list(hass, replace(known, base_url=url))
         except InvalidInput as err:
             if err.key not in _TELLING:
                 raise
@@ -107,9 +109,12 @@ async def _async_dialect(hass: HomeAssistant, typed: Endpoint) -> str:
         return (await ModelClient(async_get_clientsession(hass), typed).wire()).dialect
 
 
-async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> list[str]:
+async def _async_list(hass: HomeAssistant, candidate: Endpoint) -> Server:
+    """Return the server at an address. Raises InvalidInput."""
     async with _explained(candidate, _LIST_ERROR_KEYS, LIST_SECONDS):
-        return await ModelClient(async_get_clientsession(hass), candidate).list_models()
+        listed = await ModelClient(async_get_clientsession(hass), candidate).model_list()
+    sizes = {model["id"]: model["size"] for model in listed if isinstance(model.get("size"), int)}
+    return Server(candidate.base_url, [model["id"] for model in listed], sizes)
 
 
 async def async_probe_model(hass: HomeAssistant, chosen: Endpoint) -> Probe:

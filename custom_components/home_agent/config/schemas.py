@@ -1,12 +1,8 @@
 """The pages as tables: which fields each has, in which order."""
 
-from collections.abc import Iterable
 from typing import Final
 
 from homeassistant.helpers.selector import (
-    SelectSelector,
-    SelectSelectorConfig,
-    SelectSelectorMode,
     TemplateSelector,
     TextSelector,
     TextSelectorConfig,
@@ -57,7 +53,6 @@ RESPONSE_STYLES: Final = ("concise", "normal", "detailed")
 
 
 CONNECTION: Final = (
-    Field(key=const.CONF_NAME, selector=text(), clean=stripped),
     Field(
         key=const.CONF_BASE_URL,
         selector=TextSelector(TextSelectorConfig(type=TextSelectorType.TEXT, autocomplete="url")),
@@ -65,9 +60,13 @@ CONNECTION: Final = (
         required=True,
     ),
     Field(key=const.CONF_API_KEY, selector=key(), secret=True),
-    Field(key=const.CONF_DIALECT, selector=choice("dialect", const.DIALECTS)),
-    Field(key=const.CONF_PROXY_HEADERS, selector=text(multiline=True), clean=stripped),
-    Field(key=const.CONF_AZURE_API_VERSION, selector=text(), clean=stripped),
+    *in_section(
+        "advanced",
+        Field(key=const.CONF_NAME, selector=text(), clean=stripped),
+        Field(key=const.CONF_DIALECT, selector=choice("dialect", const.DIALECTS)),
+        Field(key=const.CONF_PROXY_HEADERS, selector=text(multiline=True), clean=stripped),
+        Field(key=const.CONF_AZURE_API_VERSION, selector=text(), clean=stripped),
+    ),
 )
 
 REAUTH: Final = (Field(key=const.CONF_API_KEY, selector=key(), secret=True),)
@@ -183,13 +182,3 @@ def label_path(option: str) -> str:
     page = page_of(option)
     section = next(field.section for field in PAGES[page] if field.key == option)
     return f"{page}.sections.{section}.data.{option}" if section else f"{page}.data.{option}"
-
-
-def model_field(models: Iterable[str]) -> Field:
-    """Return the field that offers a server's models and takes any other name."""
-    selector = SelectSelector(
-        SelectSelectorConfig(
-            options=list(models), mode=SelectSelectorMode.DROPDOWN, custom_value=True, sort=True
-        )
-    )
-    return Field(key=const.CONF_MODEL, selector=selector, clean=stripped, required=True)

@@ -1,6 +1,6 @@
 """The report of a self-test: scores, a verdict, and what to change."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any, Final
@@ -9,7 +9,6 @@ from homeassistant.core import HomeAssistant
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..const import CONF_MODEL
 from ..self_test_reports import CaseReport, Report, Score
 from .cases import Capability, Case
 
@@ -49,7 +48,7 @@ class Result:
 
 
 async def async_report(
-    hass: HomeAssistant, settings: Mapping[str, Any], results: Sequence[Result], planned: int
+    hass: HomeAssistant, language: str, model: str, results: Sequence[Result], planned: int
 ) -> Report:
     """Return the report about the results, of which there is at least one."""
     seconds = median(result.seconds for result in results)
@@ -62,8 +61,8 @@ async def async_report(
         verdict = "slow"
     return {
         "verdict": verdict,
-        "advice": await _async_advice(hass, verdict, weak, seconds),
-        "model": settings[CONF_MODEL],
+        "advice": await _async_advice(hass, language, verdict, weak, seconds),
+        "model": model,
         "at": dt_util.utcnow().isoformat(),
         "passed": passed,
         "total": len(results),
@@ -94,7 +93,9 @@ def _verdict(share: float, weak: Sequence[str]) -> str:
     return "usable" if share >= USABLE else "poor"
 
 
-async def _async_advice(hass: HomeAssistant, verdict: str, weak: Sequence[str], seconds: float) -> str:
+async def _async_advice(
+    hass: HomeAssistant, language: str, verdict: str, weak: Sequence[str], seconds: float
+) -> str:
     """Return what the verdict means and what to change."""
     if verdict == "slow":
         keys = ["self_test_too_slow"]
@@ -102,4 +103,4 @@ async def _async_advice(hass: HomeAssistant, verdict: str, weak: Sequence[str], 
         keys = [f"self_test_{verdict}", *(["self_test_slow"] if seconds > SLOW_SECONDS else [])]
         keys += [f"self_test_weak_{name}" for name in weak] if verdict != "poor" else []
     told: dict[str, Any] = {"seconds": f"{seconds:.0f}"}
-    return " ".join([await async_phrase(hass, hass.config.language, key, **told) for key in keys])
+    return " ".join([await async_phrase(hass, language, key, **told) for key in keys])

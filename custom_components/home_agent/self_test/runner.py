@@ -15,7 +15,15 @@ from homeassistant.helpers import llm
 from ..agent.model_errors import as_agent_error
 from ..agent.streaming import as_tool_input
 from ..agent.written_calls import filter_for, written_calls
-from ..const import CONF_KEEP_ALIVE, CONF_NUM_CTX, CONF_TEMPERATURE, CONF_THINKING, CONF_TOP_P, DOMAIN
+from ..const import (
+    CONF_KEEP_ALIVE,
+    CONF_MODEL,
+    CONF_NUM_CTX,
+    CONF_TEMPERATURE,
+    CONF_THINKING,
+    CONF_TOP_P,
+    DOMAIN,
+)
 from ..context.catalogue import build_catalogue
 from ..context.fitting import RequestDraft, fit
 from ..context.manager import AssembledContext
@@ -66,8 +74,8 @@ class SelfTest:
         self._speaker = Speaker(context=Context(), language="en")
         self._checker = Checker(self._house, states(), self._tools, self._speaker)
 
-    async def async_run(self, progress: Progress | None = None) -> Report:
-        """Return the report. Raises LLMError if the server cannot be asked.
+    async def async_run(self, progress: Progress | None = None, language: str | None = None) -> Report:
+        """Return the report, with advice in a language. Raises LLMError if the server cannot be asked.
 
         A model that is too slow is not asked every case.
         """
@@ -81,7 +89,8 @@ class SelfTest:
             late = sum(result.late for result in results)
             if late >= MAX_LATE or monotonic() - started > TOTAL_SECONDS:
                 break
-        return await async_report(self._hass, self._data.settings, results, len(asked))
+        spoken = language or self._hass.config.language
+        return await async_report(self._hass, spoken, self._data.settings[CONF_MODEL], results, len(asked))
 
     async def _async_case(self, case: Case, seconds: float) -> Result:
         """Return the result of one case that may take so many seconds. Raises LLMError."""

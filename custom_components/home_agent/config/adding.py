@@ -1,0 +1,238 @@
+"""Adding an agent, beside the connection itself: the servers that are found, the self-test, the last page."""
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, override
+
+import probatio
+
+from homeassistant.auth.models import User
+from homeassistant.config_entries import ConfigEntry, ConfigFlow, ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.exceptions import HomeAssistantError
+from homeassistant.helpers.http import current_request
+from homeassistant.helpers.selector import (
+    SelectOptionDict,
+    SelectSelector,
+    SelectSelectorConfig,
+    SelectSelectorMode,
+)
+
+from ..const import CONF_BASE_URL, CONF_MODEL, DOMAIN
+from ..embeds import without_embeds
+from ..pipelines import async_make_assistant, may_be_assistant
+from ..runtime import DATA_SHARED
+from ..self_test.cases import Capability
+from ..self_test_reports import Report
+from .fields import Field, form, stripped, switch
+from .first_sentences import async_first_sentences
+from .found_servers import FoundServer, async_find_servers
+from .trying import Draft, async_shared, async_try
+
+FRONTEND: Final = "frontend"
+FIELD_TEST: Final = "test_model"
+FIELD_ASSISTANT: Final = "make_assistant"
+DEFAULT_NAME: Final = "Home Agent"
+SEARCH_SECONDS: Final = 0.5
+"""How long the first form waits for servers on this machine."""
+EXPOSURE_PAGE: Final = "/config/voice-assistants/expose"
+ASSISTANT: Final = switch(FIELD_ASSISTANT)
+
+
+def connection_form(
+    fields: Iterable[Field],
+    shown: Mapping[str, Any],
+    servers: Sequence[FoundServer] = (),
+    opened: Collection[str] = (),
+) -> probatio.Schema:
+    """Return the form of a connection, which offers the servers that were found."""
+    listed = list(fields)
+    if servers:
+        listed = [_offering(field, servers) if field.key == CONF_BASE_URL else field for field in listed]
+    return form(listed, shown, opened)
+
+
+def _offering(field: Field, servers: Sequence[FoundServer]) -> Field:
+    """Return the field of the address with the servers that were found."""
+    options = [SelectOptionDict(value=server.url, label=server.label) for server in servers]
+    mode = SelectSelectorMode.DROPDOWN
+    selector = SelectSelector(SelectSelectorConfig(options=options, mode=mode, custom_value=True))
+    return replace(field, selector=selector)
+
+
+def default_name(entries: Iterable[ConfigEntry]) -> str:
+    """Return a name that no agent has."""
+    taken = {entry.title for entry in entries}
+    number = 1
+    name = DEFAULT_NAME
+    while name in taken:
+        number += 1
+        name = f"{DEFAULT_NAME} {number}"
+    return name
+
+
+def model_fields(options: Sequence[SelectOptionDict]) -> tuple[Field, ...]:
+    """Return the fields of the page of models."""
+    mode = SelectSelectorMode.DROPDOWN
+    config = SelectSelectorConfig(options=list(options), mode=mode, custom_value=True)
+    model = Field(key=CONF_MODEL, selector=SelectSelector(config), clean=stripped, required=True)
+    return model, replace(switch(FIELD_TEST), transient=True)
+
+
+async def async_language(hass: HomeAssistant) -> str:
+    """Return the language of the person who fills in the form, as far as it is known."""
+    request = current_request.get()
+    if request is None:
+        return hass.config.language
+    user: User | None = request.get("hass_user")
+    if user is not None and FRONTEND in hass.config.components:
+        from homeassistant.components.frontend.storage import async_user_store  # noqa: PLC0415
+
+        chosen = (await async_user_store(hass, user.id)).data.get("language")
+        if isinstance(chosen, dict) and isinstance(language := chosen.get("language"), str):
+            return language
+    accepted = request.headers.get("Accept-Language", "").split(",")[0].split(";")[0].strip()
+    return accepted if accepted not in ("", "*") else hass.config.language
+
+
+class AddingSteps(ConfigFlow):
+    """Looks for servers, tests the model, and makes an assistant."""
+
+    def __init__(self) -> None:
+        """Start without anything."""
+        self._search: asyncio.Task[list[FoundServer]] | None = None
+        self._test: asyncio.Task[Report] | None = None
+        self._test_error = ""
+        self._report: Report | None = None
+        self._makes_assistant = False
+        self._told: dict[str, str] = {}
+
+    def _draft(self) -> Draft:
+        """Return the agent as far as it is known."""
+        raise NotImplementedError
+
+    async def async_step_finish(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Go on with the chosen model."""
+        raise NotImplementedError
+
+    async def _async_servers(self) -> list[FoundServer]:
+        """Return the servers that were found so far, those that no agent uses first."""
+        if self._search is None:
+            task = async_find_servers(self.hass)
+            self._search = self.hass.async_create_background_task(task, "home_agent servers")
+        await asyncio.wait([self._search], timeout=SEARCH_SECONDS)
+        found = self._search.result() if self._search.done() else []
+        used = {
+            entry.data.get(CONF_BASE_URL, "").removesuffix("/v1")
+            for entry in self.hass.config_entries.async_entries(DOMAIN)
+        }
+        return sorted(found, key=lambda server: server.url in used)
+
+    async def async_step_self_test(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Run the self-test with the chosen model, and show how far it is."""
+        draft = self._draft()
+        if self._test is None:
+            # Before the task: who closes the dialog ends the test, but not the set-up of the integration.
+            shared = await async_shared(self.hass)
+            language = await async_language(self.hass)
+            task = async_try(self.hass, shared, draft, self.async_update_progress, language)
+            self._test = self.hass.async_create_task(task, "home_agent self-test")
+        if not self._test.done():
+            return self.async_show_progress(
+                step_id="self_test",
+                progress_action="self_test",
+                progress_task=self._test,
+                description_placeholders={"model": draft.data[CONF_MODEL]},
+            )
+        return self.async_show_progress_done(next_step_id="verdict")
+
+    async def async_step_verdict(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Show what the test found out."""
+        test, self._test = self._test, None
+        if test is not None:
+            self._report = None
+            try:
+                self._report = test.result()
+            except HomeAssistantError as err:
+                self._test_error = str(err)
+                return await self.async_step_test_failed()
+        if (report := self._report) is None:
+            return await self.async_step_self_test()
+        fit = report["verdict"] in ("good", "usable")
+        scores = {
+            name: f"{score['passed']} / {score['total']}" for name, score in report["capabilities"].items()
+        }
+        return self._show_test(
+            "verdict",
+            ["finish", "model"] if fit else ["model", "finish"],
+            advice=report["advice"],
+            passed=str(report["passed"]),
+            total=str(report["total"]),
+            seconds=str(max(1, round(report["median_seconds"]))),
+            **dict.fromkeys(map(str, Capability), "-") | scores,
+        )
+
+    async def async_step_test_failed(self, _user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Say why the test was not completed."""
+        options = ["self_test", "model", "finish"]
+        return self._show_test("test_failed", options, error=self._test_error)
+
+    def _show_test(self, step_id: str, options: list[str], **placeholders: str) -> ConfigFlowResult:
+        """Show a page about the test."""
+        told = {"model": str(self._draft().data[CONF_MODEL]), **placeholders}
+        shown = {name: without_embeds(text) for name, text in told.items()}
+        return self.async_show_menu(step_id=step_id, menu_options=options, description_placeholders=shown)
+
+    async def async_step_ready(self, user_input: dict[str, Any] | None = None) -> ConfigFlowResult:
+        """Say what can be done now, and offer to make the assistant."""
+        if user_input is not None:
+            self._makes_assistant = bool(user_input.get(FIELD_ASSISTANT))
+            return await self._async_store()
+        house = await (await async_shared(self.hass)).house.async_snapshot()
+        sentences = await async_first_sentences(self.hass, house)
+        self._told = {
+            "count": str(len(house.entities)),
+            "sentences": "\n".join(f"- *{without_embeds(sentence)}*" for sentence in sentences),
+        }
+        offered = may_be_assistant(self.hass)
+        return self.async_show_form(
+            step_id="ready",
+            data_schema=form([ASSISTANT] if offered is not None else [], {FIELD_ASSISTANT: offered}),
+            description_placeholders=self._told,
+            last_step=True,
+        )
+
+    async def _async_store(self) -> ConfigFlowResult:
+        """Create the entry, or change the one this flow began with."""
+        raise NotImplementedError
+
+    def _create(self, title: str, data: Mapping[str, Any], options: Mapping[str, Any]) -> ConfigFlowResult:
+        """Create the entry. The link is in its dialog only: on a page of the flow it would end the flow."""
+        return self.async_create_entry(
+            title=title,
+            data=data,
+            options=options,
+            description_placeholders={**self._told, "expose": EXPOSURE_PAGE},
+        )
+
+    @override
+    async def async_on_create_entry(self, result: ConfigFlowResult) -> ConfigFlowResult:
+        """Make the assistant, and keep what the test found out."""
+        entry = result["result"]
+        self._keep_report(entry.entry_id)
+        if self._makes_assistant:
+            await async_make_assistant(self.hass, entry)
+        return result
+
+    def _keep_report(self, entry_id: str) -> None:
+        """Keep what the test found out about the model of an agent."""
+        report, shared = self._report, self.hass.data.get(DATA_SHARED)
+        if report is not None and shared is not None and report["model"] == self._draft().data[CONF_MODEL]:
+            shared.self_tests.of(entry_id).keep(report)
+
+    @override
+    def async_remove(self) -> None:
+        """Stop looking for servers."""
+        if self._search is not None:
+            self._search.cancel()

@@ -1,0 +1,112 @@
+"""Model servers on this machine, found while the first form is prepared; the network is never scanned."""
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+import json
+from typing import Any, Final
+
+import aiohttp
+
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers.aiohttp_client import async_get_clientsession
+
+from ..const import LOGGER
+
+PORTS: Final[Mapping[int, tuple[str, str]]] = {
+    11434: ("Ollama", "/api/tags"),
+    1234: ("LM Studio", "/v1/models"),
+    8080: ("llama.cpp", "/v1/models"),
+    8000: ("vLLM", "/v1/models"),
+}
+"""Usual ports of model servers, and where each lists its models."""
+HOSTS: Final = ("localhost", "host.docker.internal")
+ANSWER_SECONDS: Final = 2.0
+MAX_ADDONS: Final = 4
+MAX_BYTES: Final = 2_000_000
+_ADDONS: Final = ("ollama", "llama", "vllm", "lmstudio", "lm_studio", "localai")
+"""Parts of the slugs of add-ons that are model servers."""
+
+
+@dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A model server that answered."""
+
+    url: str
+    name: str
+    models: tuple[str, ...]
+
+    @property
+    def label(self) -> str:
+        """Return what the form shows."""
+        return f"{self.name}: {self.url}"
+
+
+async def async_find_servers(hass: HomeAssistant) -> list[FoundServer]:
+    """Return the model servers on this machine and in its add-ons, each once, after some seconds at most."""
+    hosts = list(_hosts(hass))
+    asked = [(host, port) for port in PORTS for host in hosts]
+    asking = (_async_ask(hass, host, port) for host, port in asked)
+    found: dict[tuple[str, tuple[str, ...]], FoundServer] = {}
+    for server in await asyncio.gather(*asking, return_exceptions=True):
+        if isinstance(server, FoundServer):
+            found.setdefault((server.name, server.models), server)
+        elif server is not None:
+            LOGGER.debug("Looking for a model server failed: %s", server)
+    return list(found.values())
+
+
+def _hosts(hass: HomeAssistant) -> Iterator[str]:
+    """Yield the names and addresses of this machine, the best to remember first."""
+    yield from HOSTS
+    yield from _addon_hosts(hass)
+    if (api := hass.config.api) is not None:
+        yield api.local_ip
+
+
+def _addon_hosts(hass: HomeAssistant) -> Iterator[str]:
+    """Yield the hosts of installed add-ons that are model servers."""
+    if "hassio" not in hass.config.components:
+        return
+    from homeassistant.components.hassio import (  # noqa: PLC0415 - only where there is a Supervisor
+        HassioNotReadyError,
+        get_addons_list,
+        hostname_from_addon_slug,
+    )
+
+    try:
+        slugs = [str(addon["slug"]) for addon in get_addons_list(hass)]
+    except HassioNotReadyError:
+        return
+    servers = [slug for slug in slugs if any(part in slug for part in _ADDONS)]
+    yield from map(hostname_from_addon_slug, servers[:MAX_ADDONS])
+
+
+async def _async_ask(hass: HomeAssistant, host: str, port: int) -> FoundServer | None:
+    """Return the server at a port, if one answers there in time with a list of models."""
+    name, path = PORTS[port]
+    url = f"http://{host}:{port}"
+    try:
+        async with (
+            asyncio.timeout(ANSWER_SECONDS),
+            async_get_clientsession(hass).get(f"{url}{path}", allow_redirects=False) as response,
+        ):
+            if response.status != 200:  # noqa: PLR2004 - HTTP's OK
+                return None
+            body = b""
+            async for part in response.content.iter_any():
+                body += part
+                if len(body) > MAX_BYTES:
+                    return None
+            models = _models(json.loads(body))
+    except aiohttp.ClientError, OSError, TimeoutError, ValueError:
+        return None
+    return FoundServer(url, name, tuple(models)) if models is not None else None
+
+
+def _models(answer: Any) -> Sequence[str] | None:
+    """Return the names in a list of models, None if it is something else."""
+    listed = answer.get("models", answer.get("data")) if isinstance(answer, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(item, dict) for item in listed):
+        return None
+    return sorted(str(item.get("id") or item.get("name")) for item in listed)

@@ -1,0 +1,194 @@
+"""The last page of the config flow: what is exposed, what to try, and the voice assistant."""
+
+from typing import Any
+
+import pytest
+
+from custom_components.home_agent.const import DOMAIN
+from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
+from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, issue_registry as ir
+from homeassistant.setup import async_setup_component
+from tests.helpers.flow_steps import call_what_is_offered, finish, go_on, shown
+from tests.helpers.household import async_furnish
+from tests.servers.model_server import ModelServer
+
+OWN = "conversation.home_assistant"
+
+
+@pytest.fixture(autouse=True)
+def _calls_tools(model_server: ModelServer) -> None:
+    """The model does what the probe asks."""
+    model_server.default = call_what_is_offered
+
+
+async def ready(hass: HomeAssistant, server: ModelServer, name: str = "Home Agent") -> ConfigFlowResult:
+    """Go through the flow up to its last page."""
+    result = await hass.config_entries.flow.async_init(DOMAIN, context={"source": SOURCE_USER})
+    result = await go_on(hass, result, {"llm_base_url": server.url, "name": name})
+    result = await go_on(hass, result, {"llm_model": f"model of {name}"})
+    assert result["step_id"] == "ready"
+    assert result["last_step"] is True
+    return result
+
+
+async def assist(hass: HomeAssistant) -> None:
+    """Set up the assistants, as Home Assistant does before integrations of people."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    assert await async_setup_component(hass, "assist_pipeline", {})
+
+
+def names(hass: HomeAssistant) -> dict[str, str]:
+    """Return the agents of the assistants by their names."""
+    return {pipeline.name: pipeline.conversation_engine for pipeline in async_get_pipelines(hass)}
+
+
+def preferred(hass: HomeAssistant) -> Pipeline:
+    """Return the preferred assistant."""
+    return async_get_pipeline(hass)
+
+
+# The words
+
+
+async def test_what_is_exposed_and_what_to_try(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The sentences are about this home, each of another kind, and none about what is hidden."""
+    await async_furnish(hass)
+    await hass.services.async_call("light", "turn_on", {"entity_id": "light.bed_light"}, blocking=True)
+    result = await ready(hass, model_server)
+    told = result["description_placeholders"]
+    assert told is not None
+    exposed = [state for state in hass.states.async_all() if state.entity_id.startswith("light.")]
+    assert int(told["count"]) >= len(exposed) - 1
+    assert told["sentences"].splitlines() == [
+        "- *Turn off Bed Light*",
+        "- *Is Front Door locked?*",
+        "- *Turn off the lights in Kitchen*",
+    ]
+    assert "make_assistant" not in shown(result)
+    result = await finish(hass, result)
+    assert result["description_placeholders"] == {**told, "expose": "/config/voice-assistants/expose"}
+
+
+async def test_a_home_with_nothing_exposed(hass: HomeAssistant, model_server: ModelServer) -> None:
+    assert await async_setup_component(hass, "homeassistant", {})
+    told = (await ready(hass, model_server))["description_placeholders"]
+    assert told is not None
+    assert told["count"] == "0"
+    assert told["sentences"].splitlines() == [
+        "- *What can you do?*",
+        "- *Set a timer for 5 minutes*",
+        "- *Remember that the bins go out on Thursday*",
+    ]
+
+
+async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_server: ModelServer) -> None:
+    hass.config.language = "de"
+    assert await async_setup_component(hass, "homeassistant", {})
+    kitchen = ar.async_get(hass).async_create("Küche")
+    for kind, name, state, attributes in (
+        ("cover", "Rollo", "open", {"device_class": "blind"}),
+        ("sensor", "Fühler", "20", {"device_class": "temperature"}),
+    ):
+        entry = er.async_get(hass).async_get_or_create(kind, "test", name, suggested_object_id=kind)
+        er.async_get(hass).async_update_entity(entry.entity_id, area_id=kitchen.id)
+        hass.states.async_set(entry.entity_id, state, {"friendly_name": name, **attributes})
+        async_expose_entity(hass, "conversation", entry.entity_id, True)
+    told = (await ready(hass, model_server))["description_placeholders"]
+    assert told is not None
+    assert told["sentences"].splitlines() == [
+        "- *Rollo schließen*",
+        "- *Wie warm ist es in Küche?*",
+        "- *Was kannst du alles?*",
+    ]
+
+
+async def test_a_name_is_words_and_not_a_picture(hass: HomeAssistant, model_server: ModelServer) -> None:
+    assert await async_setup_component(hass, "homeassistant", {})
+    hass.states.async_set("light.odd", "off", {"friendly_name": "![x](https://example.com/x.png)"})
+    async_expose_entity(hass, "conversation", "light.odd", True)
+    told = (await ready(hass, model_server))["description_placeholders"]
+    assert told is not None
+    assert "![" not in told["sentences"]
+
+
+# The assistant
+
+
+async def test_the_assistant_is_made(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """It is preferred, asks the agent first, and has the speech of the one that was preferred."""
+    await assist(hass)
+    before = preferred(hass)
+    result = await ready(hass, model_server)
+    assert shown(result) == {"make_assistant": True}
+    result = await finish(hass, result, assistant=True)
+    made = preferred(hass)
+    assert (made.name, made.conversation_engine) == ("Home Agent", "conversation.home_agent")
+    assert made.prefer_local_intents is False
+    changed = {"id", "name", "conversation_engine", "prefer_local_intents"}
+    assert [
+        key for key, value in made.to_json().items() if before.to_json()[key] != value and key not in changed
+    ] == []
+    assert names(hass) == {"Home Assistant": OWN, "Home Agent": "conversation.home_agent"}
+    entry_id = result["result"].entry_id
+    await hass.async_block_till_done()
+    assert ir.async_get(hass).async_get_issue(DOMAIN, f"prefer_local_bypass_{entry_id}") is None
+
+
+async def test_no_assistant_without_the_switch(hass: HomeAssistant, model_server: ModelServer) -> None:
+    await assist(hass)
+    await finish(hass, await ready(hass, model_server), assistant=False)
+    assert names(hass) == {"Home Assistant": OWN}
+
+
+async def test_another_agent_that_the_household_has_chosen_stays(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """The switch is off for a second agent, and takes over if somebody turns it on."""
+    await assist(hass)
+    await finish(hass, await ready(hass, model_server), assistant=True)
+    result = await ready(hass, model_server, "Second")
+    assert shown(result) == {"make_assistant": False}
+    await finish(hass, result, assistant=True)
+    assert preferred(hass).name == "Second"
+    assert list(names(hass)) == ["Home Assistant", "Home Agent", "Second"]
+
+
+async def test_an_assistant_of_that_name_is_used_again(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    """Home Assistant's own agent takes it over while there is none."""
+    await assist(hass)
+    result = await finish(hass, await ready(hass, model_server), assistant=True)
+    made = preferred(hass)
+    await hass.config_entries.async_remove(result["result"].entry_id)
+    assert names(hass) == {"Home Assistant": OWN, "Home Agent": OWN}
+    assert preferred(hass).id == made.id
+    result = await ready(hass, model_server)
+    assert shown(result) == {"make_assistant": True}
+    await finish(hass, result, assistant=True)
+    assert names(hass) == {"Home Assistant": OWN, "Home Agent": "conversation.home_agent"}
+    assert preferred(hass).id == made.id
+
+
+async def test_removing_an_agent_changes_no_other_assistant(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    await assist(hass)
+    await finish(hass, await ready(hass, model_server), assistant=True)
+    second = await finish(hass, await ready(hass, model_server, "Second"), assistant=True)
+    await hass.config_entries.async_remove(second["result"].entry_id)
+    assert names(hass) == {"Home Assistant": OWN, "Home Agent": "conversation.home_agent", "Second": OWN}
+
+
+async def test_without_assist(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """There is nothing to switch on, and the agent is added all the same."""
+    assert await async_setup_component(hass, "homeassistant", {})
+    result = await ready(hass, model_server)
+    schema: Any = result["data_schema"]
+    assert schema.schema == {}
+    result = await finish(hass, result)
+    assert result["title"] == "Home Agent"
