@@ -184,6 +184,52 @@ async def test_other_people_are_left_alone(
     assert set(own["result"]["restored"]) == {LIGHT}
 
 
+async def test_another_place_is_left_alone(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """What a person did at a satellite is told to them elsewhere, and undone only where it was done."""
+    agent = await async_agent(hass, model_server)
+    own = Context(user_id=hass_admin_user.id)
+    await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
+    typed = await undo(agent, context=own)
+    assert typed["success"] is False
+    assert "light.turn_on of Bed Light. It stays" in typed["error"]
+    kitchen = await undo(agent, context=own, device_id="kitchen")
+    assert "Nothing was changed here" in kitchen["error"]
+    assert hass.states.get(BED).state == "on"
+    there = await undo(agent, context=own, device_id="bedroom")
+    assert set(there["result"]["restored"]) == {BED}
+
+
+async def test_the_newest_here_is_undone(
+    hass: HomeAssistant, model_server: ModelServer, hass_admin_user: MockUser
+) -> None:
+    """What was done later elsewhere is not taken for what is meant here."""
+    agent = await async_agent(hass, model_server)
+    own = Context(user_id=hass_admin_user.id)
+    await act(agent, control("turn_on"), context=own, device_id="kitchen")
+    await act(agent, control("turn_on", BED), context=own, device_id="bedroom")
+    result = await undo(agent, context=own, device_id="kitchen")
+    assert set(result["result"]["restored"]) == {LIGHT}
+    assert hass.states.get(BED).state == "on"
+
+
+async def test_typed_long_ago(
+    hass: HomeAssistant,
+    model_server: ModelServer,
+    hass_admin_user: MockUser,
+    freezer: FrozenDateTimeFactory,
+) -> None:
+    """A new window continues what was typed a few minutes ago, not an hour ago."""
+    agent = await async_agent(hass, model_server)
+    own = Context(user_id=hass_admin_user.id)
+    await act(agent, control("turn_on"), context=own)
+    freezer.tick(timedelta(hours=1))
+    result = await undo(agent, context=own)
+    assert "It stays" in result["error"]
+    assert hass.states.get(LIGHT).state == "on"
+
+
 async def test_old_deeds_stay(
     hass: HomeAssistant, model_server: ModelServer, freezer: FrozenDateTimeFactory
 ) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Final, NotRequired, TypedDict, override
 
 import probatio
@@ -48,6 +48,8 @@ FULL: Final[Mapping[str, float]] = {
     "current_position": 100,
 }
 """Attributes that are told in percent, and their value for 100 percent."""
+HERE_FOR: Final = timedelta(minutes=30)
+"""How long what a person has typed in one conversation belongs to what they type in another one."""
 LATE: Final = timedelta(seconds=10)
 """How long after a call a device may report what the call did."""
 
@@ -73,6 +75,18 @@ def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
     return ledger.of_speaker(*whose) if any(whose) else []
 
 
+def is_here(speaker: Speaker, conversation_id: str, device_id: str | None, at: datetime) -> bool:
+    """Return whether something was done in this conversation or at this device.
+
+    What a person types has no device: it belongs together for a while, whichever window it is typed in.
+    """
+    if speaker.conversation_id and conversation_id == speaker.conversation_id:
+        return True
+    if speaker.device_id is not None or device_id is not None:
+        return device_id == speaker.device_id
+    return dt_util.utcnow() - at < HERE_FOR
+
+
 class ActivityTool(HomeAgentTool):
     """Answers from the ledger."""
 
@@ -89,6 +103,7 @@ class ActivityTool(HomeAgentTool):
     ) -> None:
         """Answer from these calls, the newest first, and from what is planned."""
         self._actions = actions
+        self._is_spoken = actions is own_actions
         self._planned = planned
         self.parameters = probatio.Schema({probatio.Required("action"): probatio.In(["list", "undo"])})
 
@@ -121,33 +136,63 @@ class ActivityTool(HomeAgentTool):
         """List or undo."""
         actions = self._actions(run.guard.journal.ledger, run.speaker)
         if args["action"] == "undo":
-            return await self._async_undo(actions, run)
+            here = [
+                one for one in actions if is_here(run.speaker, one.conversation_id, one.device_id, one.at)
+            ]
+            return await self._async_undo(here if self._is_spoken else actions, run, actions)
         told = [shown for action in actions if (shown := _told(action, run))]
         result = ActivityResult(newest_first=told[:MAX_LISTED])
         if planned := planned_rows(self._planned, run):
             result["planned"] = planned
         return result if told or planned else "Nothing was done here lately."
 
-    async def _async_undo(self, actions: Sequence[RecordedAction], run: ToolRun) -> JsonValueType:
+    async def _async_undo(
+        self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
+    ) -> JsonValueType:
         """Cancel what was planned last, or undo the last turn with changes, whichever was later.
 
-        Raises ValidationError if there is nothing, PartlyFailed or TargetsFailed for what stays.
+        Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
+        nothing, PartlyFailed or TargetsFailed for what stays.
         """
         if self._planned is None:
             return await _async_undo(actions, run)
         turn_id = last_change(actions, run.hass)
         changed = next((action.at for action in actions if action.turn_id == turn_id), None)
-        own = [one for one in self._planned.seen_by(run.speaker) if not one.restores and given_by(one, run)]
+        own = [
+            one
+            for one in self._planned.seen_by(run.speaker)
+            if not one.restores
+            and given_by(one, run)
+            and is_here(run.speaker, one.owner.conversation_id, one.owner.device_id, one.created)
+        ]
         newest = max(own, default=None, key=lambda command: command.created)
         if newest is not None and (changed is None or newest.created > changed):
             same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
             await self._planned.async_cancel([command.id for command in same_turn])
             return {"cancelled": [row for command in same_turn if (row := planned_row(command, run))]}
+        if turn_id is None and (elsewhere := _told_elsewhere(all_actions, run)):
+            raise ValidationError(elsewhere)
         try:
             return await _async_undo(actions, run)
         finally:
             if turn_id is not None:
                 self._planned.drop_of_turn(turn_id)
+
+
+def _told_elsewhere(actions: Sequence[RecordedAction], run: ToolRun) -> str | None:
+    """Return a sentence about the last change in other places; None if there is none to tell of."""
+    turn_id = last_change(actions, run.hass)
+    action = next((action for action in actions if action.turn_id == turn_id and _counts(action)), None)
+    if action is None:
+        return None
+    names = [run.house.entities[one].name for one in action.entity_ids if one in run.house.entities]
+    if not names:
+        return None
+    time = f"{dt_util.as_local(action.at):%H:%M}"
+    return (
+        f"Nothing was changed here. This person's last change was elsewhere, at {time}: "
+        f"{action.domain}.{action.service} of {', '.join(names[:MAX_NAMED])}. It stays; say so"
+    )
 
 
 class ActionRow(TypedDict):
