@@ -7,7 +7,7 @@
 
 import { LOOK, PATIENCE, logIn, open, perform, textOf, topmost, until as untilOn } from "./page.mjs";
 
-const seen = { pageErrors: [], fields: [], agents: [], lengths: [], chat: "" };
+const seen = { pageErrors: [], fields: [], assistant: null, ready: "", lengths: [], chat: "" };
 const opened = await open(process.argv[2], seen);
 const { settings, page, shoot } = opened;
 
@@ -33,11 +33,10 @@ async function addIntegration() {
   for (const [name, text] of Object.entries(settings.connection)) await fillField(name, text);
   await shoot("2-connection");
   await press(/^\s*Next\s*$/);
-  await until("the models", async () => topmost(fields("llm_model")));
+  await until("the models", () => shows("Test this model"));
   await shoot("3-model");
   await press(/^\s*Next\s*$/);
-  await until("the last page", async () => topmost(fields("make_assistant")));
-  seen.ready = await page.evaluate(textOf, "step-flow-form");
+  seen.ready = await until("the last page", () => shows("Sentences to try first"));
   await shoot("3-ready");
   await press(/^\s*(Finish|Submit)\s*$/);
   await press(/^\s*(Skip and finish|Finish|Done|Close)\s*$/);
@@ -47,9 +46,10 @@ async function addIntegration() {
   await shoot("4-integration");
 }
 
-// Forms of Home Assistant hold one ha-form-* or ha-selector element per field; it knows the field's name.
-function fields(name) {
-  return page.locator(`ha-form [name="${name}"], ha-selector[name="${name}"], input[name="${name}"]`);
+// The text of the form of a flow, once it holds these words.
+async function shows(words) {
+  const text = await page.evaluate(textOf, "step-flow-form");
+  return text.includes(words) ? text : "";
 }
 
 async function fillField(name, text) {
@@ -76,21 +76,10 @@ function findInput(name) {
 }
 
 async function openAssist() {
-  seen.agents = await page.evaluate(async () => {
+  seen.assistant = await page.evaluate(async () => {
     const { hass } = document.querySelector("home-assistant");
-    const agents = (await hass.callWS({ type: "conversation/agent/list" })).agents.map((agent) => agent.id);
-    const engine = agents.find((agent) => agent.includes("home_agent"));
-    const nothing = ["stt_engine", "stt_language", "tts_engine", "tts_language", "tts_voice", "wake_word_entity", "wake_word_id"];
-    const { id } = await hass.callWS({
-      type: "assist_pipeline/pipeline/create",
-      name: "Browser",
-      language: "en",
-      conversation_engine: engine,
-      conversation_language: "en",
-      ...Object.fromEntries(nothing.map((key) => [key, null])),
-    });
-    await hass.callWS({ type: "assist_pipeline/pipeline/set_preferred", pipeline_id: id });
-    return agents;
+    const { pipelines, preferred_pipeline } = await hass.callWS({ type: "assist_pipeline/pipeline/list" });
+    return pipelines.find((pipeline) => pipeline.id === preferred_pipeline);
   });
   await page.goto(settings.url);
   await page.waitForSelector("home-assistant >> ha-sidebar");

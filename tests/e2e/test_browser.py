@@ -32,7 +32,9 @@ async def test_settings_and_chat_in_the_browser(release: str, model: ModelServer
         finally:
             keep_log(home)
     assert seen["pageErrors"] == []
-    assert any("home_agent" in agent for agent in seen["agents"])
+    assert "Turn o" in seen["ready"]
+    assert seen["assistant"]["conversation_engine"].startswith("conversation.home_agent")
+    assert seen["assistant"]["prefer_local_intents"] is False
     assert len(set(seen["lengths"])) > 4, "the answer came at once instead of in pieces"
 
 
