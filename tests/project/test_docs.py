@@ -364,6 +364,15 @@ def anchors(written: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
+@pytest.mark.parametrize("page", [page for page in PAGES if page != "CHANGELOG.md"])
+def test_pages_of_the_options(page: str) -> None:
+    """A page of the options that a text names is in one of the menus."""
+    menus = ENGLISH["options"]["step"]
+    titles = [*menus["init"]["menu_options"].values(), *menus["expert"]["menu_options"].values()]
+    named = re.findall(r"(?:, page|\bthe page|\(page|\| page) \*{0,2}\[?([A-Z]\w+)", PAGES[page])
+    assert [name for name in named if not any(title.startswith(name) for title in titles)] == []
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_links(page: str) -> None:
     """Relative links lead to files that are there, and to headings that are in them."""
