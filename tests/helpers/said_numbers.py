@@ -97,6 +97,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("last {} calls, with at most {:,} states", ledger.MAX_LEDGER_ACTIONS, ledger.MAX_STATES),
         ("The last {} calls survive", ledger.MAX_STORED),
         ("more than {:g} hours old", activity.MAX_AGE.total_seconds() / 3600),
+        ("within {:g} minutes", activity.HERE_FOR.total_seconds() / 60),
         ("its last {} entries", journal.MAX_ENTRIES),
     ],
     "docs/comparison.md": [
