@@ -79,7 +79,7 @@ async function start() {
     window.dispatchEvent(new CustomEvent("location-changed"));
     window.begun = performance.now();
   });
-  await panel.locator("main > *").first().waitFor();
+  await panel.locator("main :is(.card, .tiles)").first().waitFor();
   seen.paint = Math.round(await page.evaluate(() => performance.now() - window.begun));
 }
 
@@ -106,7 +106,7 @@ async function oneTurn() {
   await page.setViewportSize({ width: 1280, height: 300 }); // so that there is something to scroll
   await page.evaluate(() => window.scrollTo(0, 80));
   await until(page, "the place", async () => (await top()) === 80);
-  await panel.locator("a.exchange").filter({ hasText: "Turn on the reading lamp" }).first().click();
+  await panel.locator("a.exchange").filter({ hasText: "Turn on the reading lamp" }).first().evaluate((link) => link.click());
   await shows("Timeline");
   seen.addresses.turn = here();
   seen.tops.turn = await top();
@@ -233,7 +233,7 @@ async function german() {
   await page.evaluate(() => localStorage.setItem("selectedLanguage", JSON.stringify("de")));
   for (const name of ["overview", "turns", "activity", "memories", "usage", "me"]) {
     await page.goto(`${settings.url}/home_agent/${settings.entry}/${name}`);
-    await panel.locator("main > *").first().waitFor();
+    await panel.locator("main :is(.card, .tiles)").first().waitFor();
     await note(`german-${name}`);
   }
 }

@@ -125,11 +125,21 @@ async def test_outcomes(panel: Panel, agent: Agent, model_server: ModelServer, o
     await agent.say("yes", context=owner, conversation_id=asked.conversation_id)
     model_server.script([tool_calls([("ha_control", missing)]), text("That is not possible.")])
     await agent.say("Turn on the light on the moon", context=owner)
-    await agent.set_options(local_fallback_enabled=False)
+    await agent.hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    await agent.set_options(local_fallback_enabled=False, local_first_enabled=True)
+    await agent.say("Unlock Front Door", context=owner)
     model_server.default = status(500, "CUDA out of memory")
     await agent.say("Tell me a story", context=owner)
-    found = [turn["outcome"] for turn in (await panel.get("turns"))["turns"]]
-    assert found == ["failed", "refused", "local", "asked", "answered"]
+    turns = (await panel.get("turns"))["turns"]
+    found = [(turn["outcome"], turn["tokens"] > 0) for turn in turns]
+    assert found == [
+        ("failed", False),
+        ("asked", False),
+        ("refused", True),
+        ("local", False),
+        ("asked", True),
+        ("answered", True),
+    ]
 
 
 async def test_the_overview(panel: Panel, agent: Agent, model_server: ModelServer) -> None:

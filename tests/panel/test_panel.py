@@ -371,8 +371,8 @@ async def test_confirmations(
     owner = Context(user_id=hass_admin_user.id)
     model_server.script([tool_calls([UNLOCK])])
     await agent.say("Unlock the front door", context=owner)
-    topics = {(await panel.socket.receive_json())["event"]["topic"] for _ in range(2)}
-    assert topics == {"confirmations", "turns"}
+    topics = {(await panel.socket.receive_json())["event"]["topic"] for _ in range(3)}
+    assert topics == {"confirmations", "turns", "memories"}
     (waiting,) = (await panel.get("confirmations"))["actions"]
     assert waiting["may_approve"]
     await panel.socket.send_json_auto_id(

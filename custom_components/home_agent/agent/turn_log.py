@@ -34,7 +34,7 @@ class TurnOutcome(StrEnum):
     FAILED = "failed"
     """It ended with an error."""
     ASKED = "asked"
-    """A call waits for a confirmation."""
+    """It asked for a confirmation."""
     REFUSED = "refused"
     """Nothing was done of what it called."""
     LOCAL = "local"
@@ -168,6 +168,8 @@ class LoggedTurn:
     error: str | None
     cause: str
     """The server's error message without keys; only administrators see it."""
+    asks: bool
+    """Whether it ended with a question for a confirmation."""
     listens: bool
     tainted: bool
     withheld: bool
@@ -185,7 +187,7 @@ class LoggedTurn:
         """Return what became of it."""
         if self.error:
             return TurnOutcome.FAILED
-        if any(call.waits for call in self.calls):
+        if self.asks or any(call.waits for call in self.calls):
             return TurnOutcome.ASKED
         changing = [call for call in self.calls if not call.read_only]
         if changing and not any(call.success for call in changing):

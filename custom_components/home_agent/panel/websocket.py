@@ -20,7 +20,14 @@ from homeassistant.helpers.dispatcher import async_dispatcher_connect, async_dis
 
 from ..const import CONF_PANEL, DOMAIN
 from ..parts import async_part
-from ..runtime import DATA_SHARED, HomeAgentConfigEntry, HomeAgentData, turn_signal
+from ..runtime import (
+    DATA_SHARED,
+    HomeAgentConfigEntry,
+    HomeAgentData,
+    memory_signal,
+    server_signal,
+    turn_signal,
+)
 from ..safety.confirmation import ConfirmationChannel
 from ..safety.pending import ActionOutcome, PendingAction
 from ..self_test.websocket import async_register_self_test
@@ -133,7 +140,7 @@ def _agents(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, An
 def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str, Any]) -> None:
     """Report that something has changed, not what; the subscription survives a reload of the agent.
 
-    Only administrators learn that somebody has spoken.
+    Only administrators learn that somebody has spoken, or that something is remembered.
     """
     entry_id: str = msg["entry_id"]
     if _data(hass, entry_id) is None:
@@ -149,7 +156,11 @@ def _subscribe(hass: HomeAssistant, connection: ActiveConnection, msg: dict[str,
 
     ends = [following("confirmations", confirmation_signal(entry_id))]
     if connection.user.is_admin:
-        ends.append(following("turns", turn_signal(entry_id)))
+        ends += [
+            following("turns", turn_signal(entry_id)),
+            following("memories", memory_signal(entry_id)),
+            following("server", server_signal(entry_id)),
+        ]
 
     @callback
     def stop() -> None:

@@ -17,11 +17,12 @@ export const confirmations = {
 
 /** Returns the list of what waits, and how it is brought up to date. */
 export async function waitingList(context) {
-  const { t, call } = context;
+  const { t, call, own } = context; // `own` shows only what the person who looks may answer
   const list = h("ul", { class: "list" });
   const empty = nothing(t("nothing_waits"));
   const refresh = async () => {
-    const { actions, wants_pin: wantsPin } = await call("confirmations");
+    const { actions: all, wants_pin: wantsPin } = await call("confirmations");
+    const actions = all.filter((action) => action.may_approve || !own);
     sync(list, actions, (action) => action.id, (action) => h("li", {}, waiting(action, wantsPin, context, refresh)));
     empty.hidden = actions.length > 0;
   };

@@ -29,7 +29,12 @@ function fill(element, properties, children) {
   return element;
 }
 
-/** Returns a table with a heading for each column; `numbers` are columns that are aligned to the right. */
+const FEW = 3; // columns that a phone has room for
+
+/**
+ * Returns a table with a heading for each column; `numbers` are columns that are aligned to the right. On a phone, the
+ * rows of one with many columns are cards.
+ */
 export function table(caption, columns, rows, numbers = []) {
   const kind = (index) => (numbers.includes(index) ? "number" : undefined);
   return h(
@@ -37,14 +42,14 @@ export function table(caption, columns, rows, numbers = []) {
     { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
     h(
       "table",
-      {},
+      { class: columns.length > FEW ? "many" : undefined },
       h("caption", {}, caption),
       h("thead", {}, h("tr", {}, columns.map((column, index) => h("th", { scope: "col", class: kind(index) }, column)))),
       h(
         "tbody",
         {},
         rows.map(([first, ...rest]) =>
-          h("tr", {}, h("th", { scope: "row" }, first), rest.map((cell, index) => h("td", { class: kind(index + 1) }, cell))),
+          h("tr", {}, h("th", { scope: "row" }, first), rest.map((cell, index) => h("td", { class: kind(index + 1), "data-name": columns[index + 1] }, cell))),
         ),
       ),
     ),

@@ -59,24 +59,27 @@ class HomeAgentPanel extends HTMLElement {
     this.#unfollow();
   }
 
+  // While a page is drawn, the browser scrolls the page before it.
   #remember = () => {
     const here = window.location.pathname;
-    if (here === address(this.#place)) this.#tops.set(here, window.scrollY);
+    if (this.#view && here === address(this.#place)) this.#tops.set(here, window.scrollY);
   };
 
   async #start() {
     this.#started = true;
     this.attachShadow({ mode: "open" });
     this.shadowRoot.addEventListener("click", (event) => this.#follow(event));
+    const agents = this.#call("agents", {}, false).catch(() => null); // asked for while the texts come
     [this.#t] = await Promise.all([texts(this.#hass), elements()]);
-    await this.#open();
+    await this.#open(agents);
   }
 
   // Looks which agents there are now.
-  async #open() {
+  async #open(asked = null) {
     const wanted = current().entry;
     for (let tries = 1; ; tries++) {
-      this.#agents = (await this.#guarded(() => this.#call("agents", {}, false)))?.agents ?? [];
+      const found = (tries === 1 && (await asked)) || (await this.#guarded(() => this.#call("agents", {}, false)));
+      this.#agents = found?.agents ?? [];
       this.#frame();
       if (!wanted || this.#agent(wanted) || tries >= TRIES) break;
       await pause(WAIT); // the agent may be reloaded at the moment
@@ -111,10 +114,10 @@ class HomeAgentPanel extends HTMLElement {
       navigate(address({ entry, page: this.#pages[0].name }), true);
       return;
     }
-    if (!again && address(place) === address(this.#place)) return;
-    const elsewhere = place.entry !== this.#place.entry || again;
     const top = this.#going ? 0 : (this.#tops.get(address(place)) ?? 0);
     this.#going = false;
+    if (!again && address(place) === address(this.#place)) return;
+    const elsewhere = place.entry !== this.#place.entry || again;
     this.#place = place;
     this.#tell(page);
     if (elsewhere) this.#subscribe();
@@ -132,9 +135,14 @@ class HomeAgentPanel extends HTMLElement {
       view = { nodes: [nothing(this.#t.problem(error))] };
     }
     if (number !== this.#opened) return;
-    this.#view = view;
     this.#main.replaceChildren(...[view.nodes].flat(Infinity).filter(Boolean));
-    window.scrollTo({ top, behavior: "instant" });
+    this.#view = view;
+    // Home Assistant's elements have their height when they are drawn, just before the next frame.
+    requestAnimationFrame(() => {
+      if (number !== this.#opened) return;
+      view.shown?.();
+      window.scrollTo({ top, behavior: "instant" });
+    });
     this.#main.focus({ preventScroll: true });
   }
 
@@ -165,6 +173,7 @@ class HomeAgentPanel extends HTMLElement {
   }
 
   #go(path) {
+    if (this.#view) this.#tops.set(address(this.#place), window.scrollY);
     this.#going = true;
     navigate(path);
   }
@@ -276,7 +285,7 @@ class HomeAgentPanel extends HTMLElement {
       { id: `tab-${page.name}`, href: address({ entry, page: page.name }) },
       icon(page.icon),
       this.#t(`page_${page.name}`),
-      page.counts && h("span", { class: "badge" }),
+      page.counts && this.#admin !== Boolean(page.everybody) && h("span", { class: "badge" }),
     );
   }
 

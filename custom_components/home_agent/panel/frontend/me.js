@@ -18,7 +18,7 @@ export const me = {
 
 async function open(context) {
   const { t, call, admin } = context;
-  const waiting = await waitingList(context);
+  const waiting = await waitingList({ ...context, own: true });
   const parts = {
     memories: part((item) => memory(item, context, refresh), t("nothing_remembered")),
     profile: part((item) => entry(item, context, refresh), t("nothing_kept")),
@@ -80,7 +80,7 @@ function ending(label, name, type, data, done, { t, call, guarded, say }, refres
 
 function memory(item, context, refresh) {
   const { t } = context;
-  const more = dotted(item.private && t("private"), t(`source_${item.source}`), t.date(item.created_at), item.expires_at && `${t("until")} ${t.date(item.expires_at)}`);
+  const more = dotted(item.private && t("private"), t.line(`source_${item.source}`), t.date(item.created_at), item.expires_at && `${t("until")} ${t.date(item.expires_at)}`);
   return line("head-heart-outline", item.content, more, ending(t("forget"), item.content, "mine/memory/delete", { memory_id: item.id }, "forgotten", context, refresh));
 }
 
@@ -90,7 +90,7 @@ function entry(item, context, refresh) {
   return line(
     "account-details-outline",
     text,
-    dotted(t(`sensitivity_${item.sensitivity}`), t(`source_${item.source}`), t.date(item.last_seen)),
+    dotted(t.line(`sensitivity_${item.sensitivity}`), t(`source_${item.source}`), t.date(item.last_seen)),
     ending(t("forget"), text, "mine/profile/delete", { profile_id: item.id }, "forgotten", context, refresh),
   );
 }
@@ -119,7 +119,7 @@ function adding(context, refresh) {
   const show = () => {
     const wanted = [
       { name: "content", label: t("memory"), selector: { text: { multiline: true } } },
-      { name: "private", label: t("private_help"), selector: { boolean: {} }, required: false },
+      { name: "private", label: t("private_help"), selector: { boolean: {} } },
     ];
     const form = fields(hass, wanted, { content: "", private: false });
     const save = () =>

@@ -13,7 +13,7 @@ const chosen = { query: "", person: "" };
 export const memories = {
   name: "memories",
   icon: "head-heart-outline",
-  topics: [],
+  topics: ["memories"],
   open,
 };
 
@@ -102,7 +102,7 @@ function memory(item, context) {
         mark(item.name || t("household")),
         item.private ? mark(t("private"), "waits") : "",
         dotted(
-          short ? `${t(`source_${item.source}`)}: ${teller(item.told_by[0])}` : t(`source_${item.source}`),
+          short ? `${t.line(`source_${item.source}`)}: ${teller(item.told_by[0])}` : t.line(`source_${item.source}`),
           `${t("importance")}: ${t.percent(item.importance)}`,
           !short && `${t("learned")} ${t.date(item.created_at)}`,
           item.expires_at && `${t("until")} ${t.date(item.expires_at)}`,
@@ -129,7 +129,7 @@ function written(t) {
     { name: "content", label: t("memory"), selector: { text: { multiline: true } } },
     { name: "memory_type", label: t("type"), selector: { select: { mode: "dropdown", options: TYPES.map((value) => ({ value, label: t.of("memory_type", value) })) } } },
     { name: "importance", label: t("importance"), selector: { number: { min: 0, max: 1, step: 0.1, mode: "slider" } } },
-    { name: "private", label: t("private_help"), selector: { boolean: {} }, required: false },
+    { name: "private", label: t("private_help"), selector: { boolean: {} } },
   ];
 }
 
@@ -160,7 +160,7 @@ function entry(item, context) {
         mark(item.name || t("household")),
         mark(t(`sensitivity_${item.sensitivity}`), item.sensitivity === "public" ? "" : "waits"),
         dotted(
-          t(`source_${item.source}`),
+          t.line(`source_${item.source}`),
           `${t("sure")} ${t.percent(item.confidence)}`,
           t("seen", { count: t.number(item.count), first: t.date(item.first_seen), last: t.date(item.last_seen) }),
           item.previous && t("before", { value: item.previous }),

@@ -11,7 +11,7 @@ const NEWEST = 3;
 export const overview = {
   name: "overview",
   icon: "view-dashboard-outline",
-  topics: ["turns", "confirmations"],
+  topics: ["turns", "confirmations", "memories", "server"],
   open,
 };
 
@@ -23,12 +23,14 @@ async function open(context) {
   const latest = card(t("newest_turns"), newest, h("div", { class: "row end" }, link(t("page_turns"), href("turns"), "message-text-outline")));
   const refresh = async () => {
     const [found, { turns }] = await Promise.all([call("overview"), call("turns")]);
+    test.about(found.model);
     sync(tiles, states(found, context), (tile) => tile.name, tile);
     sync(today, figures(found, context), (tile) => tile.name, tile);
     sync(newest, turns.slice(0, NEWEST), (turn) => turn.id, (turn) => exchange(turn, context));
     latest.hidden = !turns.length;
   };
-  await refresh();
+  const test = selfTest(context);
+  await Promise.all([test.load(), refresh()]);
   const links = h(
     "div",
     { class: "links" },
@@ -36,7 +38,7 @@ async function open(context) {
     link(t("link_exposure"), "/config/voice-assistants/expose", "eye-outline"),
     link(t("link_assist"), "/config/voice-assistants/assistants", "microphone-message"),
   );
-  return { nodes: [tiles, card(t("today"), today), card(t("self_test"), await selfTest(context)), latest, card(t("settings"), links)], refresh };
+  return { nodes: [tiles, card(t("today"), today), card(t("self_test"), test.elements), latest, card(t("settings"), links)], refresh };
 }
 
 function states(found, { t, href }) {

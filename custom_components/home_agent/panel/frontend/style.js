@@ -81,7 +81,7 @@ ha-form { display: block; min-height: 56px; }
 .search:focus-within { border-color: var(--primary-color); }
 .filters { display: flex; flex-wrap: wrap; gap: 8px 16px; align-items: center; margin: 0 0 12px; }
 .filters .search { flex: 1 1 240px; } .filters > :empty { display: none; }
-:is(.chip, .mark, dt, .key span, p.quiet, .exchange > .quiet)::first-letter { text-transform: uppercase; }
+:is(.chip, .mark, dt)::first-letter { text-transform: uppercase; }
 .chips { display: flex; flex-wrap: wrap; gap: 6px; }
 .chip { padding: 5px 12px; border-radius: 16px; color: var(--primary-text-color); background: var(--card-background-color); }
 .chip[aria-pressed="true"] { background: var(--primary-color); border-color: var(--primary-color);
@@ -123,7 +123,8 @@ ul.list > li:first-child { border-top: 0; padding-top: 0; } ul.list > li:last-ch
 .bubble.agent.error { color: var(--error-color); }
 .answer { display: flex; gap: 8px; align-items: center; } .answer .bubble { max-width: min(85%, 640px); }
 .exchange > .quiet { display: block; padding-inline-start: 32px; }
-.marks:empty { display: none; }
+.marks:empty, .advice:empty { display: none; } .advice { margin: 0 0 8px; padding-inline-start: 20px; }
+progress { width: 100%; accent-color: var(--primary-color); }
 .figures { display: flex; flex-wrap: wrap; gap: 8px 24px; margin: 0 0 12px; }
 .figures dt { color: var(--secondary-text-color); font-size: 12px; } .figures dd { margin: 0; font-variant-numeric: tabular-nums; }
 .falls { display: grid; grid-template-columns: minmax(90px, 200px) 1fr auto; gap: 4px 10px; align-items: center; }
@@ -153,6 +154,10 @@ const PHONE = `
   .tile { padding: 10px; column-gap: 8px; } .tile .value { font-size: 15px; }
   .falls { grid-template-columns: 90px 1fr auto; }
   .bubble, .answer .bubble { max-width: 92%; }
+  .many, .many :is(caption, tbody, tr, th) { display: block; } .many thead { display: none; }
+  .many tr { border: 1px solid var(--divider-color); border-radius: 12px; padding: 8px 12px; margin-bottom: 8px; }
+  .many th { border: 0; font-weight: 500; } .many td { display: flex; justify-content: space-between; border: 0; padding: 2px 0; }
+  .many td::before { content: attr(data-name); color: var(--secondary-text-color); }
   .entry .row { flex-basis: 100%; justify-content: flex-end; }
 }
 `;

@@ -5,12 +5,11 @@ const PREFIX = "component.home_agent.selector";
 const NUMBERS = { comma_decimal: "en-US", decimal_comma: "de", space_comma: "fr", quote_decimal: "de-CH" };
 const ORDERS = { DMY: ["day", "month", "year"], MDY: ["month", "day", "year"], YMD: ["year", "month", "day"] };
 
-/** Returns what gives words. */
+/** Returns what gives words. The sentences of errors come later: no page begins with one. */
 export async function texts(hass) {
-  let localize = hass.localize;
-  for (const category of ["selector", "exceptions"])
-    localize = await hass.loadBackendTranslation(category, "home_agent");
-  const t = words(localize, hass.locale ?? { language: hass.language }, hass.config ?? {});
+  let localize = await hass.loadBackendTranslation("selector", "home_agent");
+  hass.loadBackendTranslation("exceptions", "home_agent").then((more) => (localize = more));
+  const t = words((key, values) => localize(key, values), hass.locale ?? { language: hass.language }, hass.config ?? {});
   return Object.assign(t, services(hass));
 }
 

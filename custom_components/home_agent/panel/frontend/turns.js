@@ -106,7 +106,7 @@ export function exchange(turn, { t, href }) {
       "span",
       { class: "quiet" },
       dotted(
-        turn.outcome !== "answered" && t(`outcome_${turn.outcome}`),
+        turn.outcome !== "answered" && t.line(`outcome_${turn.outcome}`),
         t.time(turn.at),
         t.ms(turn.ms),
         turn.tokens > 0 && t.count("tokens", turn.tokens),

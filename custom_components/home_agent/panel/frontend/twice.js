@@ -9,7 +9,7 @@ export function twice(label, really, name, act) {
     () => {
       const second = button(really, act, { kind: "danger" });
       first.replaceWith(second);
-      second.focus();
+      Promise.resolve(second.updateComplete).then(() => second.focus()); // Home Assistant draws its button later
       second.addEventListener("blur", () => second.isConnected && !second.disabled && second.replaceWith(first));
     },
     { kind: "danger", "aria-label": name ? `${label}: ${name}` : undefined },

@@ -32,7 +32,10 @@ async function open({ t, call, guarded }) {
     numbers.hidden = !used;
     shown.replaceChildren(...(used ? charts(days, t) : [card(t("page_usage"), nothing(t("no_turns")))]));
     inside.replaceChildren(figures(days, t));
-    for (const drawn of shown.querySelectorAll(".scroll")) drawn.scrollLeft = drawn.scrollWidth; // today stands at the end
+    today();
+  };
+  const today = () => {
+    for (const drawn of shown.querySelectorAll(".scroll")) drawn.scrollLeft = drawn.scrollWidth; // today is at the end
   };
   const spans = SPANS.map((count) => [String(count), t.count("days", count)]);
   const choose = (span) => {
@@ -40,7 +43,7 @@ async function open({ t, call, guarded }) {
     return guarded(refresh);
   };
   await refresh();
-  return { nodes: [h("div", { class: "filters" }, chips(t("span"), spans, String(chosen.span), choose)), shown, numbers], refresh };
+  return { nodes: [h("div", { class: "filters" }, chips(t("span"), spans, String(chosen.span), choose)), shown, numbers], refresh, shown: today };
 }
 
 function charts(days, t) {
