@@ -16,22 +16,13 @@ from homeassistant.components.homeassistant.exposed_entities import async_expose
 from homeassistant.const import EVENT_CALL_SERVICE
 from homeassistant.core import Context, HomeAssistant, ServiceCall, State
 from homeassistant.exceptions import ServiceValidationError
-from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.agent import async_agent, speech
 from tests.helpers.turns import tool_results
-from tests.helpers.undo import LIGHT, act, control, undo_service
+from tests.helpers.undo import BED, LIGHT, act, control, undo, undo_service
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-BED = "light.bed_light"
-UNDO = ("activity", {"action": "undo"})
 LIST = ("activity", {"action": "list"})
-
-
-async def undo(agent: Agent, conversation_id: str | None = None, **options: Any) -> dict[str, Any]:
-    """Have the last turn put back by voice, and return what the model was told."""
-    agent.server.script([tool_calls([UNDO]), text("Okay.")])
-    await agent.say("Put it back", conversation_id=conversation_id, **options)
-    return tool_results(agent.server.chats[-1])[-1]
 
 
 async def test_put_it_back(hass: HomeAssistant, model_server: ModelServer) -> None:

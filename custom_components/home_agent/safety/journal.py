@@ -1,7 +1,7 @@
 """Ledger and audit log of each agent, in one store."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from typing import Any, Final, Protocol, Required, TypedDict, Unpack, cast
@@ -301,11 +301,14 @@ class Journal:
         self.ledger.settle(turn_id)
 
     @callback
-    def mark_undone(self, turn_id: str) -> None:
-        """Note that a turn has been put back."""
+    def mark_undone(self, turn_id: str, entity_ids: Collection[str] | None = None) -> None:
+        """Note that a turn has been put back, or only some of its targets."""
         for action in self.ledger.of_speaker(None):
-            if action.turn_id == turn_id and not action.undoes:
-                action.undone = True
+            if action.turn_id != turn_id or action.undoes:
+                continue
+            if entity_ids is not None:
+                action.undone_ids |= frozenset(action.entity_ids).intersection(entity_ids)
+            action.undone = entity_ids is None or action.undone_ids.issuperset(action.entity_ids)
         self._on_change()
 
     def stored(self) -> StoredJournal:

@@ -46,6 +46,8 @@ class StoredAction(TypedDict):
     data: dict[str, Any]
     before: dict[str, StoredState]
     after: dict[str, StoredState]
+    undone_ids: NotRequired[list[str]]
+    """The targets that were restored alone."""
     planned: NotRequired[str]
     """When it was due, in ISO 8601, if it was planned earlier."""
 
@@ -100,6 +102,8 @@ class RecordedAction:
     undoes: bool = False
     """Whether it put something back."""
     undone: bool = False
+    undone_ids: frozenset[str] = frozenset()
+    """The targets that were restored alone, while others stayed."""
     planned: datetime | None = None
     """When it was due, if it was planned earlier."""
 
@@ -123,6 +127,8 @@ class RecordedAction:
             "before": {key: shown.as_dict() for key, shown in self.before.items()},
             "after": {key: shown.as_dict() for key, shown in self.after.items()},
         }
+        if self.undone_ids:
+            stored["undone_ids"] = sorted(self.undone_ids)
         if self.planned is not None:
             stored["planned"] = self.planned.isoformat()
         return stored
@@ -145,6 +151,7 @@ class RecordedAction:
             success=bool(stored["success"]),
             undoes=bool(stored["undoes"]),
             undone=bool(stored["undone"]),
+            undone_ids=frozenset(map(str, stored.get("undone_ids", ()))),
             at=read_moment(stored["at"]),
             entity_ids=tuple(map(str, stored["entity_ids"])),
             data=dict(stored["data"]),

@@ -1,37 +1,34 @@
 """activity: lists the agent's recent actions, and undoes them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, NotRequired, TypedDict, override
 
 import probatio
 
-from homeassistant.const import STATE_UNAVAILABLE
-from homeassistant.core import HomeAssistant, State
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ..domains.base import STATE
 from ..errors import ValidationError
+from ..knowledge.house import HouseSnapshot
 from ..planned.commands import PlannedCommands
+from ..planned.records import PlannedCommand
 from ..safety.firewall.own_values import texts_in
-from ..safety.ledger import EarlierState, Ledger, RecordedAction
-from .base import HomeAgentTool, PartlyFailed, Speaker, TargetsFailed, ToolOutput, ToolRun
-from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
-from .control.planning import Plan, expectation_of
-from .control.restoring import CannotRestoreError, restoring, taking_back, value_of
+from ..safety.ledger import Ledger, RecordedAction
+from .base import HomeAgentTool, Speaker, ToolOutput, ToolRun
+from .control.mentions import mention
 from .control.telling import tell_names
-from .ha_control import async_carry_out, entity_locks
+from .ha_control import async_prepare_names
 from .planned_rows import entities_of, given_by, planned_row, planned_rows
+from .query.targets import find_all
+from .resolving.targets import Target
 from .telling import Told
+from .undoing import async_undo, changed_ids, changes_of_turn, last_change, newest_changes, time_of
 
 MAX_LISTED: Final = 10
 MAX_NAMED: Final = 6
-MAX_AGE: Final = timedelta(hours=24)
-MOVING: Final = "todo."
-"""Entities that depend on each other: all of a turn are restored, or none."""
 COMPARED: Final = (
     "brightness",
     "temperature",
@@ -50,23 +47,8 @@ FULL: Final[Mapping[str, float]] = {
 """Attributes that are told in percent, and their value for 100 percent."""
 HERE_FOR: Final = timedelta(minutes=30)
 """How long what a person has typed in one conversation belongs to what they type in another one."""
-LATE: Final = timedelta(seconds=10)
-"""How long after a call a device may report what the call did."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What one turn did to one entity."""
-
-    before: EarlierState
-    after: EarlierState
-    actions: tuple[RecordedAction, ...]
-    """The calls, the newest first."""
-
-    @property
-    def last(self) -> RecordedAction:
-        """Return the newest call."""
-        return self.actions[0]
+TARGET: Final = ("entity_id", "name", "area", "floor", "domain")
+"""Arguments that name a part of what was done; models are offered the first one."""
 
 
 def own_actions(ledger: Ledger, speaker: Speaker) -> Sequence[RecordedAction]:
@@ -93,7 +75,10 @@ class ActivityTool(HomeAgentTool):
     name = "activity"
     names_targets = True
     title = "What was done"
-    description = "Your own last actions: list them, or undo what the last request changed ('put it back')."
+    description = (
+        "Your own last actions: list them, or undo what the last request changed ('put it back'); with "
+        "entity_id only these ('not the blinds')."
+    )
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
     def __init__(
@@ -105,7 +90,25 @@ class ActivityTool(HomeAgentTool):
         self._actions = actions
         self._is_spoken = actions is own_actions
         self._planned = planned
-        self.parameters = probatio.Schema({probatio.Required("action"): probatio.In(["list", "undo"])})
+        offered = {
+            probatio.Required("action"): probatio.In(["list", "undo"]),
+            probatio.Optional("entity_id"): [str],
+        }
+        self.parameters = probatio.Schema(
+            {
+                **offered,
+                probatio.Optional("name"): str,
+                probatio.Optional("area"): str,
+                probatio.Optional("floor"): str,
+                probatio.Optional("domain"): str,
+            }
+        )
+        self._offered = probatio.to_openapi(probatio.Schema(offered), openapi_version="3.1.0")
+
+    @override
+    def parameters_in(self, hass: HomeAssistant, house: HouseSnapshot) -> Mapping[str, Any]:
+        """Return the arguments that models are offered."""
+        return self._offered
 
     @override
     def only_reads(self, args: Mapping[str, Any]) -> bool:
@@ -139,7 +142,11 @@ class ActivityTool(HomeAgentTool):
             here = [
                 one for one in actions if is_here(run.speaker, one.conversation_id, one.device_id, one.at)
             ]
-            return await self._async_undo(here if self._is_spoken else actions, run, actions)
+            here = here if self._is_spoken else list(actions)
+            target = Target.from_args(args)
+            if not target.is_empty:
+                return await self._async_undo_named(target, here, run, actions)
+            return await self._async_undo(here, run, actions)
         told = [shown for action in actions if (shown := _told(action, run))]
         result = ActivityResult(newest_first=told[:MAX_LISTED])
         if planned := planned_rows(self._planned, run):
@@ -154,44 +161,108 @@ class ActivityTool(HomeAgentTool):
         Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
         nothing, PartlyFailed or TargetsFailed for what stays.
         """
-        if self._planned is None:
-            return await _async_undo(actions, run)
         turn_id = last_change(actions, run.hass)
         changed = next((action.at for action in actions if action.turn_id == turn_id), None)
-        own = [
+        own = self._planned_here(run)
+        newest = max(own, default=None, key=lambda command: command.created)
+        if newest is not None and (changed is None or newest.created > changed):
+            same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
+            return await self._async_cancel(same_turn, run)
+        if turn_id is None:
+            elsewhere = _told_elsewhere(all_actions, run) if self._is_spoken else None
+            raise ValidationError(
+                elsewhere or "There is nothing to put back: nothing was changed here lately"
+            )
+        try:
+            return await async_undo(changes_of_turn(actions, turn_id), run, whole=True)
+        finally:
+            if self._planned is not None:
+                self._planned.drop_of_turn(turn_id)
+
+    async def _async_undo_named(
+        self,
+        target: Target,
+        here: Sequence[RecordedAction],
+        run: ToolRun,
+        all_actions: Sequence[RecordedAction],
+    ) -> JsonValueType:
+        """Undo the newest change of what a target names, or cancel what is planned for it.
+
+        What the person changed elsewhere is undone only if the sentence names it.
+        Raises ValidationError if nothing of it was changed, and the errors of `async_undo`.
+        """
+        planned = self._planned_here(run)
+        changed = changed_ids(here, run.hass)
+        known = changed.union(*(command.entity_ids for command in planned))
+        elsewhere = changed_ids(all_actions, run.hass) - known
+        await async_prepare_names(run.hass, run.house)
+        found = find_all(run.house, target, speaker=run.speaker, sentence=run.sentence)
+        wanted = frozenset(record.entity_id for record in found)
+        if not wanted & known and wanted & elsewhere:
+            said = mention(run.hass, run.house, run.sentence, run.sentence, run.speaker.language)
+            wanted = frozenset(one.entity_id for one in found if said.fit(one)) & elsewhere
+            here, known = all_actions, elsewhere
+        wanted &= known
+        if not wanted:
+            raise ValidationError(_not_changed([record.name for record in found], changed, run))
+        changes = newest_changes(here, wanted, run.hass)
+        last = max((change.last.at for change in changes.values()), default=None)
+        later = [
+            command
+            for command in planned
+            if not wanted.isdisjoint(command.entity_ids) and (last is None or command.created > last)
+        ]
+        if later:
+            if others := {one for command in later for one in command.entity_ids} - wanted:
+                raise ValidationError(
+                    f"What is planned is planned for {', '.join(sorted(others)[:MAX_NAMED])} too: "
+                    "undo all of it, and plan the rest again"
+                )
+            return await self._async_cancel(later, run)
+        try:
+            return await async_undo(changes, run, whole=False)
+        finally:
+            if self._planned is not None:
+                self._planned.take_held(changes)
+
+    def _planned_here(self, run: ToolRun) -> list[PlannedCommand]:
+        """Return what the speaker has planned in this place."""
+        return [
             one
-            for one in self._planned.seen_by(run.speaker)
+            for one in (self._planned.seen_by(run.speaker) if self._planned is not None else ())
             if not one.restores
             and given_by(one, run)
             and is_here(run.speaker, one.owner.conversation_id, one.owner.device_id, one.created)
         ]
-        newest = max(own, default=None, key=lambda command: command.created)
-        if newest is not None and (changed is None or newest.created > changed):
-            same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
-            await self._planned.async_cancel([command.id for command in same_turn])
-            return {"cancelled": [row for command in same_turn if (row := planned_row(command, run))]}
-        if turn_id is None and (elsewhere := _told_elsewhere(all_actions, run)):
-            raise ValidationError(elsewhere)
-        try:
-            return await _async_undo(actions, run)
-        finally:
-            if turn_id is not None:
-                self._planned.drop_of_turn(turn_id)
+
+    async def _async_cancel(self, commands: Sequence[PlannedCommand], run: ToolRun) -> JsonValueType:
+        """Cancel planned commands, and return them."""
+        if self._planned is not None:
+            await self._planned.async_cancel([command.id for command in commands])
+        return {"cancelled": [row for command in commands if (row := planned_row(command, run))]}
+
+
+def _not_changed(named: Sequence[str], changed: Iterable[str], run: ToolRun) -> str:
+    """Return a sentence that what was named was not changed here, with what was."""
+    told = [f"{run.house.entities[one].name} ({one})" for one in sorted(changed) if one in run.house.entities]
+    rest = f"Changed here: {', '.join(told[:MAX_NAMED])}" if told else "Nothing was changed here lately"
+    return f"{', '.join(named[:MAX_NAMED])}: not changed here by you, so that nothing was undone. {rest}"
 
 
 def _told_elsewhere(actions: Sequence[RecordedAction], run: ToolRun) -> str | None:
     """Return a sentence about the last change in other places; None if there is none to tell of."""
     turn_id = last_change(actions, run.hass)
-    action = next((action for action in actions if action.turn_id == turn_id and _counts(action)), None)
+    own = (action for action in actions if action.turn_id == turn_id)
+    action = next((action for action in own if changed_ids([action], run.hass)), None)
     if action is None:
         return None
     names = [run.house.entities[one].name for one in action.entity_ids if one in run.house.entities]
     if not names:
         return None
-    time = f"{dt_util.as_local(action.at):%H:%M}"
     return (
-        f"Nothing was changed here. This person's last change was elsewhere, at {time}: "
-        f"{action.domain}.{action.service} of {', '.join(names[:MAX_NAMED])}. It stays; say so"
+        f"Nothing was changed here. This person's last change was elsewhere, at {time_of(action)}: "
+        f"{action.domain}.{action.service} of {', '.join(names[:MAX_NAMED])}. It stays "
+        "unless the person names it; say so"
     )
 
 
@@ -263,102 +334,3 @@ def _values(change: str) -> dict[str, list[str]]:
         told = (name, rest) if name in COMPARED else ("state", part)
         found.setdefault(told[0], []).extend(told[1].split(" -> "))
     return found
-
-
-async def _async_undo(actions: Sequence[RecordedAction], run: ToolRun) -> JsonValueType:
-    """Undo the last turn with changes that was not undone yet.
-
-    Raises ValidationError if there is nothing, PartlyFailed or ToolExecutionError for what stays.
-    """
-    turn_id = last_change(actions, run.hass)
-    if turn_id is None:
-        raise ValidationError("There is nothing to put back: nothing was changed here lately")
-    changes = _changes([action for action in actions if action.turn_id == turn_id and _counts(action)])
-    run = replace(run, speaker=replace(run.speaker, undoes=True))
-    async with entity_locks(run.hass, list(changes)):
-        outcome = ControlOutcome(run.house)
-        plans, now = _plans(changes, run, outcome)
-        if plans:
-            await async_carry_out(plans, now, "restore", run, outcome)
-    restored: dict[str, JsonValueType] = {**outcome.done, **outcome.unchanged}
-    failed: dict[str, JsonValueType] = {**outcome.failed}
-    if restored:
-        run.guard.journal.mark_undone(turn_id)
-    if not outcome.failed:
-        return {"restored": restored}
-    if restored:
-        raise PartlyFailed(outcome.error(), {"restored": restored, "failed": failed})
-    raise TargetsFailed(outcome.error(), {"failed": failed})
-
-
-def last_change(actions: Iterable[RecordedAction], hass: HomeAssistant) -> str | None:
-    """Return the last turn with changes that was not undone yet; None if there is none."""
-    return next(
-        (action.turn_id for action in actions if _counts(action) and _did_something(action, hass)),
-        None,
-    )
-
-
-def _did_something(action: RecordedAction, hass: HomeAssistant) -> bool:
-    """Return whether a call changed anything: one that found all of its targets as it asked did not."""
-    if not action.entity_ids or expectation_of(action.domain, action.service) is None:
-        return True
-    return any(
-        action.before.get(entity_id) != action.after.get(entity_id)
-        or ((now := hass.states.get(entity_id)) and action.before.get(entity_id) != EarlierState.of(now))
-        for entity_id in action.entity_ids
-    )
-
-
-def _counts(action: RecordedAction) -> bool:
-    """Return whether a call can be put back at all."""
-    return (
-        action.success and not action.undoes and not action.undone and dt_util.utcnow() - action.at < MAX_AGE
-    )
-
-
-def _changes(actions: Sequence[RecordedAction]) -> dict[str, Change]:
-    """Return the changes of a turn by entity, from before its first call to after its last one."""
-    changes: dict[str, Change] = {}
-    for action in reversed(actions):
-        for entity_id in action.entity_ids:
-            before, after = action.before.get(entity_id), action.after.get(entity_id)
-            if before is not None and after is not None:
-                first = changes.get(entity_id)
-                earlier = first.actions if first else ()
-                changes[entity_id] = Change(first.before if first else before, after, (action, *earlier))
-    return changes
-
-
-def _plans(
-    changes: Mapping[str, Change], run: ToolRun, outcome: ControlOutcome
-) -> tuple[dict[str, Plan], dict[str, State]]:
-    """Return the plan for each entity with its current state; unchanged ones go to the outcome."""
-    plans: dict[str, Plan] = {}
-    states: dict[str, State] = {}
-    for entity_id, change in changes.items():
-        now = run.hass.states.get(entity_id)
-        if now is None or not run.is_exposed(entity_id):
-            outcome.fail(entity_id, NOT_EXPOSED)
-            continue
-        if now.state == STATE_UNAVAILABLE:
-            outcome.fail(entity_id, OFFLINE)
-            continue
-        is_late = now.context.id == change.last.context_id and now.last_updated - change.last.at < LATE
-        try:
-            made = taking_back(now.domain, change.actions) or restoring(
-                change.before, change.after, now, late=is_late
-            )
-        except (CannotRestoreError, ValueError) as err:
-            outcome.fail(entity_id, str(err))
-            continue
-        if made is None:
-            outcome.done[entity_id] = f"is {value_of(change.before, STATE)} again already"
-        else:
-            plans[entity_id], states[entity_id] = made, now
-    if any(entity_id.startswith(MOVING) for entity_id in outcome.failed):
-        # What went from one list to another would be on neither.
-        for entity_id in [one for one in plans if one.startswith(MOVING)]:
-            del plans[entity_id], states[entity_id]
-            outcome.fail(entity_id, "stays as it is, as another list does")
-    return plans, states
