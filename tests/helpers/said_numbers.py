@@ -5,8 +5,8 @@ import json
 import re
 from typing import Any
 
-from custom_components.home_agent import const, history_turns, timespans
-from custom_components.home_agent.agent import pictures, turn_log
+from custom_components.home_agent import const, history_turns, server_watch, timespans, usage
+from custom_components.home_agent.agent import closing, pictures, turn_log
 from custom_components.home_agent.channels import announcing
 from custom_components.home_agent.channels.telegram import bridge
 from custom_components.home_agent.config import importer, lists
@@ -22,15 +22,19 @@ from custom_components.home_agent.knowledge.sources import summaries
 from custom_components.home_agent.languages import languages, languages_with
 from custom_components.home_agent.memory import memories, profile
 from custom_components.home_agent.memory.learner import observations, patterns
+from custom_components.home_agent.panel import mine
 from custom_components.home_agent.planned import commands
 from custom_components.home_agent.proactive import messenger, rules, state, suggestions
 from custom_components.home_agent.safety import confirmation, contents, frozen, journal, ledger, pin
 from custom_components.home_agent.safety.firewall import firewall
 from custom_components.home_agent.safety.sanitizer import origins
+from custom_components.home_agent.self_test import cases, report, runner
+from custom_components.home_agent.services import memories as services_memories
 from custom_components.home_agent.timers import timers
 from custom_components.home_agent.tools import (
     activity,
     base,
+    call_events,
     external_llm,
     foreign,
     ha_control,
@@ -130,6 +134,11 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("up to {} other titles", media_tool.MAX_OTHERS),
         ("up to {} pictures of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
     ],
+    "docs/events.md": [("at most {} characters", call_events.MAX_EVENT_CHARS)],
+    "docs/installation.md": [
+        ("Home Assistant {} or newer", NEEDED),
+        ("every {:g} to {:g} seconds", server_watch.FIRST_PAUSE, server_watch.LONGEST_PAUSE),
+    ],
     "docs/knowledge.md": [
         ("the last {:g} hours", summaries.PERIOD.total_seconds() / 3600),
         ("every {:g} hours", summaries.EVERY.total_seconds() / 3600),
@@ -155,6 +164,12 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("default of {}", importer.OPTIONS["max_tokens"][1]),
         ("default of {:,}", importer.OPTIONS["context_threshold"][1]),
     ],
+    "docs/panel.md": [
+        ("the last {} requests", turn_log.MAX_TURNS),
+        ("up to {} days", usage.MAX_DAYS),
+        ("the last {} actions", mine.MAX_ACTIONS),
+        ("for {} days", usage.MAX_DAYS),
+    ],
     "docs/proactive.md": [
         ("at {:g} % or less", rules.LOW_PERCENT),
         ("below {:g} W after more than {:g} W", rules.IDLE_WATTS, rules.RUNNING_WATTS),
@@ -178,7 +193,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("tables of {} languages", len(languages())),
         ("in {} languages", len(languages())),
         ("for {} days by default", DEFAULTS[const.CONF_HISTORY_RETENTION_DAYS]),
-        ("the last {} turns", turn_log.MAX_TURNS),
+        ("the last {} requests", turn_log.MAX_TURNS),
         ("more than {:,} calls", contents.MAX_EFFECTS),
         ("within {} seconds", DEFAULTS[const.CONF_POLICY_TIMEOUT]),
         ("At most {} actions", confirmation.MAX_PENDING),
@@ -192,6 +207,19 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("per minute ({})", DEFAULTS[const.CONF_AUTOMATION_TURNS]),
         ("at most {} numbers up to {}", WORDS[origins.MAX_NUMBERS], origins.MAX_SMALL),
         ("words in {} languages", len(languages_with("privacy.neutral"))),
+    ],
+    "docs/services.md": [
+        ("at most {:,} characters", closing.MAX_READ_OUT),
+        *(("1 to {}; {} by default", services_memories.MAX_MEMORIES, default) for default in (10, 100)),
+        ("1 to {}; 50 by default", journal.MAX_ENTRIES),
+        ("model {} sentences", len(cases.cases("en"))),
+        ("at least {:.0f} % right", report.GOOD * 100),
+        ("(at least {:.0f} %)", report.USABLE * 100),
+        ("less than {:.0f} %", report.WEAK * 100),
+        ("{} sentences took longer than {:g} seconds", WORDS[runner.MAX_LATE], runner.CASE_SECONDS),
+        ("the first one {:g} seconds", runner.FIRST_SECONDS),
+        ("after {} minutes", WORDS[int(runner.TOTAL_SECONDS / 60)]),
+        ("above {:g} seconds", report.TOO_SLOW_SECONDS),
     ],
     "docs/symptoms.md": [
         ("the last {} requests", turn_log.MAX_TURNS),
@@ -313,6 +341,9 @@ EXPLAINED: Mapping[str, tuple[str, ...]] = {
         "10 minutes",
     ),
     "docs/security.md": ("Home Assistant 2026.10", "Base64"),
+    "docs/events.md": ("; 0 during",),
+    "docs/panel.md": ("up to 1",),
+    "docs/services.md": ("0 to 1", "0.7 by default"),
     "docs/telegram.md": ("number 2",),
     "docs/troubleshooting.md": (
         *("Latin-1", "30s, 5m or 1h30m, 0 to", "-1 to", "30m, 2h or 1d", "90d, 12h or 4w"),
@@ -337,5 +368,5 @@ EXPLAINED: Mapping[str, tuple[str, ...]] = {
     "docs/web-search.md": ("1 credit", "9 or more", "Base64"),
 }
 """What is no number of the code: examples, other programs, measured values."""
-NO_NUMBERS = ("docs/examples.md", "docs/external-llm.md", "docs/faq.md")
+NO_NUMBERS = ("docs/examples.md", "docs/external-llm.md", "docs/faq.md", "docs/automations.md")
 HELD = sorted({*SAID, *EXPLAINED, *NO_NUMBERS})
