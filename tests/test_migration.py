@@ -9,7 +9,7 @@ from custom_components.home_agent.const import DEFAULTS, DOMAIN, MINOR_VERSION, 
 from homeassistant.config_entries import ConfigEntryState
 from homeassistant.core import HomeAssistant
 from tests.helpers.household import async_furnish
-from tests.helpers.options_pages import FILLED, SPANS
+from tests.helpers.options_pages import FILLED, STORED
 from tests.helpers.repair_dialogs import Dialogs, dialog, issues, only
 from tests.servers.model_server import ModelServer
 
@@ -42,7 +42,7 @@ async def test_an_entry_of_the_first_release(hass: HomeAssistant, model_server: 
         for key, value in page.items()
     }
     options |= {"direct_entities": ["light.kitchen", *options.pop("direct_patterns")], "policy_pin": "hash"}
-    options |= SPANS | {
+    options |= STORED | {
         "of_a_later_version": 1,
         "proactive_enabled": False,
         "vector_db_embedding_provider": "none",

@@ -18,7 +18,7 @@ from tests.helpers.agent import async_agent
 from tests.helpers.checks import every
 from tests.helpers.options_pages import (
     FILLED,
-    SPANS,
+    STORED,
     entry,  # noqa: F401 - fixtures
     fields,
     is_saved,
@@ -65,8 +65,7 @@ async def test_page_is_stored_and_shown_again(hass: HomeAssistant, entry: MockCo
     stored = dict(FILLED[name])
     if name == "context":
         stored["direct_entities"] = [*stored["direct_entities"], *stored.pop("direct_patterns")]
-    if name == "memory_details":
-        stored |= SPANS
+    stored |= {key: value for key, value in STORED.items() if key in stored}
     assert dict(entry.options) == stored
     again = shown(await page(hass, entry, name))
     assert {key: again[key] for key in FILLED[name]} == FILLED[name]
@@ -308,8 +307,16 @@ async def test_rules_are_offered_by_their_names(hass: HomeAssistant, entry: Mock
     hass.config.language = "de"
     selector = selector_of(await page(hass, entry, "messages"), "proactive_rules")
     offered = selector.config["fields"]["rule"]["selector"].config["options"]
-    assert {"value": "garage_open", "label": "Garage oder Tor offen geblieben"} in offered
-    assert all(option["label"] != option["value"] for option in every(offered))
+    assert "Garage oder Tor offen geblieben" in offered
+    assert all("_" not in option for option in every(offered))
+    hass.config_entries.async_update_entry(
+        entry, options={"proactive_rules": [{"rule": "leak", "duration": "90m"}]}
+    )
+    (rule,) = shown(await page(hass, entry, "messages"))["proactive_rules"]
+    assert rule["rule"] in offered
+    assert rule["duration"] == {"days": 0, "hours": 1, "minutes": 30, "seconds": 0}
+    await save(hass, entry, "messages", {"proactive_enabled": True, "proactive_rules": [rule]})
+    assert entry.options["proactive_rules"] == [{"rule": "leak", "duration": "1h30m"}]
 
 
 @pytest.mark.parametrize(
@@ -342,32 +349,27 @@ async def test_durations(hass: HomeAssistant, entry: MockConfigEntry, typed: str
         ("web", {"fallback_llm_model": "x"}, {"fallback": "fallback_incomplete"}),
         (
             "messages",
-            {"proactive_rules": [{"rule": "state", "state": "on"}]},
+            {"proactive_rules": [{"rule": "Custom state", "state": "on"}]},
             {"proactive_rules": "proactive_state_missing"},
         ),
         (
             "messages",
-            {"proactive_rules": [{"rule": "state", "entities": ["light.hall"]}]},
+            {"proactive_rules": [{"rule": "Custom state", "entities": ["light.hall"]}]},
             {"proactive_rules": "proactive_state_missing"},
         ),
         (
             "messages",
-            {"proactive_rules": [{"rule": "appliance_finished"}]},
+            {"proactive_rules": [{"rule": "Appliance finished"}]},
             {"proactive_rules": "proactive_entities_missing"},
         ),
         (
             "messages",
-            {"proactive_rules": [{"rule": "garage_open", "duration": "soon"}]},
+            {"proactive_rules": [{"rule": "Water leak", "duration": {"days": 31}}]},
             {"proactive_rules": "proactive_duration"},
         ),
         (
             "messages",
-            {"proactive_rules": [{"rule": "garage_open", "duration": "9" * 40 + "w"}]},
-            {"proactive_rules": "proactive_duration"},
-        ),
-        (
-            "messages",
-            {"proactive_rules": [*({"rule": "leak"},) * 51]},
+            {"proactive_rules": [*({"rule": "Water leak"},) * 51]},
             {"proactive_rules": "too_many_rules"},
         ),
         ("web", {"fallback_llm_api_key": "x"}, {"fallback": "fallback_incomplete"}),

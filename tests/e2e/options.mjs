@@ -2,54 +2,62 @@
 //
 //   node options.mjs SETTINGS.json
 //
-// SETTINGS: url, username, password, looks ([{language, width, height, dark}]), menus ({menu: {page: {language:
-// label}}}), save ({language: label}), and what page.mjs needs. Prints one JSON line with what was seen.
+// SETTINGS: url, username, password, looks ([{language, dark, sizes: [{width, height}]}]), menus ({menu: {page: {language:
+// label}}}), configure and save ({language: label}), and what page.mjs needs. Prints one JSON line with what was seen.
 
-import { LOOK, clickLabelled, logIn, open, perform, topmost, until as untilOn } from "./page.mjs";
+import { clickLabelled, logIn, open, perform, topmost, until as untilOn } from "./page.mjs";
 
-const seen = { pageErrors: [], pages: [] };
+const SHORT = 60; // milliseconds between two looks
+
+const seen = { pageErrors: [], pages: [], saved: [] };
 const opened = await open(process.argv[2], seen);
 const { settings, page, shoot } = opened;
 const steps = Object.fromEntries(
-  settings.looks.map((look) => [`${look.language} ${look.width}`, () => walk(look)]),
+  settings.looks.map((look) => [look.language, () => walk(look)]),
 );
 
 await perform(opened, seen, { start: () => logIn(page, settings), ...steps });
 
 function until(what, look) {
-  return untilOn(page, what, look);
+  return untilOn(page, what, look, undefined, SHORT);
 }
 
-// Opens the options once and goes through all pages; each is saved as it is, and leads back to its menu.
-async function walk({ language, width, height, dark }) {
-  await page.setViewportSize({ width, height });
+// Opens the options once and goes through all pages; each is looked at in every size, saved as it is, and leads back to
+// its menu.
+async function walk({ language, dark, sizes }) {
+  await page.setViewportSize(sizes[0]);
   await page.emulateMedia({ colorScheme: dark ? "dark" : "light" });
   await page.evaluate((chosen) => localStorage.setItem("selectedLanguage", JSON.stringify(chosen)), language);
   await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
-  await until("Configure", () => clickLabelled(page.locator("ha-config-entry-row ha-icon-button"), settings.configure[language]));
+  const gears = page.locator("ha-config-entry-row ha-icon-button");
+  await until("Configure", () => clickLabelled(gears, settings.configure[language]));
   for (const [menu, pages] of Object.entries(settings.menus)) {
     if (menu !== "init") await choose(settings.menus.init[menu][language]);
-    if (menu === "expert" || width === 1280) await shoot(`${language}-${width}-menu-${menu}`);
+    await shoot(`${language}-menu-${menu}`);
     for (const [name, label] of Object.entries(pages)) {
       if (name in settings.menus) continue;
       await choose(label[language]);
       await until(`the page ${name}`, async () => topmost(page.locator("step-flow-form ha-form")));
-      await settled();
-      const name_ = `${language}-${width}-${name}`;
-      const found = { language, width, page: name, ...(await page.evaluate(readForm)) };
-      await shoot(name_);
-      found.opened = await page.evaluate(openSections);
-      if (found.opened) {
-        await settled();
-        found.all = await page.evaluate(readForm);
-        await shoot(`${name_}-open`);
-      }
-      seen.pages.push(found);
+      await look(language, name, sizes);
       await press(settings.save[language]);
       await until(`the menu after ${name}`, async () => topmost(page.locator("step-flow-menu")));
-      found.saved = true;
+      seen.saved.push(name);
     }
   }
+}
+
+// Reads a page in each size, with its sections collapsed and opened.
+async function look(language, name, sizes) {
+  for (const part of ["", "-opened"]) {
+    if (part && !(await page.evaluate(openSections))) break;
+    for (const size of sizes) {
+      await page.setViewportSize(size);
+      await settled();
+      seen.pages.push({ language, page: name, part, width: size.width, ...(await page.evaluate(readForm)) });
+      await shoot(`${language}-${size.width}-${name}${part}`);
+    }
+  }
+  await page.setViewportSize(sizes[0]);
 }
 
 async function choose(label) {
@@ -71,7 +79,6 @@ async function settled() {
     before = now;
     return same && !now.includes('"height":0');
   });
-  await page.waitForTimeout(LOOK);
 }
 
 // Runs in the page: the fields of the form that are visible, with what is said about each.
@@ -122,7 +129,8 @@ function readForm() {
   const dialog = form.getRootNode().host;
   walk(form.shadowRoot);
   found.texts = textOf(form);
-  found.title = textOf(dialog).slice(0, 120);
+  const whole = textOf(dialog);
+  found.title = whole.slice(0, whole.indexOf(found.texts)).trim();
   const left = form.getBoundingClientRect().left;
   const right = form.getBoundingClientRect().right;
   const beyond = (root) =>

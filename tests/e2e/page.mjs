@@ -42,13 +42,13 @@ export async function perform({ browser, shoot }, seen, steps) {
 }
 
 /** Looks again and again until the answer is truthy. */
-export async function until(page, what, look, patience = PATIENCE) {
+export async function until(page, what, look, patience = PATIENCE, pause = LOOK) {
   const end = Date.now() + patience;
   for (;;) {
     const answer = await look();
     if (answer) return answer;
     if (Date.now() > end) throw new Error(`waited in vain for ${what}`);
-    await page.waitForTimeout(LOOK);
+    await page.waitForTimeout(pause);
   }
 }
 

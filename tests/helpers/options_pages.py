@@ -40,8 +40,12 @@ FILLED: dict[str, dict[str, Any]] = {
         "notify_targets": [{"person": "person.anna", "targets": ["notify.mobile_app_anna"]}],
         "proactive_enabled": True,
         "proactive_rules": [
-            {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
-            {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
+            {
+                "rule": "Garage or gate left open",
+                "duration": {"days": 0, "hours": 1, "minutes": 30, "seconds": 0},
+                "persons": ["person.anna"],
+            },
+            {"rule": "Custom state", "entities": ["light.hall"], "state": "on", "urgent": True},
         ],
         "proactive_suggestions": False,
         "proactive_quiet_start": "21:30:00",
@@ -149,14 +153,18 @@ FILLED: dict[str, dict[str, Any]] = {
 }
 
 
-SPANS = {
+STORED = {
+    "proactive_rules": [
+        {"rule": "garage_open", "duration": "1h30m", "persons": ["person.anna"]},
+        {"rule": "state", "entities": ["light.hall"], "state": "on", "urgent": True},
+    ],
     "memory_event_ttl": "30d",
     "memory_context_ttl": "3d",
     "memory_fact_ttl": "364d",
     "memory_preference_ttl": "365d",
     "memory_cleanup_interval": "6h",
 }
-"""Spans of time of FILLED as they are stored."""
+"""What of FILLED is stored in another form."""
 
 
 @pytest.fixture

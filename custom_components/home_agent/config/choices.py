@@ -1,7 +1,7 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 from homeassistant.core import HomeAssistant, State, callback
@@ -30,45 +30,13 @@ from ..safety.choices import ACTIONS, DECISION, DECISIONS, ENTITIES, KINDS, LABE
 from ..safety.profiles import AREAS, as_texts
 from ..safety.rules import Effect
 from .fields import Checked, Field
+from .labels import Labels
 from .lists import profiles_selector
 from .validators import clean_names
 
 MAX_CHOICES: Final = 100
 SHOWN_CLASSES: Final = ("cover",)
 """Domains whose device classes are kinds of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Labels:
-    """What the words in the form mean, by field: a label for each stored value.
-
-    The browser shows the values of a list inside a list as they are, so the form holds labels.
-    """
-
-    by_field: Mapping[str, Mapping[str, str]]
-
-    def show(self, value: Any) -> list[dict[str, Any]]:
-        """Return the stored items with labels."""
-        return [self._mapped(item, self.by_field) for item in value if isinstance(item, Mapping)]
-
-    def values(self, value: Any) -> list[dict[str, Any]]:
-        """Return the items of a form as they are stored; what is stored already stays."""
-        meanings = {
-            field: {label: key for key, label in labels.items()} for field, labels in self.by_field.items()
-        }
-        items = value if isinstance(value, list) else [value]
-        return [self._mapped(item, meanings) for item in items if isinstance(item, Mapping)]
-
-    @staticmethod
-    def _mapped(item: Mapping[str, Any], words: Mapping[str, Mapping[str, str]]) -> dict[str, Any]:
-        """Return an item with other words."""
-
-        def mapped(field: str, value: Any) -> Any:
-            if isinstance(value, list):
-                return [mapped(field, each) for each in value]
-            return words.get(field, {}).get(value, value)
-
-        return {field: mapped(field, value) for field, value in item.items()}
 
 
 def choices_selector(labels: Labels) -> ObjectSelector:

@@ -1,6 +1,7 @@
 """Options that are lists of items with fields: their selectors, and the checks of proactive rules."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, Final
 
@@ -10,6 +11,8 @@ from homeassistant.helpers.selector import (
     BooleanSelector,
     DeviceSelector,
     DeviceSelectorConfig,
+    DurationSelector,
+    DurationSelectorConfig,
     EntitySelector,
     EntitySelectorConfig,
     ObjectSelector,
@@ -30,6 +33,9 @@ from ..knowledge.persons import DEVICE, PERSON
 from ..memory.settings import read_span
 from ..proactive.rules import DURATION, ENTITIES, OWN_RULE, PERSONS as TOLD, RULE, STATE, TEMPLATES, URGENT
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
+from .durations import clean_span, shown_span
+from .fields import Field
+from .labels import Labels
 from .validators import clean_names
 
 
@@ -69,24 +75,38 @@ def owners_selector() -> ObjectSelector:
             fields={key: {"selector": selector, "required": True} for key, selector in fields.items()},
             multiple=True,
             label_field=PERSON,
+            description_field=DEVICE,
             translation_key="device_persons",
         )
     )
 
 
-def proactive_selector(texts: Mapping[str, str]) -> ObjectSelector:
-    """Return a selector of rules: the entities, the duration and the persons who get the message.
-
-    A list inside a list finds no translations in the browser, so its labels are given: `texts` by path.
-    """
+def proactive_labels(texts: Mapping[str, str]) -> Labels:
+    """Return the names of the rules; `texts` by path."""
     path = f"component.{DOMAIN}.selector.proactive_rule.options"
-    rules = [SelectOptionDict(value=rule, label=texts.get(f"{path}.{rule}", rule)) for rule in TEMPLATES]
-    choice = SelectSelector(SelectSelectorConfig(options=rules))
+    return Labels({RULE: {rule: texts.get(f"{path}.{rule}", rule) for rule in TEMPLATES}})
+
+
+def with_proactive_labels(field: Field, labels: Labels) -> Field:
+    """Return the field of the rules with names in place of keys, and durations in parts."""
+    return replace(
+        field,
+        selector=proactive_selector(labels),
+        clean=lambda value: clean_proactive(labels.values(value)),
+        show=lambda value: [
+            item | ({DURATION: shown_span(item[DURATION])} if item.get(DURATION) else {})
+            for item in labels.show(value)
+        ],
+    )
+
+
+def proactive_selector(labels: Labels) -> ObjectSelector:
+    """Return a selector of rules: the entities, the duration and the persons who get the message."""
     fields: dict[str, Selector[Any]] = {
-        RULE: choice,
+        RULE: SelectSelector(SelectSelectorConfig(options=list(labels.by_field[RULE].values()))),
         ENTITIES: EntitySelector(EntitySelectorConfig(multiple=True)),
         STATE: TextSelector(),
-        DURATION: TextSelector(),
+        DURATION: DurationSelector(DurationSelectorConfig(enable_day=True)),
         TOLD: EntitySelector(EntitySelectorConfig(domain="person", multiple=True)),
         URGENT: BooleanSelector(),
     }
@@ -153,6 +173,16 @@ def clean_proactive(value: object) -> list[dict[str, object]]:
     return [_clean_watched(item) for item in items if isinstance(item, Mapping)]
 
 
+def _watched_span(value: object) -> str:
+    """Return a duration as text; empty for the rule's own."""
+    span = clean_span(value or "")
+    if span == "0":
+        return ""
+    if (read_span(span) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS):
+        raise InvalidInput("proactive_duration")
+    return span
+
+
 def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
     """Return one rule of proactive messages."""
     name = str(item[RULE])
@@ -163,14 +193,7 @@ def _clean_watched(item: Mapping[str, object]) -> dict[str, object]:
         raise InvalidInput("proactive_state_missing")
     if not template.kinds and not entities:
         raise InvalidInput("proactive_entities_missing")
-    duration = "".join(str(item.get(DURATION) or "").split()).lower()
-    if duration:
-        try:
-            too_long = (read_span(duration) or timedelta(0)) > timedelta(days=MAX_WATCHED_DAYS)
-        except (ValueError, OverflowError) as err:
-            raise InvalidInput("proactive_duration") from err
-        if too_long:
-            raise InvalidInput("proactive_duration")
+    duration = _watched_span(item.get(DURATION))
     found: dict[str, object] = {
         ENTITIES: entities,
         STATE: state if name == OWN_RULE else "",

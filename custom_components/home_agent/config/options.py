@@ -53,7 +53,7 @@ from .fields import (
     stored_values,
     with_removals,
 )
-from .lists import chats_selector, notify_selector, proactive_selector
+from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
 from .schemas import EXAMPLES, HOUSEHOLD, PAGES
 from .sharing import check_sharing
 
@@ -140,10 +140,14 @@ async def async_with_choices(hass: HomeAssistant, fields: tuple[Field, ...]) -> 
         CONF_LLM_APIS: _api_selector,
         CONF_NOTIFY_TARGETS: lambda hass: notify_selector(notify_options(hass)),
         CONF_TELEGRAM_CHATS: lambda hass: chats_selector(chat_options(hass)),
-        CONF_PROACTIVE_RULES: lambda _hass: proactive_selector(texts),
     }
     found = [
         replace(field, selector=makers[field.key](hass)) if field.key in makers else field for field in fields
+    ]
+    labels = proactive_labels(texts)
+    found = [
+        with_proactive_labels(field, labels) if field.key == CONF_PROACTIVE_RULES else field
+        for field in found
     ]
     return tuple([await async_labelled(hass, field) for field in found])
 

@@ -31,6 +31,7 @@ from .lists import (
     clean_proactive,
     notify_selector,
     owners_selector,
+    proactive_labels,
     proactive_selector,
     profiles_selector,
 )
@@ -108,7 +109,11 @@ MESSAGES: Final = (
     *shown_if(
         const.CONF_PROACTIVE,
         (True,),
-        Field(key=const.CONF_PROACTIVE_RULES, selector=proactive_selector({}), clean=clean_proactive),
+        Field(
+            key=const.CONF_PROACTIVE_RULES,
+            selector=proactive_selector(proactive_labels({})),
+            clean=clean_proactive,
+        ),
         switch(const.CONF_PROACTIVE_SUGGESTIONS),
         *in_section(
             "quiet_hours",
