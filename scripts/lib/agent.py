@@ -10,6 +10,11 @@ DOMAIN = "home_agent"
 MAX_STEPS = 12
 GO_ON = "finish"
 """What is chosen where the flow has doubts about a model."""
+OPTIONS = "config/config_entries/options/flow"
+EXPERT = "expert"
+"""The second menu of the options."""
+STORE = "vector_save"
+"""What is chosen where a page of the options reports something before it is stored."""
 
 VOICE_SETTINGS = (
     "stt_engine",
@@ -98,20 +103,44 @@ async def add_entry(client: Client, answers: Json) -> str:
     return str(step["result"]["entry_id"])
 
 
+async def open_options(client: Client, entry_id: str, *names: str) -> Json:
+    """Begin an options flow and go through its menus; return the step that is shown then."""
+    step = await client.rest("POST", OPTIONS, {"handler": entry_id})
+    for name in names:
+        step = await client.rest("POST", f"{OPTIONS}/{step['flow_id']}", {"next_step_id": name})
+    return dict(step)
+
+
+async def option_pages(client: Client, entry_id: str) -> list[tuple[str, ...]]:
+    """Return the way to each page of the options: the names to choose in the menus."""
+    pages: list[tuple[str, ...]] = []
+    for way in ((), (EXPERT,)):
+        menu = await open_options(client, entry_id, *way)
+        pages += [(*way, name) for name in menu["menu_options"] if name not in (EXPERT, "init")]
+    return pages
+
+
+async def save_page(client: Client, step: Json, answers: Json) -> Json:
+    """Submit a page of the options and what it asks before it stores; return the menu. Raises FlowError."""
+    step = await client.rest("POST", f"{OPTIONS}/{step['flow_id']}", fill(step["data_schema"], answers))
+    while step["type"] == "menu" and STORE in step["menu_options"]:
+        step = await client.rest("POST", f"{OPTIONS}/{step['flow_id']}", {"next_step_id": STORE})
+    if step["type"] != "menu":
+        raise FlowError(f"step {step['step_id']}: {step.get('errors')}")
+    return dict(step)
+
+
 async def set_options(client: Client, entry_id: str, options: Json) -> None:
-    """Set options, each on the page that has it, as a person would."""
-    path = "config/config_entries/options/flow"
+    """Set options, each on the page that has it, as a person would. Raises FlowError."""
     missing = dict(options)
-    pages: list[str] | None = None
-    while missing and (pages is None or pages):
-        step = await client.rest("POST", path, {"handler": entry_id})
-        pages = list(step["menu_options"]) if pages is None else pages
-        step = await client.rest("POST", f"{path}/{step['flow_id']}", {"next_step_id": pages.pop(0)})
+    for way in await option_pages(client, entry_id):
+        if not missing:
+            break
+        step = await open_options(client, entry_id, *way)
         here = field_names(step.get("data_schema") or []) & missing.keys()
         if here:
-            await _walk(client, path, step, {name: missing.pop(name) for name in here})
-        elif step["type"] in ("form", "menu"):
-            await client.rest("DELETE", f"{path}/{step['flow_id']}")
+            step = await save_page(client, step, {name: missing.pop(name) for name in here})
+        await client.rest("DELETE", f"{OPTIONS}/{step['flow_id']}")
     if missing:
         raise FlowError(f"no page has the options {sorted(missing)}")
     await reload(client, entry_id)

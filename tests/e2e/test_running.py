@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from scripts.lib.agent import FlowError, add_entry, entries, field_names, fill, reload, set_options
+from scripts.lib.agent import (
+    FlowError,
+    add_entry,
+    entries,
+    field_names,
+    fill,
+    open_options,
+    option_pages,
+    reload,
+    save_page,
+    set_options,
+)
 from scripts.lib.client import CallError
 from tests.helpers.checks import every
 from tests.servers.model_server import on_path
@@ -18,7 +29,6 @@ from .conftest import KEY, Household, switch
 LAMP = "light.reading_lamp"
 DOOR = "lock.front_door"
 REFUSED = "503"  # by the test that lets the model refuse
-OPTIONS_FLOW = "config/config_entries/options/flow"
 
 
 async def test_house_is_furnished(household: Household) -> None:
@@ -47,16 +57,12 @@ async def test_server_that_is_not_there_is_told_in_the_form(household: Household
 
 async def test_every_options_page_opens_and_saves(household: Household) -> None:
     client = household.client
-    step = await client.rest("POST", OPTIONS_FLOW, {"handler": household.entry_id})
-    pages = step["menu_options"]
-    assert pages
-    for page in pages:
-        step = await client.rest("POST", OPTIONS_FLOW, {"handler": household.entry_id})
-        step = await client.rest("POST", f"{OPTIONS_FLOW}/{step['flow_id']}", {"next_step_id": page})
-        assert step["type"] == "form", page
-        answers = fill(step["data_schema"], {})
-        step = await client.rest("POST", f"{OPTIONS_FLOW}/{step['flow_id']}", answers)
-        assert step["type"] == "create_entry", (page, step.get("errors"))
+    pages = await option_pages(client, household.entry_id)
+    assert len(pages) > 10
+    for way in pages:
+        step = await open_options(client, household.entry_id, *way)
+        assert step["type"] == "form", way
+        await save_page(client, step, {})
     await reload(client, household.entry_id)
 
 
@@ -69,19 +75,16 @@ async def test_option_reaches_the_next_request(household: Household) -> None:
 
 async def test_hidden_fields_keep_their_values(household: Household) -> None:
     """Home Assistant drops what a page does not show; we keep it."""
-    client, page = household.client, OPTIONS_FLOW
+    client = household.client
     search = {"web_search_provider": "searxng", "web_search_url": f"{household.model.address}/search"}
     household.model.on(on_path("/search"), status(200, {"results": []}))
     await set_options(client, household.entry_id, search)
     for provider in ("none", "searxng"):
-        step = await client.rest("POST", page, {"handler": household.entry_id})
-        step = await client.rest("POST", f"{page}/{step['flow_id']}", {"next_step_id": "web"})
+        step = await open_options(client, household.entry_id, "web")
         url = next(part for part in step["data_schema"] if part["name"] == "web_search_url")
         assert url["description"]["suggested_value"] == search["web_search_url"]
         assert ("visible" in url) is (not household.home.version.startswith("2026.10."))
-        answers = fill(step["data_schema"], {"web_search_provider": provider})
-        step = await client.rest("POST", f"{page}/{step['flow_id']}", answers)
-        assert step["type"] == "menu", step.get("errors")
+        await save_page(client, step, {"web_search_provider": provider})
     await set_options(client, household.entry_id, {"web_search_provider": "none"})
 
 

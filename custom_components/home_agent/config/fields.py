@@ -110,8 +110,11 @@ class _Number(NumberSelector):
 
     @override
     def __call__(self, data: Any) -> float:
-        """Return the number."""
-        return float(data)
+        """Return the number. Raises Invalid for anything else."""
+        try:
+            return float(data)
+        except (TypeError, ValueError) as err:
+            raise probatio.Invalid("expected a number") from err
 
 
 @dataclass(slots=True)
