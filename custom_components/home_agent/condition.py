@@ -47,7 +47,7 @@ class AgentCondition(Condition):
         """Return the agents that it is about."""
         entries: list[HomeAgentConfigEntry] = self._hass.config_entries.async_loaded_entries(DOMAIN)
         wanted = self._options.get(CONF_AGENT)
-        return [entry.runtime_data for entry in entries if wanted in (None, entry.entry_id)]
+        return [entry.runtime_data for entry in entries if not wanted or wanted == entry.entry_id]
 
 
 class PersonCondition(AgentCondition):

@@ -87,7 +87,8 @@ class AgentTrigger(Trigger):
     def _fits(self, entry_id: str, person: str | None) -> bool:
         """Return whether an event is about an agent and a person that are followed."""
         persons = self._options.get(CONF_PERSON)
-        return self._options.get(CONF_AGENT) in (None, entry_id) and (not persons or person in persons)
+        agent = self._options.get(CONF_AGENT)
+        return (not agent or agent == entry_id) and (not persons or person in persons)
 
 
 class PersonTrigger(AgentTrigger):

@@ -15,6 +15,7 @@ SEEN = "seen_by_automation"
 async def async_household(hass: HomeAssistant, server: ModelServer, admin: MockUser, **options: Any) -> Agent:
     """Set up an agent in a house where Anna is the administrator; its clocks show UTC."""
     await hass.config.async_set_time_zone("UTC")
+    admin.name = "Anna"
     people = [{"id": "anna", "name": "Anna", "user_id": admin.id}, {"id": "ben", "name": "Ben"}]
     assert await async_setup_component(hass, "person", {"person": people})
     return await async_agent(hass, server, {"memory_extraction_enabled": False, **options})
