@@ -14,6 +14,7 @@ from homeassistant.core import Context, HomeAssistant
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_add_agent, async_agent
+from tests.helpers.household import async_lock_door
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
@@ -35,7 +36,9 @@ async def agent(
     people = [{"id": "anna", "name": "Anna", "user_id": hass_admin_user.id}]
     assert await async_setup_component(hass, "person", {"person": people})
     assert await async_setup_component(hass, "logbook", {})
-    return await async_agent(hass, model_server)
+    agent = await async_agent(hass, model_server)
+    await async_lock_door(hass)
+    return agent
 
 
 async def entries_of(agent: Agent, hass_client: ClientSessionGenerator) -> list[dict[str, Any]]:

@@ -7,18 +7,21 @@ from pytest_homeassistant_custom_component.common import MockUser, async_capture
 from homeassistant.core import Context, Event, HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import Agent, async_agent
+from tests.helpers.household import async_lock_door
 from tests.servers.model_server import ModelServer
 
 SEEN = "seen_by_automation"
 
 
 async def async_household(hass: HomeAssistant, server: ModelServer, admin: MockUser, **options: Any) -> Agent:
-    """Set up an agent in a house where Anna is the administrator; its clocks show UTC."""
+    """Set up an agent in a house where Anna is the administrator; its door is locked."""
     await hass.config.async_set_time_zone("UTC")
     admin.name = "Anna"
     people = [{"id": "anna", "name": "Anna", "user_id": admin.id}, {"id": "ben", "name": "Ben"}]
     assert await async_setup_component(hass, "person", {"person": people})
-    return await async_agent(hass, server, {"memory_extraction_enabled": False, **options})
+    agent = await async_agent(hass, server, {"memory_extraction_enabled": False, **options})
+    await async_lock_door(hass)
+    return agent
 
 
 async def async_automate(

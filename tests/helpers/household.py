@@ -104,6 +104,12 @@ async def async_furnish(hass: HomeAssistant) -> None:
     await hass.async_block_till_done()
 
 
+async def async_lock_door(hass: HomeAssistant) -> None:
+    """Lock the front door, so that there is something to unlock."""
+    await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
+    await hass.async_block_till_done()
+
+
 def _lock(name: str, key: str) -> dict[str, Any]:
     """Return a lock that is locked while its helper is on."""
     target = {"entity_id": f"input_boolean.{key}"}

@@ -14,6 +14,7 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers import issue_registry as ir
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent, async_agent
+from tests.helpers.household import async_lock_door
 from tests.servers.model_server import ModelServer
 
 HOUR = 3600
@@ -47,6 +48,7 @@ async def equipped(
     await hass.async_add_executor_job(partial(texts.mkdir, parents=True))
     await hass.async_add_executor_job((texts / "boiler.md").write_text, "E24 means no water.")
     agent = await async_indexed(hass, server, options, folder)
+    await async_lock_door(hass)
     try:
         yield agent
     finally:
