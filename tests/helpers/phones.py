@@ -1,6 +1,6 @@
 """Phones with the companion app, registered as they are, and a push service on loopback."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -24,8 +24,6 @@ class Phones:
         self._hooks: dict[str, str] = {}
         self.pushed: list[dict[str, Any]] = []
         self.status = 201
-        self.on_push: Callable[[], Awaitable[None]] | None = None
-        """What happens between the arrival of a message and its receipt."""
 
     async def async_register(self, name: str, user: MockUser) -> None:
         """Register a phone and make its user a person."""
@@ -82,8 +80,6 @@ async def push_service(hass: HomeAssistant, connect: ClientSessionGenerator) -> 
 
     async def push(request: web.Request) -> web.Response:
         phones.pushed.append(await request.json())
-        if phones.on_push is not None:
-            await phones.on_push()
         return web.json_response({"message": "no"}, status=phones.status)
 
     app = web.Application()

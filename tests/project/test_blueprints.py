@@ -12,15 +12,17 @@ from pytest_homeassistant_custom_component.common import async_fire_time_changed
 import yaml
 
 from custom_components.home_agent.const import DOMAIN
+from custom_components.home_agent.timers.records import Timer
 from homeassistant.core import HomeAssistant, ServiceCall
 from homeassistant.setup import async_setup_component
 from homeassistant.util import dt as dt_util
 from tests.helpers.agent import Agent
 from tests.helpers.checks import every
 from tests.helpers.documents import PAGES, ROOT
+from tests.helpers.everyday_house import async_add_satellite, async_pass
 from tests.helpers.indexed import equipped
 from tests.servers.model_server import ModelServer
-from tests.servers.replies import text
+from tests.servers.replies import text, tool_calls
 
 FOLDER = ROOT / "blueprints"
 FILES = sorted(FOLDER.rglob("*.yaml"))
@@ -47,8 +49,8 @@ async def agent(
 async def async_use(hass: HomeAssistant, name: str, message: str, **inputs: Any) -> list[ServiceCall]:
     """Add an automation that sends a message; return the messages."""
     sent = async_mock_service(hass, "notify", "family")
-    send = {"action": "notify.family", "data": {"message": message}}
-    inputs = {"actions": [send], **inputs}
+    if message:
+        inputs["actions"] = [{"action": "notify.family", "data": {"message": message}}]
     config = {
         "id": name,
         "alias": name,
@@ -93,6 +95,23 @@ async def test_confirmation(hass: HomeAssistant, agent: Agent) -> None:
     await hass.services.async_call(DOMAIN, "execute_tool", unlock, blocking=True, return_response=True)
     await hass.async_block_till_done()
     assert ["Front Door" in call.data["message"] for call in every(sent)] == [True]
+
+
+async def test_announce_timer(hass: HomeAssistant, agent: Agent, freezer: FrozenDateTimeFactory) -> None:
+    """The phone gets it, and the device where it was set speaks once."""
+    kitchen = await async_add_satellite(hass)
+    sent = async_mock_service(hass, "notify", "send_message")
+    inputs = {"satellites": [kitchen.entity_id], "recipients": ["notify.pixel"]}
+    await async_use(hass, "announce_timer", "", **inputs)
+    agent.server.script([tool_calls([("timer", {"action": "set", "when": "5 min", "name": "Tea"})])])
+    await agent.say("Set a tea timer for five minutes", device_id=kitchen.device)
+    await async_pass(hass, freezer, 301)
+    assert kitchen.said == ["It is time: Tea."]
+    assert [made.data["message"] for made in sent] == ["Tea: the time is up."]
+    elsewhere = Timer(due=dt_util.utcnow() + timedelta(minutes=5))
+    await agent.entry.runtime_data.timers.async_set(elsewhere)
+    await async_pass(hass, freezer, 301)
+    assert kitchen.said[1:] == ["The timer: the time is up."]
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
