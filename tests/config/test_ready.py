@@ -125,6 +125,7 @@ async def test_the_assistant_is_made(hass: HomeAssistant, model_server: ModelSer
     result = await ready(hass, model_server)
     assert shown(result) == {"make_assistant": True}
     result = await finish(hass, result, assistant=True)
+    assert result["description"] == "assistant"
     made = preferred(hass)
     assert (made.name, made.conversation_engine) == ("Home Agent", "conversation.home_agent")
     assert made.prefer_local_intents is False
@@ -140,7 +141,8 @@ async def test_the_assistant_is_made(hass: HomeAssistant, model_server: ModelSer
 
 async def test_no_assistant_without_the_switch(hass: HomeAssistant, model_server: ModelServer) -> None:
     await assist(hass)
-    await finish(hass, await ready(hass, model_server), assistant=False)
+    result = await finish(hass, await ready(hass, model_server), assistant=False)
+    assert result["description"] == "default"
     assert names(hass) == {"Home Assistant": OWN}
 
 

@@ -213,6 +213,7 @@ class AddingSteps(ConfigFlow):
             title=title,
             data=data,
             options=options,
+            description="assistant" if self._makes_assistant else "default",
             description_placeholders={**self._told, "expose": EXPOSURE_PAGE},
         )
 
