@@ -117,6 +117,7 @@ async def option_pages(client: Client, entry_id: str) -> list[tuple[str, ...]]:
     for way in ((), (EXPERT,)):
         menu = await open_options(client, entry_id, *way)
         pages += [(*way, name) for name in menu["menu_options"] if name not in (EXPERT, "init")]
+        await client.rest("DELETE", f"{OPTIONS}/{menu['flow_id']}")
     return pages
 
 

@@ -291,6 +291,29 @@ async def test_a_fallback_outside_is_warned_about(
     assert agent.entry.options["fallback_llm_base_url"] == outside(other_model_server)
 
 
+async def test_two_servers_outside_are_both_warned_about(
+    hass: HomeAssistant, model_server: ModelServer, other_model_server: ModelServer
+) -> None:
+    """One after the other; then both are stored."""
+    agent = await async_agent(hass, model_server)
+    flows, address = hass.config_entries.options, outside(other_model_server)
+    typed = {
+        "fallback_llm_base_url": address,
+        "fallback_llm_model": "test-model",
+        "external_llm_enabled": True,
+        "external_llm_base_url": address,
+        "external_llm_model": "test-model",
+    }
+    told = await save(hass, agent.entry, "web", typed)
+    for step in ("fallback_cloud", "external_cloud"):
+        assert told["step_id"] == step
+        assert told["description_placeholders"]["host"] == "models.example.com"
+        assert "external_llm_model" not in agent.entry.options
+        told = await flows.async_configure(told["flow_id"], {"next_step_id": "vector_save"})
+    assert told["step_id"] == "init"
+    assert {key: agent.entry.options[key] for key in typed} == typed
+
+
 @pytest.mark.parametrize(
     ("page", "step", "typed"),
     [

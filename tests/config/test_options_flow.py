@@ -7,20 +7,17 @@ import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config import options
-from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
+from custom_components.home_agent.config.schemas import PAGES
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
-from homeassistant.config_entries import ConfigFlowResult
 from homeassistant.core import HomeAssistant
 from homeassistant.data_entry_flow import FlowResultType, InvalidData, section
 from homeassistant.helpers import area_registry as ar
 from homeassistant.helpers.translation import async_get_translations
-from tests.helpers.agent import async_agent
 from tests.helpers.checks import every
 from tests.helpers.options_pages import (
     FILLED,
     STORED,
     entry,  # noqa: F401 - fixtures
-    fields,
     is_saved,
     page,
     save,
@@ -31,9 +28,6 @@ from tests.servers.model_server import ModelServer, on_path
 from tests.servers.replies import html, status
 
 KEY = "sk-test-1234567890"
-MOST_FIELDS = 8
-"""Visible at once on a page."""
-MOST_IN_ALL = 32
 FALLBACK_FIELDS = ("fallback_llm_base_url", "fallback_llm_api_key", "fallback_llm_model")
 
 
@@ -166,105 +160,6 @@ async def test_placeholders_of_help_are_given(hass: HomeAssistant, entry: MockCo
     assert wanted <= set((await page(hass, entry, name))["description_placeholders"] or ())
 
 
-def conditions(result: ConfigFlowResult) -> dict[str, Any]:
-    """Return under which conditions the browser shows the fields of a page."""
-    schema = result["data_schema"]
-    assert schema
-    outer = {str(key): getattr(key, "visible", None) for key in schema.schema}
-    inner = {str(key): getattr(key, "visible", None) for key in fields(schema)}
-    return outer | inner
-
-
-@pytest.mark.parametrize("name", PAGES)
-async def test_conditions_name_fields_of_the_page(
-    hass: HomeAssistant, entry: MockConfigEntry, name: str
-) -> None:
-    """They are what Home Assistant reads, and name a field before them in the same part of the page."""
-    schema = (await page(hass, entry, name))["data_schema"]
-    assert schema
-    parts = [schema.schema, *(part.schema.schema for part in schema.schema.values() if is_section(part))]
-    for part in parts:
-        before: set[str] = set()
-        for key in part:
-            for condition in getattr(key, "visible", None) or []:
-                assert condition["field"] in before
-                expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
-                assert set(condition) == expected
-            before.add(str(key))
-
-
-def is_section(part: Any) -> bool:
-    """Return whether a part of a form is a section."""
-    return isinstance(part, section)
-
-
-@pytest.mark.parametrize("name", PAGES)
-async def test_sections_are_collapsed(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
-    """Without what is hidden or collapsed, a page has at most eight fields."""
-    schema = (await page(hass, entry, name))["data_schema"]
-    assert schema
-    assert all(part.options["collapsed"] for part in schema.schema.values() if is_section(part))
-    found = {str(key): DEFAULTS.get(str(key)) for key, part in schema.schema.items() if not is_section(part)}
-    visible = [field for field in PAGES[name] if field.key in found and not field.is_hidden(found)]
-    assert len(visible) <= MOST_FIELDS
-
-
-def test_few_fields_for_households() -> None:
-    """All pages of the first menu together."""
-    fields = [field for page in HOUSEHOLD.values() for field in page if not field.section]
-    assert len(fields) <= MOST_IN_ALL
-
-
-async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: MockConfigEntry) -> None:
-    found = conditions(await page(hass, entry, "memory"))
-    assert found["memory_enabled"] is None
-    remember = {"field": "memory_enabled", "operator": "in", "value": [True]}
-    assert found["learning_enabled"] == [remember]
-    found = conditions(await page(hass, entry, "memory_details"))
-    influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
-    second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
-    assert found["learning_source"] is None
-    assert found["influxdb_url"] == [influxdb]
-    assert found["influxdb_token"] == [influxdb, second]
-    found = conditions(await page(hass, entry, "vector_store"))
-    assert found["chroma"] == [{"field": "vector_db_backend", "operator": "in", "value": ["chroma"]}]
-    assert found["vector_db_host"] is None
-    assert conditions(await page(hass, entry, "history"))["session_timeout"] is None
-    found = conditions(await page(hass, entry, "web"))
-    assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
-
-
-@pytest.mark.parametrize(
-    ("data", "known"),
-    [
-        ({"llm_dialect": "ollama"}, True),
-        ({"llm_dialect": "openai"}, False),
-        ({"llm_dialect": "azure"}, False),
-        ({}, True),
-        ({"llm_base_url": "https://api.openai.com/v1"}, False),
-    ],
-)
-async def test_fields_that_the_server_does_not_know_are_hidden(
-    hass: HomeAssistant, entry: MockConfigEntry, data: dict[str, str], *, known: bool
-) -> None:
-    """What is stored for them stays, for a server that knows them."""
-    stored = {"llm_keep_alive": "-1", "llm_num_ctx": 4096}
-    hass.config_entries.async_update_entry(entry, data={**entry.data, **data}, options=stored)
-    found = shown(await page(hass, entry, "llm"))
-    assert ("llm_num_ctx" in found, "llm_keep_alive" in found) == (known, known)
-    typed = {key: value for key, value in found.items() if value is not None and "external" not in key}
-    await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
-    assert {key: entry.options[key] for key in stored} == stored
-    assert entry.options["llm_max_tokens"] == 300
-
-
-async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
-    """What was found out about the server counts."""
-    agent = await async_agent(hass, model_server)
-    await agent.say("Hello")
-    assert "llm_num_ctx" not in shown(await page(hass, agent.entry, "llm"))
-
-
 async def test_what_was_hidden_is_kept(
     hass: HomeAssistant, entry: MockConfigEntry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -278,7 +173,9 @@ async def test_what_was_hidden_is_kept(
     result = await save(hass, entry, "vector_store", {"vector_db_backend": "embedded", "vector_db_top_k": 99})
     assert result["errors"] == {"collections": "out_of_range"}
     assert result["data_schema"]
-    opened = {str(key): part for key, part in result["data_schema"].schema.items() if is_section(part)}
+    opened = {
+        str(key): part for key, part in result["data_schema"].schema.items() if isinstance(part, section)
+    }
     assert {key: part.options["collapsed"] for key, part in opened.items()} == {
         "chroma": True,
         "collections": False,

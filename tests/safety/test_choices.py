@@ -5,10 +5,12 @@ from typing import Any
 import pytest
 from pytest_homeassistant_custom_component.common import MockConfigEntry
 
+from custom_components.home_agent.config.choices import async_labels
 from custom_components.home_agent.const import DOMAIN
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
 from tests.helpers.agent import speech
+from tests.helpers.checks import every
 from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
 from tests.helpers.secure_house import SecureHouse
 from tests.servers.model_server import ModelServer
@@ -143,6 +145,18 @@ async def test_rules_are_shown_in_words(
     stored = rule(NEVER, actions=["lock"], kinds=["lock"], entities=["lock.cellar"])
     assert entry.options["policy_choices"] == [stored]
     assert shown(await page(hass, entry, "permissions"))["policy_choices"] == [typed]
+
+
+@pytest.mark.parametrize("language", ["de", "en", "es", "fr", "nl", "ja"])
+async def test_each_word_means_one_thing(hass: HomeAssistant, secure: SecureHouse, language: str) -> None:
+    """In any language, also in one without labels of its own."""
+    hass.config.language = language
+    hass.states.async_set("cover.front_door", "closed", {"device_class": "door"})
+    labels = await async_labels(hass)
+    for words in every(labels.by_field.values()):
+        assert len(set(words.values())) == len(words)
+    item = {field: list(words) for field, words in labels.by_field.items()}
+    assert labels.values(labels.show([item])) == [item]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The list of rules on the page What it may do: its selector, and what its values mean."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
@@ -96,9 +97,15 @@ async def async_labels(hass: HomeAssistant) -> Labels:
         {
             DECISION: {key: own.get(f"{path}.policy_decision.options.{key}", key) for key in DECISIONS},
             ACTIONS: {key: own.get(f"{path}.policy_action.options.{key}", key) for key in PICKED_ACTIONS},
-            KINDS: {kind: kind_label(kind) for kind in kinds},
+            KINDS: _unique({kind: kind_label(kind) for kind in kinds}),
         }
     )
+
+
+def _unique(labels: Mapping[str, str]) -> dict[str, str]:
+    """Return labels of which each means one key."""
+    counts = Counter(labels.values())
+    return {key: label if counts[label] == 1 else f"{label} ({key})" for key, label in labels.items()}
 
 
 async def async_labelled(hass: HomeAssistant, field: Field) -> Field:

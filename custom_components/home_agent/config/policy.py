@@ -1,4 +1,4 @@
-"""The page Safety: a rule that matches nothing protects nothing, so it is refused where it is typed."""
+"""The rules of the household: one that matches nothing protects nothing, so the page refuses it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -39,7 +39,7 @@ WITHHELD: Final = (
     "It is stored in the house and kept from models outside: you will not be told it again and cannot use it "
     "later. Tell the person so"
 )
-SWITCH: Final = "The option cloud_send_profile (page Safety) changes this"
+SWITCH: Final = "The option cloud_send_profile (page Web and other models) changes this"
 
 
 class MemoryStored(TypedDict):

@@ -1,0 +1,175 @@
+"""The options as people see them: menus, sections, hidden fields, and what a saved page changes."""
+
+from typing import Any
+
+import pytest
+from pytest_homeassistant_custom_component.common import MockConfigEntry
+
+from custom_components.home_agent.config.expert import EXPERT
+from custom_components.home_agent.config.schemas import HOUSEHOLD, PAGES
+from custom_components.home_agent.const import DEFAULTS
+from homeassistant.config_entries import ConfigFlowResult
+from homeassistant.core import HomeAssistant
+from homeassistant.data_entry_flow import FlowResultType, section
+from tests.helpers.agent import async_agent
+from tests.helpers.options_pages import (
+    entry,  # noqa: F401 - fixtures
+    fields,
+    is_saved,
+    page,
+    save,
+    shown,
+    submit,
+)
+from tests.servers.model_server import ModelServer
+
+MOST_FIELDS = 8
+"""Visible at once on a page."""
+MOST_IN_ALL = 32
+
+
+@pytest.fixture(autouse=True)
+def _house(house: HomeAssistant) -> None:
+    """Set up what the integration depends on."""
+
+
+async def test_a_saved_page_takes_effect_at_once(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """The menu comes back and says so; nobody has to end the flow, and the dialog can be closed."""
+    agent = await async_agent(hass, model_server)
+    opened = await page(hass, agent.entry, "answers")
+    assert opened["description_placeholders"]["agent"] == agent.entry.title
+    menu = await submit(hass, opened, "answers", {"persona": "You talk like a pirate."})
+    await hass.async_block_till_done(wait_background_tasks=True)
+    assert menu["step_id"] == "init"
+    assert menu["menu_options"] == [*HOUSEHOLD, "expert", "done"]
+    assert menu["description_placeholders"] == {"agent": agent.entry.title, "saved": "**Saved.**\n\n"}
+    assert agent.entry.runtime_data.settings["persona"] == "You talk like a pirate."
+    await agent.say("Hello")
+    assert "pirate" in model_server.chats[-1].messages[0]["content"]
+    hass.config_entries.options.async_abort(menu["flow_id"])
+    assert agent.entry.options["persona"] == "You talk like a pirate."
+
+
+async def test_several_pages_in_one_dialog(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """Each page leads back to the menu that it was opened from; the end changes nothing."""
+    options = hass.config_entries.options
+    menu = await submit(hass, await page(hass, entry, "debug"), "debug", {"debug_logging": True})
+    assert menu["step_id"] == "expert"
+    assert menu["menu_options"] == [*EXPERT, "init", "done"]
+    menu = await options.async_configure(menu["flow_id"], {"next_step_id": "init"})
+    opened = await options.async_configure(menu["flow_id"], {"next_step_id": "memory"})
+    menu = await submit(hass, opened, "memory", {"memory_enabled": False})
+    assert menu["step_id"] == "init"
+    stored = {"debug_logging": True, "memory_enabled": False}
+    assert dict(entry.options) == stored
+    hass.config_entries.async_update_entry(entry, options={**stored, "emit_events": False})
+    done = await options.async_configure(menu["flow_id"], {"next_step_id": "done"})
+    assert done["type"] is FlowResultType.CREATE_ENTRY
+    assert dict(entry.options) == {**stored, "emit_events": False}
+
+
+async def test_a_page_stores_only_its_own_fields(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    """What changed elsewhere while it was open stays."""
+    opened = await page(hass, entry, "memory")
+    hass.config_entries.async_update_entry(entry, options={"persona": "A butler."})
+    assert is_saved(await submit(hass, opened, "memory", {"memory_enabled": False}))
+    assert dict(entry.options) == {"persona": "A butler.", "memory_enabled": False}
+
+
+def conditions(result: ConfigFlowResult) -> dict[str, Any]:
+    """Return under which conditions the browser shows the fields of a page."""
+    schema = result["data_schema"]
+    assert schema
+    outer = {str(key): getattr(key, "visible", None) for key in schema.schema}
+    inner = {str(key): getattr(key, "visible", None) for key in fields(schema)}
+    return outer | inner
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_conditions_name_fields_of_the_page(
+    hass: HomeAssistant, entry: MockConfigEntry, name: str
+) -> None:
+    """They are what Home Assistant reads, and name a field before them in the same part of the page."""
+    schema = (await page(hass, entry, name))["data_schema"]
+    assert schema
+    parts = [schema.schema, *(part.schema.schema for part in schema.schema.values() if is_section(part))]
+    for part in parts:
+        before: set[str] = set()
+        for key in part:
+            for condition in getattr(key, "visible", None) or []:
+                assert condition["field"] in before
+                expected = {"field", "operator"} | ({"value"} if condition["operator"] == "in" else set())
+                assert set(condition) == expected
+            before.add(str(key))
+
+
+def is_section(part: Any) -> bool:
+    """Return whether a part of a form is a section."""
+    return isinstance(part, section)
+
+
+@pytest.mark.parametrize("name", PAGES)
+async def test_sections_are_collapsed(hass: HomeAssistant, entry: MockConfigEntry, name: str) -> None:
+    """Without what is hidden or collapsed, a page has at most eight fields."""
+    schema = (await page(hass, entry, name))["data_schema"]
+    assert schema
+    assert all(part.options["collapsed"] for part in schema.schema.values() if is_section(part))
+    found = {str(key): DEFAULTS.get(str(key)) for key, part in schema.schema.items() if not is_section(part)}
+    visible = [field for field in PAGES[name] if field.key in found and not field.is_hidden(found)]
+    assert len(visible) <= MOST_FIELDS
+
+
+def test_few_fields_for_households() -> None:
+    """All pages of the first menu together."""
+    fields = [field for page in HOUSEHOLD.values() for field in page if not field.section]
+    assert len(fields) <= MOST_IN_ALL
+
+
+async def test_fields_that_do_not_apply_are_hidden(hass: HomeAssistant, entry: MockConfigEntry) -> None:
+    found = conditions(await page(hass, entry, "memory"))
+    assert found["memory_enabled"] is None
+    remember = {"field": "memory_enabled", "operator": "in", "value": [True]}
+    assert found["learning_enabled"] == [remember]
+    found = conditions(await page(hass, entry, "memory_details"))
+    influxdb = {"field": "learning_source", "operator": "in", "value": ["influxdb"]}
+    second = {"field": "influxdb_version", "operator": "in", "value": ["v2"]}
+    assert found["learning_source"] is None
+    assert found["influxdb_url"] == [influxdb]
+    assert found["influxdb_token"] == [influxdb, second]
+    found = conditions(await page(hass, entry, "vector_store"))
+    assert found["chroma"] == [{"field": "vector_db_backend", "operator": "in", "value": ["chroma"]}]
+    assert found["vector_db_host"] is None
+    assert conditions(await page(hass, entry, "history"))["session_timeout"] is None
+    found = conditions(await page(hass, entry, "web"))
+    assert found["fallback_llm_model"] == [{"field": "fallback_llm_base_url", "operator": "exists"}]
+
+
+@pytest.mark.parametrize(
+    ("data", "known"),
+    [
+        ({"llm_dialect": "ollama"}, True),
+        ({"llm_dialect": "openai"}, False),
+        ({"llm_dialect": "azure"}, False),
+        ({}, True),
+        ({"llm_base_url": "https://api.openai.com/v1"}, False),
+    ],
+)
+async def test_fields_that_the_server_does_not_know_are_hidden(
+    hass: HomeAssistant, entry: MockConfigEntry, data: dict[str, str], *, known: bool
+) -> None:
+    """What is stored for them stays, for a server that knows them."""
+    stored = {"llm_keep_alive": "-1", "llm_num_ctx": 4096}
+    hass.config_entries.async_update_entry(entry, data={**entry.data, **data}, options=stored)
+    found = shown(await page(hass, entry, "llm"))
+    assert ("llm_num_ctx" in found, "llm_keep_alive" in found) == (known, known)
+    typed = {key: value for key, value in found.items() if value is not None and "external" not in key}
+    await save(hass, entry, "llm", {**typed, "llm_max_tokens": 300})
+    assert {key: entry.options[key] for key in stored} == stored
+    assert entry.options["llm_max_tokens"] == 300
+
+
+async def test_known_dialect_of_a_running_agent(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """What was found out about the server counts."""
+    agent = await async_agent(hass, model_server)
+    await agent.say("Hello")
+    assert "llm_num_ctx" not in shown(await page(hass, agent.entry, "llm"))
