@@ -8,6 +8,7 @@ import probatio
 from homeassistant.const import CONF_OPTIONS
 from homeassistant.core import HomeAssistant, callback
 from homeassistant.helpers import config_validation as cv
+from homeassistant.helpers.typing import ConfigType
 
 from .const import DOMAIN
 from .knowledge.persons import entity_of_person
@@ -25,12 +26,17 @@ def options_schema(options: Mapping[Any, Any]) -> probatio.Schema:
 
 
 @callback
-def check_agent(hass: HomeAssistant, options: Mapping[str, Any]) -> None:
-    """Raise probatio.Invalid for an agent that does not exist: nothing would ever happen."""
-    if entry_id := options.get(CONF_AGENT):
+def checked(hass: HomeAssistant, schema: probatio.Schema, config: ConfigType) -> ConfigType:
+    """Return a valid configuration of a trigger or condition.
+
+    Raises probatio.Invalid, also for an agent that does not exist: nothing would ever happen.
+    """
+    config = schema(config)
+    if entry_id := config[CONF_OPTIONS].get(CONF_AGENT):
         entry = hass.config_entries.async_get_entry(entry_id)
         if entry is None or entry.domain != DOMAIN:
             raise probatio.Invalid(f"There is no agent {entry_id}", path=[CONF_AGENT])
+    return config
 
 
 @callback

@@ -2,11 +2,10 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar, Unpack, cast, override
+from typing import Any, ClassVar, Unpack, override
 
 import probatio
 
-from homeassistant.const import CONF_OPTIONS
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.condition import Condition, ConditionCheckParams, ConditionConfig
 from homeassistant.helpers.typing import ConfigType
@@ -16,7 +15,7 @@ from .automations import (
     CONF_AGENT,
     CONF_PERSON,
     PERSON_SCHEMA,
-    check_agent,
+    checked,
     options_schema,
     person_of,
 )
@@ -33,9 +32,7 @@ class AgentCondition(Condition):
     @override
     async def async_validate_config(cls, hass: HomeAssistant, config: ConfigType) -> ConfigType:
         """Check the options. Raises probatio.Invalid."""
-        checked = cast("ConfigType", cls.schema(config))
-        check_agent(hass, checked[CONF_OPTIONS])
-        return checked
+        return checked(hass, cls.schema, config)
 
     def __init__(self, hass: HomeAssistant, config: ConditionConfig) -> None:
         """Take the options."""

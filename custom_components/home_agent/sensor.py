@@ -76,54 +76,28 @@ TOTALS: tuple[TotalDescription, ...] = (
 )
 
 
+def _figure(
+    key: str, value: Callable[[HomeAgentData], float | None], unit: str | None = None
+) -> FigureDescription:
+    """Return a figure for measuring a model; it is disabled by default."""
+    return FigureDescription(
+        key=key,
+        translation_key=key,
+        device_class=SensorDeviceClass.DURATION if unit == UnitOfTime.SECONDS else None,
+        native_unit_of_measurement=unit,
+        state_class=SensorStateClass.MEASUREMENT,
+        entity_registry_enabled_default=False,
+        value=value,
+    )
+
+
 SENSORS: tuple[FigureDescription, ...] = (
-    FigureDescription(
-        key="tokens",
-        translation_key="tokens",
-        entity_registry_enabled_default=False,
-        state_class=SensorStateClass.MEASUREMENT,
-        value=_of_turn(lambda figures: figures.prompt_tokens + figures.completion_tokens),
-    ),
-    FigureDescription(
-        key="cached_tokens",
-        translation_key="cached_tokens",
-        state_class=SensorStateClass.MEASUREMENT,
-        entity_registry_enabled_default=False,
-        value=_of_turn(lambda figures: figures.cached_tokens),
-    ),
-    FigureDescription(
-        key="external_tokens",
-        translation_key="external_tokens",
-        state_class=SensorStateClass.MEASUREMENT,
-        entity_registry_enabled_default=False,
-        value=_of_turn(lambda figures: figures.external_tokens),
-    ),
-    FigureDescription(
-        key="latency",
-        translation_key="latency",
-        device_class=SensorDeviceClass.DURATION,
-        native_unit_of_measurement=UnitOfTime.SECONDS,
-        state_class=SensorStateClass.MEASUREMENT,
-        entity_registry_enabled_default=False,
-        value=_of_turn(lambda figures: _seconds(figures.total_ms)),
-    ),
-    FigureDescription(
-        key="first_token",
-        translation_key="first_token",
-        device_class=SensorDeviceClass.DURATION,
-        native_unit_of_measurement=UnitOfTime.SECONDS,
-        state_class=SensorStateClass.MEASUREMENT,
-        entity_registry_enabled_default=False,
-        value=_of_turn(lambda figures: _seconds(figures.ttft_ms)),
-    ),
-    FigureDescription(
-        key="first_try_rate",
-        translation_key="first_try_rate",
-        native_unit_of_measurement=PERCENTAGE,
-        state_class=SensorStateClass.MEASUREMENT,
-        entity_registry_enabled_default=False,
-        value=lambda data: data.quality.first_try_rate,
-    ),
+    _figure("tokens", _of_turn(lambda figures: figures.prompt_tokens + figures.completion_tokens)),
+    _figure("cached_tokens", _of_turn(lambda figures: figures.cached_tokens)),
+    _figure("external_tokens", _of_turn(lambda figures: figures.external_tokens)),
+    _figure("latency", _of_turn(lambda figures: _seconds(figures.total_ms)), UnitOfTime.SECONDS),
+    _figure("first_token", _of_turn(lambda figures: _seconds(figures.ttft_ms)), UnitOfTime.SECONDS),
+    _figure("first_try_rate", lambda data: data.quality.first_try_rate, PERCENTAGE),
 )
 
 MEMORY_SENSORS: tuple[FigureDescription, ...] = (

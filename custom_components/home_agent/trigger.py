@@ -1,10 +1,9 @@
 """Platform: triggers of the automation editor. They work even if the events on the bus are off."""
 
-from typing import Any, ClassVar, cast, override
+from typing import Any, ClassVar, override
 
 import probatio
 
-from homeassistant.const import CONF_OPTIONS
 from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 from homeassistant.helpers.dispatcher import async_dispatcher_connect
 from homeassistant.helpers.trigger import (
@@ -21,7 +20,7 @@ from .automations import (
     CONF_AGENT,
     CONF_PERSON,
     PERSON_SCHEMA,
-    check_agent,
+    checked,
     options_schema,
     person_of,
 )
@@ -50,9 +49,7 @@ class AgentTrigger(Trigger):
     @classmethod
     async def async_validate_config(cls, hass: HomeAssistant, config: ConfigType) -> ConfigType:
         """Check the options. Raises probatio.Invalid."""
-        checked = cast("ConfigType", cls.schema(config))
-        check_agent(hass, checked[CONF_OPTIONS])
-        return checked
+        return checked(hass, cls.schema, config)
 
     def __init__(self, hass: HomeAssistant, config: TriggerConfig) -> None:
         """Take the options."""
