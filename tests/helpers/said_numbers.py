@@ -41,6 +41,7 @@ from custom_components.home_agent.tools import (
     ha_query,
     knowledge_tools,
     memory_tools,
+    undoing,
     web_search,
 )
 from custom_components.home_agent.tools.calls import bounds
@@ -100,7 +101,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
     "docs/activity.md": [
         ("last {} calls, with at most {:,} states", ledger.MAX_LEDGER_ACTIONS, ledger.MAX_STATES),
         ("The last {} calls survive", ledger.MAX_STORED),
-        ("more than {:g} hours old", activity.MAX_AGE.total_seconds() / 3600),
+        ("more than {:g} hours old", undoing.MAX_AGE.total_seconds() / 3600),
         ("within {:g} minutes", activity.HERE_FOR.total_seconds() / 60),
         ("its last {} entries", journal.MAX_ENTRIES),
     ],
@@ -135,6 +136,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("up to {} pictures of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
     ],
     "docs/events.md": [("at most {} characters", call_events.MAX_EVENT_CHARS)],
+    "docs/faq.md": [("runs {} sentences", len(cases.cases("en")))],
     "docs/installation.md": [
         ("Home Assistant {} or newer", NEEDED),
         ("every {:g} to {:g} seconds", server_watch.FIRST_PAUSE, server_watch.LONGEST_PAUSE),
@@ -266,7 +268,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("{} to {} digits", pin.MIN_DIGITS, pin.MAX_DIGITS),
         ("at most {} days", lists.MAX_WATCHED_DAYS),
         ("the last {} turns", turn_log.MAX_TURNS),
-        ("last {:g} hours", activity.MAX_AGE.total_seconds() / 3600),
+        ("last {:g} hours", undoing.MAX_AGE.total_seconds() / 3600),
         ("at most {} of {:g} MB", pictures.MAX_PICTURES, pictures.MAX_BYTES / 1e6),
         ("{:,} characters", const.MAX_SENTENCE_CHARS),
         ("{:,} characters in {:,} values, {} levels", bounds.MAX_CHARS, bounds.MAX_VALUES, bounds.MAX_DEPTH),

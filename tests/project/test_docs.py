@@ -210,6 +210,7 @@ async def agent(
 ) -> AsyncIterator[Agent]:
     """Return an agent with all that it can have; it is unloaded at the end."""
     async with equipped(hass, model_server, other_model_server, tmp_path) as agent:
+        await hass.services.async_call("lock", "lock", {"entity_id": "lock.front_door"}, blocking=True)
         yield agent
 
 
