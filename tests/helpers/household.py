@@ -53,7 +53,13 @@ async def async_furnish(hass: HomeAssistant) -> None:
     assert await async_setup_component(
         hass,
         "input_boolean",
-        {"input_boolean": dict.fromkeys((*LIGHTS, "front_door", "cellar_door"))},
+        {
+            "input_boolean": {
+                **dict.fromkeys(LIGHTS),
+                "front_door": {"initial": True},
+                "cellar_door": {"initial": True},
+            }
+        },
     )
     assert await async_setup_component(
         hass, "input_number", {"input_number": {f"{key}_level": {"min": 0, "max": 255} for key in LIGHTS}}
