@@ -1,6 +1,7 @@
 """A long life in short: nothing grows but what is kept, and that is bounded."""
 
 from collections import Counter
+from functools import lru_cache
 import gc
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 
 from benchmarks import soak as bench
 from benchmarks.soak import Look, Soak
+from custom_components.home_agent.tools.resolving import family_words
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 from tests.helpers.agent import async_add_agent
@@ -25,6 +27,7 @@ BOUNDS = {
     "history_turns.MAX_MESSAGES": 20,
     "memory.extractor.MAX_REFUSED": 4,
     "memory.memories.MAX_PROVENANCE": 1,
+    "memory.records.MAX_PROVENANCE": 1,
     "safety.journal.MAX_ENTRIES": 4,
     "safety.ledger.MAX_LEDGER_ACTIONS": 4,
     "sessions.MAX_SESSIONS": 4,
@@ -63,6 +66,8 @@ async def test_nothing_grows(
     monkeypatch.setattr(bench, "AN_EVENING", 20)
     for name, limit in BOUNDS.items():
         monkeypatch.setattr(f"{OURS}.{name}", limit)
+    small = lru_cache(maxsize=8)(family_words._parts_of.__wrapped__)
+    monkeypatch.setattr(family_words, "_parts_of", small)
     for component in ("homeassistant", "conversation"):
         assert await async_setup_component(hass, component, {})
     home = build_home(hass, 40)
