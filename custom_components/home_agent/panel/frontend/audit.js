@@ -9,14 +9,8 @@ const GOOD = new Set(["approved"]);
 const WAITS = new Set(["requested"]);
 const chosen = { kind: "" };
 
-export const audit = {
-  name: "activity",
-  icon: "history",
-  topics: ["turns", "confirmations"],
-  open,
-};
-
-async function open(context) {
+/** Opens the page. */
+export async function open(context) {
   const { t, call } = context;
   const list = h("ul", { class: "list" });
   const empty = nothing(t("nothing_noted"));

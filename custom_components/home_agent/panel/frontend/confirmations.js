@@ -4,16 +4,11 @@ import { button, card, icon } from "./controls.js";
 import { dotted, h, nothing } from "./dom.js";
 import { sync } from "./keep.js";
 
-export const confirmations = {
-  name: "confirmations",
-  icon: "help-circle-outline",
-  counts: true,
-  topics: ["confirmations"],
-  open: async (context) => {
-    const shown = await waitingList(context);
-    return { nodes: [card(context.t("page_confirmations"), shown.element)], refresh: shown.refresh };
-  },
-};
+/** Opens the page. */
+export async function open(context) {
+  const shown = await waitingList(context);
+  return { nodes: [card(context.t("page_confirmations"), shown.element)], refresh: shown.refresh };
+}
 
 /** Returns the list of what waits, and how it is brought up to date. */
 export async function waitingList(context) {

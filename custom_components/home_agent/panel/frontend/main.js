@@ -2,19 +2,20 @@
 
 import { elements, icon } from "./controls.js";
 import { h, nothing } from "./dom.js";
+import { loadAll, pageOf, PAGES } from "./pages.js";
 import { address, current, navigate } from "./routes.js";
 import { STYLE } from "./style.js";
 import { texts } from "./texts.js";
-import { audit } from "./audit.js";
-import { confirmations } from "./confirmations.js";
-import { me } from "./me.js";
-import { memories } from "./memories.js";
-import { overview } from "./overview.js";
-import { suggestions } from "./suggestions.js";
-import { turns } from "./turns.js";
-import { usage } from "./usage.js";
 
-const PAGES = [overview, turns, confirmations, audit, memories, suggestions, usage, me];
+// What the first page needs comes at once, and not one import after the other.
+import "./bubbles.js";
+import "./keep.js";
+import "./overview.js";
+import "./selftest.js";
+
+// Another page that is going to be shown loads while everything else is prepared.
+(pageOf(current().page) ?? PAGES[0]).load();
+
 const SECONDS_SAID = 8;
 const TRIES = 5; // while an agent is reloaded, after a change of options for example
 const WAIT = 500; // milliseconds between two tries
@@ -86,6 +87,7 @@ class HomeAgentPanel extends HTMLElement {
     }
     if (!this.#agents.length) this.#main.replaceChildren(nothing(this.#t("no_agent")));
     else await this.#show(true);
+    loadAll();
   }
 
   get #main() {
@@ -130,7 +132,8 @@ class HomeAgentPanel extends HTMLElement {
     this.#view = null;
     let view;
     try {
-      view = await page.open(this.#context(page));
+      const { open } = await page.load();
+      view = await open(this.#context(page));
     } catch (error) {
       view = { nodes: [nothing(this.#t.problem(error))] };
     }
@@ -214,7 +217,7 @@ class HomeAgentPanel extends HTMLElement {
     const { entry } = this.#place;
     const told = ({ topic }) => {
       if (topic === "confirmations") this.#count();
-      if (this.#pages.find(({ name }) => name === this.#place.page)?.topics.includes(topic)) this.#refresh();
+      if (pageOf(this.#place.page)?.topics.includes(topic)) this.#refresh();
     };
     this.#count();
     const stop = await this.#guarded(() => this.#hass.connection.subscribeMessage(told, { type: "home_agent/subscribe", entry_id: entry }));

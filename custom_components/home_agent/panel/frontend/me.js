@@ -7,16 +7,8 @@ import { dotted, h, nothing } from "./dom.js";
 import { sync } from "./keep.js";
 import { twice } from "./twice.js";
 
-export const me = {
-  name: "me",
-  icon: "account-circle-outline",
-  counts: true,
-  everybody: true,
-  topics: ["confirmations", "turns"],
-  open,
-};
-
-async function open(context) {
+/** Opens the page. */
+export async function open(context) {
   const { t, call, admin } = context;
   const waiting = await waitingList({ ...context, own: true });
   const parts = {

@@ -10,14 +10,8 @@ const SENSITIVITIES = ["public", "private", "sensitive"];
 const HOUSEHOLD = "-";
 const chosen = { query: "", person: "" };
 
-export const memories = {
-  name: "memories",
-  icon: "head-heart-outline",
-  topics: ["memories"],
-  open,
-};
-
-async function open(context) {
+/** Opens the page. */
+export async function open(context) {
   const { t, call, agent } = context;
   const results = h("div");
   const persons = h("div");

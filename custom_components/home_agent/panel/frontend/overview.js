@@ -1,21 +1,15 @@
 // How the agent is doing, at a glance.
 
+import { exchange } from "./bubbles.js";
 import { card, icon, link } from "./controls.js";
 import { h } from "./dom.js";
-import { exchange } from "./turns.js";
 import { sync } from "./keep.js";
 import { selfTest } from "./selftest.js";
 
 const NEWEST = 3;
 
-export const overview = {
-  name: "overview",
-  icon: "view-dashboard-outline",
-  topics: ["turns", "confirmations", "memories", "server"],
-  open,
-};
-
-async function open(context) {
+/** Opens the page. */
+export async function open(context) {
   const { t, call, href, agent } = context;
   const tiles = h("div", { class: "tiles" });
   const today = h("div", { class: "tiles" });

@@ -4,14 +4,8 @@ import { button, card, folded, link } from "./controls.js";
 import { dotted, h, mark, nothing } from "./dom.js";
 import { sync } from "./keep.js";
 
-export const suggestions = {
-  name: "suggestions",
-  icon: "lightbulb-on-outline",
-  topics: [],
-  open,
-};
-
-async function open(context) {
+/** Opens the page. */
+export async function open(context) {
   const { t, call, guarded, say, agent } = context;
   const list = h("ul", { class: "list" });
   const empty = h("div");

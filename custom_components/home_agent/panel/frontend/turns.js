@@ -1,27 +1,16 @@
 // The last conversations as bubbles, and the way to each of their turns.
 
-import { card, chips, icon, searchField } from "./controls.js";
-import { answerText, dotted, h, nothing } from "./dom.js";
+import { exchange } from "./bubbles.js";
+import { card, chips, searchField } from "./controls.js";
+import { dotted, h, nothing } from "./dom.js";
 import { sync } from "./keep.js";
 import { openTurn } from "./turn.js";
 
-/** Icons and colours of what became of a turn. */
-export const OUTCOMES = {
-  answered: ["robot-outline", ""],
-  local: ["home-lightning-bolt-outline", "good"],
-  asked: ["help-circle-outline", "waits"],
-  refused: ["hand-back-left-outline", "bad"],
-  failed: ["alert-circle-outline", "bad"],
-};
 const PROBLEMS = ["refused", "failed"];
 const chosen = { person: "", outcome: "", query: "" }; // stays while turns are looked at
 
-export const turns = {
-  name: "turns",
-  icon: "message-text-outline",
-  topics: ["turns"],
-  open: (context) => (context.id ? openTurn(context) : openList(context)),
-};
+/** Opens the list, or the turn that the address names. */
+export const open = (context) => (context.id ? openTurn(context) : openList(context));
 
 async function openList(context) {
   const { t, call } = context;
@@ -87,31 +76,4 @@ function conversation(group, context) {
   };
   shown.renew(group);
   return shown;
-}
-
-/** Returns a sentence and its answer as bubbles, which lead to the turn. */
-export function exchange(turn, { t, href }) {
-  const [name, kind] = OUTCOMES[turn.outcome];
-  return h(
-    "a",
-    { class: "exchange", href: href("turns", turn.id) },
-    h("span", { class: "bubble person" }, turn.sentence),
-    h(
-      "span",
-      { class: "answer" },
-      icon(name, { kind, label: t(`outcome_${turn.outcome}`) }),
-      h("span", { class: `bubble agent ${turn.error ? "error" : ""}` }, answerText(turn.answer || "–")),
-    ),
-    h(
-      "span",
-      { class: "quiet" },
-      dotted(
-        turn.outcome !== "answered" && t.line(`outcome_${turn.outcome}`),
-        t.time(turn.at),
-        t.ms(turn.ms),
-        turn.tokens > 0 && t.count("tokens", turn.tokens),
-        turn.tools.length > 0 && t.count("calls", turn.tools.length),
-      ),
-    ),
-  );
 }

@@ -10,14 +10,8 @@ const FITS = ["first_try", "repaired", "retried"];
 const MISFITS = ["refused", "exhausted"];
 const chosen = { span: 0 };
 
-export const usage = {
-  name: "usage",
-  icon: "chart-bar",
-  topics: ["turns"],
-  open,
-};
-
-async function open({ t, call, guarded }) {
+/** Opens the page. */
+export async function open({ t, call, guarded }) {
   chosen.span ||= window.innerWidth <= NARROW ? 7 : 30;
   const shown = h("div");
   const numbers = folded(t("numbers"), "", []);
