@@ -141,17 +141,23 @@ def may_be_assistant(hass: HomeAssistant) -> bool | None:
     from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline  # noqa: PLC0415
 
     try:
-        chosen = async_get_pipeline(hass).conversation_engine
+        return _is_free(hass, async_get_pipeline(hass))
     except PipelineNotFound:
         return True
-    return chosen == HOME_ASSISTANT_AGENT or ("." in chosen and hass.states.get(chosen) is None)
+
+
+@callback
+def _is_free(hass: HomeAssistant, pipeline: Pipeline) -> bool:
+    """Return whether an assistant has Home Assistant's own agent, or one that no longer exists."""
+    agent = pipeline.conversation_engine
+    return agent == HOME_ASSISTANT_AGENT or ("." in agent and hass.states.get(agent) is None)
 
 
 async def async_make_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> None:
     """Make an assistant with this agent and prefer it.
 
     It gets the language and the speech settings of the assistant that was preferred. One that has the agent
-    already, or its name, is used instead of another one.
+    already is used instead of a new one, as is one of its name that no other agent answers.
     """
     agent = _agent(hass, entry)
     if agent is None or ASSIST not in hass.config.components:
@@ -162,7 +168,8 @@ async def async_make_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry)
     store = hass.data[KEY_ASSIST_PIPELINE].pipeline_store
     known: list[Pipeline] = list(store.data.values())
     same = [pipeline for pipeline in known if pipeline.conversation_engine in (agent, entry.entry_id)]
-    own = next(iter(same or [pipeline for pipeline in known if pipeline.name == entry.title]), None)
+    named = [pipeline for pipeline in known if pipeline.name == entry.title and _is_free(hass, pipeline)]
+    own = next(iter(same or named), None)
     if own is not None:
         await async_update_pipeline(hass, own, conversation_engine=agent, prefer_local_intents=False)
     else:

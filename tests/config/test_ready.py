@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.const import DOMAIN
-from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines
+from homeassistant.components.assist_pipeline import Pipeline, async_get_pipelines, async_update_pipeline
 from homeassistant.components.assist_pipeline.pipeline import async_get_pipeline
 from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.config_entries import SOURCE_USER, ConfigFlowResult
@@ -174,6 +174,23 @@ async def test_an_assistant_of_that_name_is_used_again(
     await finish(hass, result, assistant=True)
     assert names(hass) == {"Home Assistant": OWN, "Home Agent": "conversation.home_agent"}
     assert preferred(hass).id == made.id
+
+
+async def test_an_assistant_of_that_name_with_another_agent_stays(
+    hass: HomeAssistant, model_server: ModelServer
+) -> None:
+    await assist(hass)
+    await finish(hass, await ready(hass, model_server), assistant=True)
+    first = preferred(hass)
+    await async_update_pipeline(hass, first, name="Second")
+    await finish(hass, await ready(hass, model_server, "Second"), assistant=True)
+    agents = [(pipeline.name, pipeline.conversation_engine) for pipeline in async_get_pipelines(hass)]
+    assert agents == [
+        ("Home Assistant", OWN),
+        ("Second", "conversation.home_agent"),
+        ("Second", "conversation.second"),
+    ]
+    assert preferred(hass).id != first.id
 
 
 async def test_removing_an_agent_changes_no_other_assistant(

@@ -137,7 +137,7 @@ class AddingSteps(ConfigFlow):
             shared = await async_shared(self.hass)
             language = await async_language(self.hass)
             task = async_try(self.hass, shared, draft, self.async_update_progress, language)
-            self._test = self.hass.async_create_task(task, "home_agent self-test")
+            self._test = self.hass.async_create_background_task(task, "home_agent self-test")
         if not self._test.done():
             return self.async_show_progress(
                 step_id="self_test",
