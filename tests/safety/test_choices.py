@@ -7,8 +7,10 @@ from pytest_homeassistant_custom_component.common import MockConfigEntry
 
 from custom_components.home_agent.config.choices import async_labels
 from custom_components.home_agent.const import DOMAIN
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import area_registry as ar, entity_registry as er, label_registry as lr
+from homeassistant.setup import async_setup_component
 from tests.helpers.agent import speech
 from tests.helpers.checks import every
 from tests.helpers.options_pages import is_saved, page, save, selector_of, shown
@@ -145,6 +147,38 @@ async def test_rules_are_shown_in_words(
     stored = rule(NEVER, actions=["lock"], kinds=["lock"], entities=["lock.cellar"])
     assert entry.options["policy_choices"] == [stored]
     assert shown(await page(hass, entry, "permissions"))["policy_choices"] == [typed]
+
+
+@pytest.mark.parametrize(
+    ("choice", "runs"),
+    [
+        (rule(ALWAYS, actions=["run"]), False),
+        (rule(ALWAYS, kinds=["script"]), False),
+        (rule(ALWAYS, entities=["script.open_up"]), True),
+        (rule(ALWAYS, actions=["run"], entities=["script.open_up"]), True),
+        (rule(ALWAYS, actions=["turn_off"], entities=["script.open_up"]), False),
+    ],
+)
+async def test_content_is_trusted_by_name_only(
+    hass: HomeAssistant,
+    secure: SecureHouse,
+    model_server: ModelServer,
+    *,
+    choice: dict[str, Any],
+    runs: bool,
+) -> None:
+    """Who allows all scripts has not looked at what each of them unlocks."""
+    step = {"action": "lock.unlock", "target": {"entity_id": "lock.front_door"}}
+    assert await async_setup_component(hass, "script", {"script": {"open_up": {"sequence": [step]}}})
+    async_expose_entity(hass, "conversation", "script.open_up", True)
+    agent = await secure.async_agent(model_server, {"policy_choices": [choice]})
+    await hass.async_block_till_done()
+    call = ("ha_control", {"action": "turn_on", "entity_id": "script.open_up"})
+    model_server.script([tool_calls([call]), text("Ran.")])
+    await agent.say("Run it")
+    await hass.async_block_till_done()
+    assert bool(secure.calls) is runs
+    assert bool(agent.entry.runtime_data.confirmations.pending) is not runs
 
 
 @pytest.mark.parametrize("language", ["de", "en", "es", "fr", "nl", "ja"])

@@ -156,7 +156,7 @@ class Policy:
         votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
             return max(votes) is Verdict.ALLOW
-        return self._allowed.fits(effect) and not self._restricted.fits(effect)
+        return self._allowed.trusts(effect) and not self._restricted.fits(effect)
 
 
 def _is_listed(effect: Effect) -> bool:

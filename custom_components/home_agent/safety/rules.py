@@ -58,8 +58,12 @@ class _Rule:
         )
 
 
-class SupportsFits(Protocol):
-    """A rule in any form."""
+class PickedRule(Protocol):
+    """A rule that is no text."""
+
+    @property
+    def entities(self) -> frozenset[str]:
+        """Return the entities that it names one by one."""
 
     def fits(self, effect: Effect) -> bool:
         """Return whether an effect falls under the rule."""
@@ -68,7 +72,7 @@ class SupportsFits(Protocol):
 class RuleSet:
     """Rules of one kind."""
 
-    def __init__(self, texts: Iterable[object], picked: Iterable[SupportsFits] = ()) -> None:
+    def __init__(self, texts: Iterable[object], picked: Iterable[PickedRule] = ()) -> None:
         """Read the rules; anything that is not a rule is left out. `picked` are rules of another form."""
         self._picked = tuple(picked)
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
@@ -81,7 +85,18 @@ class RuleSet:
 
     def fits(self, effect: Effect) -> bool:
         """Return whether a rule fits a service."""
-        return any(rule.fits(effect) for rule in (*self._rules, *self._picked))
+        return any(rule.fits(effect) for rule in self._rules) or any(
+            rule.fits(effect) for rule in self._picked
+        )
+
+    def trusts(self, effect: Effect) -> bool:
+        """Return whether a rule names this very script, scene or automation, and so trusts its content.
+
+        A picked rule for a kind, an area or a label does not: nobody looked at what each of them does.
+        """
+        return any(rule.fits(effect) for rule in self._rules) or any(
+            effect.entity_id in rule.entities and rule.fits(effect) for rule in self._picked
+        )
 
     def fits_tool(self, name: str) -> bool:
         """Return whether a rule fits a tool."""
