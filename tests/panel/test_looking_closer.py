@@ -98,6 +98,21 @@ async def test_no_code_is_in_what_was_sent(panel: Panel, agent: Agent, model_ser
     assert "4711" not in (await panel.get("report", turn_id=turn["id"]))["report"]
 
 
+@pytest.mark.parametrize("history", [True, False])
+async def test_no_code_of_an_earlier_turn_is_in_what_was_sent(
+    panel: Panel, agent: Agent, model_server: ModelServer, history: bool
+) -> None:
+    """The conversation goes on, with or without a history, and the code is in no later turn."""
+    await agent.set_options(history_enabled=history)
+    model_server.script([tool_calls([("ha_control", CODE)]), text("Done.")])
+    first = await agent.say("Unlock the front door with 4711")
+    model_server.script([text("It is a door.")])
+    await agent.say("Which door was that?", conversation_id=first.conversation_id)
+    turn = await panel.turn()
+    assert turn["sentence"] == "Which door was that?"
+    assert "4711" not in json.dumps(turn)
+
+
 async def test_a_report_has_no_private_words(
     hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer, hass_admin_user: MockUser
 ) -> None:

@@ -29,7 +29,8 @@ def record(turn: Turn, *, err: HomeAgentError | None = None, listens: bool = Fal
     said = messages_of(turn)
     messages = without_codes(said, turn.language)
     for asked in turn.figures.trace.asked:
-        asked.messages = without_codes(asked.messages, turn.language, of=said)
+        # Without a history, the calls of earlier turns come from the chat log, with their codes.
+        asked.messages = without_codes(asked.messages, turn.language, of=[*asked.messages, *said])
     _remember(turn, messages)
     _write_down(turn, messages, err, listens=listens)
     # The sensors keep the figures; the text of the requests goes with the panel's turn.
