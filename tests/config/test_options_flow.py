@@ -133,6 +133,7 @@ async def test_limits_of_numbers(
         placeholders = result["description_placeholders"]
         assert placeholders
         assert (placeholders["low"], placeholders["high"]) == (f"{low:,}", f"{high:,}")
+        assert placeholders["field"].endswith(": ") is bool(section)
         assert shown(result)[key] == value
 
 

@@ -1,6 +1,6 @@
 """The options: a menu with pages for households, and one with pages for experts."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
@@ -54,7 +54,7 @@ from .fields import (
     with_removals,
 )
 from .lists import chats_selector, notify_selector, proactive_labels, with_proactive_labels
-from .schemas import EXAMPLES, HOUSEHOLD, PAGES
+from .schemas import EXAMPLES, HOUSEHOLD, PAGES, label_path
 from .sharing import check_sharing
 
 
@@ -261,7 +261,11 @@ class HomeAgentOptionsFlow(OptionsFlow):
                 step_id=page,
                 data_schema=form(fields, shown, errors),
                 errors=errors,
-                description_placeholders={**notes, **checked.placeholders},
+                description_placeholders={
+                    **notes,
+                    **checked.placeholders,
+                    "field": await self._async_field_name(fields, checked.errors),
+                },
             )
         self._page, self._typed, self._tried = page, shown, {**kept, **checked.values}
         checked.keep_report()
@@ -284,6 +288,14 @@ class HomeAgentOptionsFlow(OptionsFlow):
         self.hass.config_entries.async_update_entry(self.config_entry, options={**others, **self._tried})
         self._typed, self._page, self._has_saved = {}, "", True
         return await self._async_menu(self._menu)
+
+    async def _async_field_name(self, fields: Iterable[Field], errors: Mapping[str, str]) -> str:
+        """Return the name of the first wrong field that is in a section, where no error can mark it."""
+        wrong = next((field.key for field in fields if field.section and field.key in errors), None)
+        if wrong is None:
+            return ""
+        texts = await async_get_translations(self.hass, self.hass.config.language, "options", {DOMAIN})
+        return texts.get(f"component.{DOMAIN}.options.step.{label_path(wrong)}", wrong) + ": "
 
     async def _async_note(self, name: str) -> str:
         """Return a sentence for a description."""
