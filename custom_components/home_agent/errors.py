@@ -197,6 +197,7 @@ class TurnInterrupted(HomeAgentError):
 
 _PARTS: Final = {
     "invalid_auth": "key",
+    "key_needed": "key",
     "invalid_key": "key",
     "invalid_key_template": "key",
     "headers_not_json": "headers",

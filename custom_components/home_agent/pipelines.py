@@ -173,7 +173,10 @@ async def async_make_assistant(hass: HomeAssistant, entry: HomeAgentConfigEntry)
     if own is not None:
         await async_update_pipeline(hass, own, conversation_engine=agent, prefer_local_intents=False)
     else:
-        settings = store.data[store.async_get_preferred_item()].to_json()
+        model = store.data.get(store.async_get_preferred_item()) or next(iter(known), None)
+        if model is None:
+            return
+        settings = model.to_json()
         del settings["id"]
         changed = {"name": entry.title, "conversation_engine": agent, "prefer_local_intents": False}
         own = await store.async_create_item({**settings, **changed})

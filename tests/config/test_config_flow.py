@@ -202,6 +202,13 @@ async def test_server_that_cannot_be_used(
     assert result["step_id"] == "model"
 
 
+async def test_server_that_needs_a_key(hass: HomeAssistant, model_server: ModelServer) -> None:
+    """Where none was typed, the form does not speak of a refused one."""
+    model_server.on(MODELS, status(401, "no"))
+    result = await start(hass, {"llm_base_url": model_server.url})
+    assert result["errors"] == {"llm_api_key": "key_needed"}
+
+
 async def test_nothing_listens(hass: HomeAssistant, model_server: ModelServer) -> None:
     model_server.stop()
     result = await start(hass, {"llm_base_url": model_server.url})

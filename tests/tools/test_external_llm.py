@@ -335,7 +335,7 @@ async def test_the_server_is_reached_when_it_is_saved(
         ({"external_llm_base_url": ""}, None, {"external": "external_incomplete"}),
         ({"external_llm_model": ""}, None, {"external": "external_incomplete"}),
         ({"external_llm_base_url": "ftp://x"}, None, {"external": "invalid_url"}),
-        ({}, ("/models", status(401, "no")), {"external": "invalid_auth"}),
+        ({}, ("/models", status(401, "no")), {"external": "key_needed"}),
         ({}, ("/chat/completions", status(404, "no such model")), {"external": "model_not_found"}),
         ({}, ("/models", status(503, "starting")), {"external": "server_error"}),
     ],

@@ -49,7 +49,14 @@ EMBEDDING_ERROR_KEYS: Final = _ERROR_KEYS | {
     ErrorKind.CONTEXT_TOO_LONG: "embedding_failed",
     ErrorKind.MODEL_NOT_FOUND: "model_not_found",
 }
-_TELLING: Final = ("no_model_list", "not_an_llm_server", "server_error", "rate_limited", "invalid_auth")
+_TELLING: Final = (
+    "no_model_list",
+    "not_an_llm_server",
+    "server_error",
+    "rate_limited",
+    "invalid_auth",
+    "key_needed",
+)
 """Errors of several addresses of one server, the one worth showing last."""
 
 
@@ -140,4 +147,7 @@ def failure_of(err: ModelServerError, asked: Endpoint, keys: Mapping[ErrorKind, 
     key = keys[err.kind]
     if err.kind is ErrorKind.UNAVAILABLE and err.status is not None:
         key = "no_model_list" if not asked.model and err.status in _NO_LIST else "server_error"
-    return InvalidInput(key, url=asked.base_url, model=asked.model, detail=err.detail)
+    told = {"url": asked.base_url, "model": asked.model, "detail": err.detail}
+    if key == "invalid_auth" and not asked.api_key and not asked.headers:
+        return InvalidInput("key_needed", **told)
+    return InvalidInput(key, **told)
