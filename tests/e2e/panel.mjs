@@ -5,7 +5,7 @@
 // SETTINGS: url, username, password, agent (entity), entry, other (a user: username, password), and what page.mjs
 // needs. Prints one JSON line with what was seen.
 
-import { logIn, open, perform, textOf, until } from "./page.mjs";
+import { PATIENCE, logIn, open, perform, textOf, until } from "./page.mjs";
 
 const PANEL = "home-agent-panel";
 const PHONE = { width: 390, height: 844 };
@@ -87,6 +87,10 @@ async function overview() {
   await shows("Reachable");
   await note("overview");
   seen.addresses.first = here();
+  await panel.getByRole("button", { name: "Test this model" }).click();
+  seen.kept.progress = await until(page, "the progress", async () => (await text()).includes(" sentences "));
+  await until(page, "the verdict", async () => (await text()).includes("Not good enough"), 2 * PATIENCE);
+  await note("overview-tested");
 }
 
 async function conversations() {

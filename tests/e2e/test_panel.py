@@ -43,6 +43,7 @@ async def test_the_panel(release: str, model: ModelServer, tmp_path: Path) -> No
     assert "ha_control" in texts["turn"]
     assert "Entity list" in texts["turn"]
     assert "You are" in texts["turn"], "the text that was sent"
+    assert "Other languages 0/" in texts["overview-tested"]
     assert seen["stretches"] >= 3, "context, a request with its answer, a call"
     assert "Tuesday" not in texts["memories-found"]
     assert seen["bars"] >= 3
@@ -60,7 +61,7 @@ def check_places(seen: dict[str, Any]) -> None:
     assert addresses["back"] == "turns"
     assert addresses["reloaded"] == addresses["turn"]
     assert seen["tops"]["turn"] == 0
-    assert seen["kept"] == {"open": 1, "marked": 1, "badge": "1"}
+    assert seen["kept"] == {"progress": True, "open": 1, "marked": 1, "badge": "1"}
     assert (addresses["other"], seen["tabs"]) == ("me", 1)
     assert "bins" not in seen["texts"]["other"]
 

@@ -103,7 +103,7 @@ export function fields(hass, wanted, data) {
   if (has("ha-form")) {
     const labels = Object.fromEntries(wanted.map(({ name, label }) => [name, label]));
     const form = h("ha-form", {
-      props: { hass, data: values, schema: wanted.map(({ name, selector }) => ({ name, selector })), computeLabel: ({ name }) => labels[name] },
+      props: { hass, data: values, schema: wanted.map(({ name, selector }) => ({ name, selector, required: Boolean(selector.select) })), computeLabel: ({ name }) => labels[name] },
     });
     form.addEventListener("value-changed", (event) => {
       values = event.detail.value;
