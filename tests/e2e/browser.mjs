@@ -40,6 +40,8 @@ async function addIntegration() {
   await shoot("3-ready");
   await press(/^\s*(Finish|Submit)\s*$/);
   await press(/^\s*(Skip and finish|Finish|Done|Close)\s*$/);
+  await until("the end of the dialog", async () => !(await topmost(page.locator("step-flow-create-entry"))));
+  await page.waitForTimeout(4 * LOOK); // a dialog that closes goes back in the history, which would end another navigation
   await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
   await page.getByText("Home Agent").first().waitFor();
   await page.waitForTimeout(1500); // the brand image fades in
