@@ -74,6 +74,7 @@ class ActivityTool(HomeAgentTool):
 
     name = "activity"
     names_targets = True
+    reverses = True
     title = "What was done"
     description = (
         "Your own last actions: list them, or undo what the last request changed ('put it back'); with "

@@ -181,6 +181,8 @@ class HomeAgentTool(llm.Tool):
     """What it keeps, which an answer may claim only after such a call."""
     names_targets = False
     """Whether its results name the entities that they are about."""
+    reverses = False
+    """Whether it may reverse what any tool has done."""
     private: bool = False
     """No event contains its arguments or its result: Home Assistant's recorder stores events."""
     for_large_houses = False

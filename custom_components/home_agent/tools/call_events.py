@@ -2,6 +2,7 @@
 
 from time import monotonic
 
+from homeassistant.core import HomeAssistant
 from homeassistant.helpers import llm
 from homeassistant.helpers.redact import REDACTED
 
@@ -10,6 +11,7 @@ from ..event_data import ToolExecuted, ToolProgress
 from ..events import EventEmitter
 from ..safety.redaction import redacted, without_secrets
 from .base import HomeAgentTool
+from .reach import Reach, entities_of, runs_others
 from .results import ControlResult, envelope_of, outcome_of
 from .turn_calls import Attempt, CallRecord, TurnCalls
 
@@ -123,6 +125,25 @@ def record_of(
         round=turn.round,
         started=started,
         said=said[:MAX_EVENT_CHARS],
+    )
+
+
+def reach_of(
+    hass: HomeAssistant, call: llm.ToolInput, turn: TurnCalls, result: llm.ToolResult, record: CallRecord
+) -> Reach:
+    """Return what a call was about that has just ended."""
+    tool = turn.tools.get(call.tool_name)
+    entity_ids = entities_of(hass, call.tool_args, envelope_of(result)["result"])
+    own = tool if isinstance(tool, HomeAgentTool) else None
+    return Reach(
+        tool=call.tool_name,
+        action=str(call.tool_args.get("action") or ""),
+        entity_ids=entity_ids,
+        changes=record.done,
+        reads_home=record.read_only and own is not None and not own.annotations.open_world,
+        is_open=own is None or runs_others(entity_ids) or (own.names_targets and not entity_ids),
+        reverses=own is not None and own.reverses,
+        waits=record.waits,
     )
 
 

@@ -73,8 +73,8 @@ class QueryTool(HomeAgentTool):
         answer = present(question, found)
         if unknown := unknown_ids(run.house, target, (record for record, _state in found)):
             answer["unknown"] = [one_line(text, MAX_ID) for text in unknown[:MAX_UNKNOWN]]
-        if len(found) == 1 and state is None:
-            answer["changed_by"] = doer(run.hass, found[0][1], run.is_exposed)
+        if len(found) == 1 and state is None and (by := doer(run.hass, found[0][1], run.is_exposed)):
+            answer["changed_by"] = by
         if KNOWLEDGE in run.calls.tools and any(record.domain in TOLD_ELSEWHERE for record, _state in found):
             answer["note"] = ELSEWHERE
         return answer

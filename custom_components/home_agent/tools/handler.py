@@ -30,7 +30,7 @@ from ..safety.journal import AuditKind
 from ..safety.redaction import UNPARSED, without_secrets
 from ..safety.sanitizer.origins import Origins
 from .base import HomeAgentTool, PartlyFailed, TargetsFailed, ToolOutput, ToolRun, is_offered
-from .call_events import CallEvents, record_of
+from .call_events import CallEvents, reach_of, record_of
 from .calls.bounds import TOO_LARGE, bounded
 from .calls.clear_orders import ClearOrder, read_order
 from .calls.dialect_calls import Adapted, adapt
@@ -47,6 +47,7 @@ from .turn_calls import Attempt, TurnCalls, call_key
 
 NOT_JSON = "The arguments were not valid JSON. Call again with a JSON object."
 HAVE_IT: Final = "You have this already; answer now."
+TOO_OFTEN: Final = "Not run: this call was made too often for one request. Answer now and say so."
 FAILED_AGAIN: Final = "This call fails each time; answer now and say so."
 MAX_CONTEXTS = 256
 
@@ -120,8 +121,8 @@ class ToolHandler:
         call = adapted.call
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
         if turn.repeats(key):
-            return failed(FAILED_AGAIN) if turn.failed(key) else succeeded(HAVE_IT)
-        if (duplicate := turn.find_duplicate(key)) is not None:
+            return _repeated(turn, key)
+        if (duplicate := await turn.async_find_duplicate(key)) is not None:
             return await asyncio.shield(duplicate)
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
@@ -146,7 +147,7 @@ class ToolHandler:
             turn.judge(attempt)
             self.guard.journal.settle(turn.speaker.turn_id)
             record = record_of(turn, call, result, attempt, started)
-            turn.end(key, record, result)
+            turn.end(key, record, result, reach_of(self.hass, call, turn, result, record))
         self._events.ended(turn, call, result, attempt, record)
         if attempt.refused:
             content = envelope_of(result)
@@ -355,6 +356,13 @@ class ToolHandler:
             removed=len(found),
             text=found[0].text,
         )
+
+
+def _repeated(turn: TurnCalls, key: str) -> llm.ToolResult:
+    """Return the answer to a call that is made again and again, which is not run."""
+    if turn.is_outdated(key):
+        return failed(TOO_OFTEN)
+    return failed(FAILED_AGAIN) if turn.failed(key) else succeeded(HAVE_IT)
 
 
 def _names(tools: Mapping[str, llm.Tool]) -> str:

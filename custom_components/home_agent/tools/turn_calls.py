@@ -17,6 +17,7 @@ from ..safety.frozen import CallDraft, CallOrigin, Draft
 from ..safety.sanitizer.origins import Origins
 from .calls.validation import MAX_ERROR, with_request
 from .quality import CallVerdict, Fit
+from .reach import Reach
 from .results import ControlResult
 from .telling import Told
 
@@ -147,6 +148,9 @@ class TurnCalls:
     _tainted_in: int = 0
     """The answer of the model after which it read such text; 0 where that stood in the request."""
     _calls: dict[str, asyncio.Future[llm.ToolResult]] = field(default_factory=dict)
+    _reaches: dict[str, Reach] = field(default_factory=dict)
+    _outdated: set[str] = field(default_factory=set)
+    """Calls whose results no longer hold, as a later call has changed what they were about."""
     _failures: dict[str, int] = field(default_factory=dict)
     _rounds: dict[str, set[int]] = field(default_factory=dict)
     """By call: the answers of the model that make it."""
@@ -268,22 +272,41 @@ class TurnCalls:
         """Return the calls, for the caller of a service."""
         return [record.summary() for record in self.records]
 
-    def find_duplicate(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
-        """Return the same call, running or done: it is not run a second time."""
-        return self._calls.get(key)
+    async def async_find_duplicate(self, key: str) -> asyncio.Future[llm.ToolResult] | None:
+        """Return the same call, running or done: it is not run a second time.
+
+        A call whose result a later one has outdated is none. Later calls of the same answer run
+        concurrently, so their end is awaited.
+        """
+        while (found := self._calls.get(key)) is not None:
+            begun = list(self._calls)
+            running = [
+                self._calls[other] for other in begun[begun.index(key) + 1 :] if not self._calls[other].done()
+            ]
+            if not running:
+                return found
+            await asyncio.wait(running)
+        return None
 
     def begin(self, key: str) -> None:
         """Count a call that starts to run."""
         self.started += 1
+        self._outdated.discard(key)
         self._calls[key] = asyncio.get_running_loop().create_future()
 
-    def end(self, key: str, record: CallRecord, result: llm.ToolResult) -> None:
-        """Note how a call ended."""
+    def end(self, key: str, record: CallRecord, result: llm.ToolResult, reach: Reach) -> None:
+        """Note how a call ended. Results that no longer hold after it are forgotten."""
+        outdated = [other for other, earlier in self._reaches.items() if reach.outdates(earlier)]
+        for other in outdated:
+            del self._reaches[other]
+            self._calls.pop(other, None)
+            self._outdated.add(other)
+        self._reaches[key] = reach
         self.records.append(record)
         self._calls[key].set_result(result)
         if result.error:
             self._failures[key] = self._failures.get(key, 0) + 1
-            del self._calls[key]
+            del self._calls[key], self._reaches[key]
 
     def announce(self, count: int) -> None:
         """Expect the answers of so many calls."""
@@ -299,6 +322,10 @@ class TurnCalls:
     def failed(self, key: str) -> bool:
         """Return whether the same call has failed before."""
         return key in self._failures
+
+    def is_outdated(self, key: str) -> bool:
+        """Return whether the same call was run before, but its result no longer holds."""
+        return key in self._outdated
 
     def failed_too_often(self, key: str) -> bool:
         """Return whether the same call has failed as often as it may."""
