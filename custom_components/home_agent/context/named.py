@@ -9,12 +9,13 @@ from ..domains.base import ANY_CLASS
 from ..knowledge.house import Area, EntityRecord, Floor, HouseSnapshot
 from ..knowledge.name_index import place_id
 from ..knowledge.names import Phrases, common_prefix, distance, longest, squash
+from ..knowledge.owned_rooms import owned_rooms, self_words
 from ..knowledge.spoken_words import excepting_words, kinds_of_room
-from ..languages import table
 from ..languages.lexicon import Word
 from ..texts import words
-from .concepts import place_kinds, place_synonyms, thing_synonyms
+from .concepts import place_synonyms, thing_synonyms
 from .owners import NOT_IN_ROOMS, room_owners
+from .spoken_places import nearest_floors, places_inside
 from .topics import Topic, TopicReader, topic_reader
 
 MIN_STEM: Final = 4
@@ -68,24 +69,6 @@ class KnownNames:
     owners: Phrases[Area | Floor]
     """The people whose rooms are called after them."""
     vocabulary: frozenset[str]
-
-
-def _sorted_out(found: Mapping[str, Area | Floor]) -> dict[str, Area | Floor]:
-    """Return places without the floors that are farther from the ground than another one of the same name.
-
-    A first floor is the ground floor in one country and the floor above in the other.
-    """
-    levels = [
-        abs(place.level) for place in found.values() if isinstance(place, Floor) and place.level is not None
-    ]
-    return {
-        key: place
-        for key, place in found.items()
-        if not isinstance(place, Floor)
-        or place.level is None
-        or len(levels) < len(found)
-        or abs(place.level) == min(levels)
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,7 +212,11 @@ class Finder:
         }
         """The words that name no device by themselves, in the language of the names either."""
         told = {*topic.weak, *topic.kinds, *topic.implied, *topic.measures}
+        selfs = self_words(topic.words, topic.language)
         for index, word in enumerate(topic.words):
+            if index in selfs and word.plain != word.folded:  # "la mía" is not Mia
+                self.meant[index] = frozenset()
+                continue
             if index in told:
                 self.meant[index] = frozenset({word.folded} & self._names.vocabulary)
                 continue
@@ -281,36 +268,21 @@ class Finder:
     def _find_places(self) -> tuple[dict[str, Area | Floor], frozenset[int]]:
         """Return the rooms and floors that are named, and the words that name them."""
         if self._topic.text:
-            return self._places_inside(), frozenset()
+            return places_inside(self._house, self._topic, self._languages), frozenset()
         meant = [self.meant.get(index, frozenset()) for index in range(len(self._topic.words))]
         topic = self._topic
         kinds = {key for keys in (*topic.kinds.values(), *self.compounds.values()) for key in keys}
         owners = (self._names.owners,) if kinds and kinds.isdisjoint(NOT_IN_ROOMS) else ()
+        owned = owned_rooms(self._house, topic.words, topic.language)
+        found: dict[str, Area | Floor] = {one.area.area_id: one.area for one in owned}
+        at = frozenset(index for one in owned for index in one.at)
         for phrases in (self._names.places, self._names.other_places, *owners):
             found_there = longest(phrases.find(meant))
-            mentions = [one for one in found_there if not one.at <= topic.weak | topic.nothing]
+            mentions = [one for one in found_there if not one.at <= topic.weak | topic.nothing | at]
             if mentions:
-                found = {place_id(one.value): one.value for one in mentions}
-                return _sorted_out(found), frozenset(index for one in mentions for index in one.at)
-        return {}, frozenset()
-
-    def _places_inside(self) -> dict[str, Area | Floor]:
-        """Return the same for a language without spaces between words."""
-        text = self._topic.text
-        called = table(self._topic.language, "topics.places") or {}
-        house = self._house
-        everywhere: list[Area | Floor] = [*house.areas.values(), *house.floors.values()]
-        found = {
-            place_id(place): place
-            for place in everywhere
-            if any(squash(name) in text for name in place.names)
-        }
-        if not found:
-            for place in everywhere:
-                kinds = place_kinds(place.name, self._languages)
-                if any(name in text for kind in kinds for name in called.get(kind, ())):
-                    found[place_id(place)] = place
-        return _sorted_out(found)
+                found |= {place_id(one.value): one.value for one in mentions}
+                return nearest_floors(found), at.union(*(one.at for one in mentions))
+        return found, at
 
     def entities(self) -> list[NamedEntity]:
         """Return the entities that are named, best first."""

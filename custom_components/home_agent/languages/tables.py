@@ -222,10 +222,15 @@ SECTIONS: Final = (
         holds=(
             "kinds of things by domain, colours and states by the English word, whites by kelvin, articles;"
             " words beside colours (`shades`): light, dark, warm, cold, and without an effect (`plain`);"
-            " what lists and calendars are called (`lists`)"
+            " what lists and calendars are called (`lists`); words for a room of any kind (`rooms`), words"
+            " between it and the person whose room it is (`of`), the endings of names of people by those of"
+            " their first case (`endings`), and letters as Latin ones (`latin`)"
         ),
         needed=("domains",),
-        optional=("articles", "colors", "states", "whites", "shades", "lists"),
+        optional=(
+            *("articles", "colors", "states", "whites", "shades", "lists"),
+            *("rooms", "of", "endings", "latin"),
+        ),
     ),
     Section(
         name="concepts",

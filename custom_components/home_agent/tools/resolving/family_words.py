@@ -12,6 +12,7 @@ from typing import Final
 
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import COMMON_STEM, SURE, common_prefix, word_similarity
+from ...knowledge.owned_rooms import owned_in
 from ...knowledge.spoken_words import inflected_kinds_of_room, kinds_of_room, stop_words
 from ...languages import DEFAULT, find, languages, table, words as entries_of
 from ...texts import fold, words
@@ -95,6 +96,10 @@ def meant_by(
 
     Of several those that the words tell best: "Lautsprecher" is the speaker, not the television.
     """
+    owned, rest = owned_in(house, said, spoken[0] if spoken else "")
+    if owned:
+        records = [record for record in records if record.area_id in owned]
+        said = " ".join(word.plain for word in rest)
     pool = {record.entity_id: record for record in records}
     few = len(pool) <= FEW and not house.has_derived(TRAITS)
     known = _read(house, pool) if few or not pool.keys() <= house.entities.keys() else known_traits(house)

@@ -16,11 +16,13 @@ from ...knowledge.names import (
     without_article,
     word_similarity,
 )
+from ...knowledge.owned_rooms import owned_in
 from ...knowledge.spoken_words import (
     inflected_kinds_of_room,
     kinds_of_room,
     room_words,
     said_words,
+    stop_words,
     without_idioms,
 )
 from ...texts import fold
@@ -60,6 +62,9 @@ def find_place(house: HouseSnapshot, text: str, slot: str) -> NamedPlace | None:
     for group in groups:
         if found := [place for place in group if key and key in _keys(place)]:
             return _place(text, found, repaired=False)
+    owned, rest = owned_in(house, text)
+    if len(owned) == 1 and all(word.folded in stop_words() or len(word.folded) == 1 for word in rest):
+        return _place(text, list(owned.values()), repaired=False)
     if (place := _of_kind(text, groups)) is not None:
         return place
     for group in groups:
@@ -108,7 +113,9 @@ def unknown_place(house: HouseSnapshot, text: str, slot: str) -> ValidationError
 
 def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") -> list[NamedPlace]:
     """Return the rooms, else the floors, that a sentence names, also by the words of a language for them."""
-    sentence = without_idioms(sentence)
+    owned, others = owned_in(house, without_idioms(sentence), language)
+    sentence = " ".join(word.plain for word in others)
+    of_owners = [_place(area.name, [area], repaired=False) for area in owned.values()]
     names = place_names(house)
     meanings = [
         [known for known in names.words if word_similarity(word, known) >= INFLECTED]
@@ -118,7 +125,8 @@ def places_in_sentence(house: HouseSnapshot, sentence: str, language: str = "") 
     areas = [one for one in found if isinstance(one.value, Area)]
     unique = {id(one.value): one.value for one in longest(areas or found)}
     named = [_place(place.name, [place], repaired=False) for place in unique.values()]
-    return named or list(_in_words_of(house, sentence, language))
+    found_there = named or list(_in_words_of(house, sentence, language))
+    return list({place.name: place for place in (*of_owners, *found_there)}.values())
 
 
 def _in_words_of(house: HouseSnapshot, sentence: str, language: str) -> Iterable[NamedPlace]:

@@ -19,6 +19,7 @@ from ...domains import DOMAINS
 from ...errors import ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import MARGIN, squash, without_article
+from ...knowledge.owned_rooms import owned_in
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import DEFAULT
 from ...texts import fold
@@ -192,7 +193,8 @@ class _Search(KindSearch):
             return self._by_id(name)
         if self._means_all(name):
             return self._everything(name)
-        for step in (self._by_spelling, self._by_parts, self._in_family_words, self._by_room_and_kind):
+        steps = (self._by_spelling, self._by_parts, self._of_owner, self._in_family_words)
+        for step in (*steps, self._by_room_and_kind):
             if found := step(name):
                 return found
         if found := self._by_spelling(name, strict=False):
@@ -302,6 +304,18 @@ class _Search(KindSearch):
             self.repaired = True
             return self.by_kind()
         self.places, self.kinds = before
+        return []
+
+    def _of_owner(self, name: str) -> list[EntityRecord]:
+        """Return the entities of a kind in the room of a person: "lumière de la chambre de Léo"."""
+        owned, rest = owned_in(self.house, name, self.speaker.language)
+        if len(owned) != 1 or not rest:
+            return []
+        before = self.places
+        self.places = [*before, NamedPlace(next(iter(owned.values())).name, frozenset(owned))]
+        if found := self._in_family_words(" ".join(word.plain for word in rest)):
+            return found
+        self.places = before
         return []
 
     def _in_family_words(self, name: str) -> list[EntityRecord]:
