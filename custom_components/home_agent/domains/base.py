@@ -131,6 +131,8 @@ class ValueStep:
     _: KW_ONLY
     least: float = 0
     """The least size of a step, where the entity's own is smaller."""
+    ends: tuple[str, ...] = ()
+    """The ends of a range, which are moved together where there is no single value."""
     keeps_on: bool = False
     """Whether a step down never reaches zero: the value is halved instead."""
     services: tuple[str, str] | None = None

@@ -159,7 +159,9 @@ CLIMATE = DomainFacts(
         "humidity": "humidity",
     },
     synonyms=words("toggle set_temperature set_hvac_mode set_fan_mode set_preset set_humidity"),
-    step=ValueStep("temperature", 1, "target_temp_step", least=0.5),
+    step=ValueStep(
+        "temperature", 0.5, "target_temp_step", least=0.5, ends=("target_temp_low", "target_temp_high")
+    ),
     wake=_wake,
     remark=say_off,
     restore=_restore,

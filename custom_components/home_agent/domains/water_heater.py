@@ -54,7 +54,7 @@ WATER_HEATER = DomainFacts(
     fields={"temperature": "temperature", "operation_mode": "operation_mode"},
     synonyms=words("set_temperature set_preset"),
     remark=say_off,
-    step=ValueStep("temperature", 1, "target_temp_step", least=0.5),
+    step=ValueStep("temperature", 0.5, "target_temp_step", least=0.5),
     restore=_restore,
     say=say_heating,
     reported=("current_temperature", "temperature", "operation_mode", "away_mode"),

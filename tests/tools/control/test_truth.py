@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from pytest_homeassistant_custom_component.common import async_mock_service
 
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import Agent, async_add_agent
@@ -87,6 +88,29 @@ async def test_a_degree_beside_a_step(hass: HomeAssistant, agent: Agent) -> None
     assert hass.states.get("climate.bedroom").attributes["temperature"] == 18
     await told(agent, "climate.bedroom", "increase", temperature=21)
     assert hass.states.get("climate.bedroom").attributes["temperature"] == 21
+
+
+async def test_a_step_of_a_heating_that_is_off(hass: HomeAssistant, agent: Agent) -> None:
+    """Warmer than the room means heat; cooler only sets the target, and the result says that it is off."""
+    await call(hass, "climate.set_hvac_mode", "climate.bedroom", hvac_mode="off")
+    result = await told(agent, "climate.bedroom", "decrease")
+    assert "is off, so the target of 17.5° has no effect yet" in str(result["result"]["notes"])
+    await told(agent, "climate.bedroom", "increase")
+    await told(agent, "climate.bedroom", "increase")
+    state = hass.states.get("climate.bedroom")
+    assert (state.state, state.attributes["temperature"]) == ("heat", 18.5)
+
+
+async def test_a_step_of_a_range(hass: HomeAssistant, agent: Agent) -> None:
+    """Both ends are moved, by half a degree if the device knows no step."""
+    ranged = {"supported_features": 2, "min_temp": 7, "max_temp": 30, "hvac_modes": ["heat_cool", "off"]}
+    ends = {"temperature": None, "target_temp_low": 19.0, "target_temp_high": 24.0}
+    hass.states.async_set("climate.bedroom", "heat_cool", {**ranged, **ends})
+    calls = async_mock_service(hass, "climate", "set_temperature")
+    await told(agent, "climate.bedroom", "increase")
+    assert [call.data for call in calls] == [
+        {"entity_id": ["climate.bedroom"], "target_temp_low": 19.5, "target_temp_high": 24.5}
+    ]
 
 
 async def test_a_running_fan_keeps_its_speed(hass: HomeAssistant, agent: Agent) -> None:

@@ -20,14 +20,12 @@ from ...domains.base import (
     supports,
 )
 from ...errors import ValidationError
-from ...knowledge.names import word_similarity
-from ...texts import fold
 from ..vetted import GATED_OFF
 from .arguments import STEP, normalise
+from .fitting import check_action, check_features, fit
 from .readback import Expectation
 from .values import Units
 
-MAX_LISTED = 12
 CHANGED = Expectation(change=True)
 
 
@@ -112,7 +110,7 @@ def plan(
     notes += left_out or ()
     skips_main = action.service is None or any(name in parameters for name in action.instead)
     if not skips_main:
-        _check_features(state, action.features, verb)
+        check_action(facts, state, verb, action)
     calls = _calls(facts, action, parameters, skips_main=skips_main)
     if verb == "toggle":
         return Plan(domain, calls, Expectation(unless=frozenset((state.state,))))
@@ -181,7 +179,7 @@ def _supported(
     left, notes = dict(parameters), list[str]()
     while True:
         try:
-            return _fit(facts, state, left), notes
+            return fit(facts, state, left), notes
         except Unsupported as err:
             fewer = {name: value for name, value in left.items() if name not in err.parameters}
             # Turned on all the same; but not for a value that was meant for others.
@@ -245,26 +243,45 @@ def _plan_step(
     size = parameters.get(STEP)
     if size is None and facts.step is not None and (softer := _halved(facts, state, action.direction)):
         name = facts.step.parameter
-        fitted = _fit(facts, state, {name: softer}, clamp=True)
+        fitted = fit(facts, state, {name: softer}, clamp=True)
         return Plan(facts.name, [PlannedCall(facts.parameters[name].service, fitted)], CHANGED)
     if size is None and action.service:
-        _check_features(state, action.features, verb)
+        check_features(state, action.features, verb)
         return Plan(facts.name, [PlannedCall(action.service, {})], CHANGED)
     if facts.step is None:
         raise ValidationError(f"does not support {verb}")
     step, parameter = facts.step, facts.parameters[facts.step.parameter]
-    _check_features(state, parameter.features, verb)
+    if ends := _ends(state, step):
+        change = action.direction * (size or _default_size(state, step))
+        return _plan_set(facts, state, action, {name: round(end + change, 4) for name, end in ends.items()})
+    check_features(state, parameter.features, verb)
     own = _own_step(state, step.attribute)
     if size is None and step.key and own is not None and own < step.least:
         size = step.least
     if step.services and (size is None or step.key):
         return Plan(facts.name, [_step_call(facts, step, state, action.direction, size)], CHANGED)
     value = _stepped(state, parameter, action.direction * (size or _default_size(state, step)))
-    fitted = _fit(facts, state, {step.parameter: value}, clamp=True)
-    expectation = Expectation(
-        attributes={parameter.attribute or "": fitted[step.parameter]}, passing=parameter.passing
-    )
-    return Plan(facts.name, [PlannedCall(parameter.service, fitted)], expectation)
+    return _plan_set(facts, state, action, {step.parameter: value})
+
+
+def _ends(state: State, step: ValueStep) -> dict[str, float]:
+    """Return the ends of a range that has no single value now; none without such a range."""
+    shown = {name: state.attributes.get(name) for name in (step.parameter, *step.ends)}
+    if shown.pop(step.parameter) is not None:
+        return {}
+    found = {name: end for name, end in shown.items() if isinstance(end, int | float)}
+    return found if len(found) == len(shown) else {}
+
+
+def _plan_set(facts: DomainFacts, state: State, action: Action, values: Mapping[str, float]) -> Plan:
+    """Return the plan for values that a step leads to, within the entity's bounds."""
+    fitted = fit(facts, state, values, clamp=True)
+    if facts.wake is not None:
+        fitted = {**facts.wake(state, fitted), **fitted}
+    remark = facts.remark(state, fitted) if facts.remark is not None else ""
+    calls = _calls(facts, action, fitted, skips_main=True)
+    expectation = _expect(facts, action, fitted, skips_main=True)
+    return Plan(facts.name, calls, expectation, (remark,) if remark else ())
 
 
 def _step_call(
@@ -323,72 +340,3 @@ def _stepped(state: State, parameter: ControlParameter, change: float) -> float:
         value = round(value)
         return min(100, max(0, value)) if parameter.kind == "percent" else value
     return value
-
-
-def _check_features(state: State, needed: str, what: str) -> None:
-    """Raise ValidationError unless the entity has one of some features."""
-    if needed and not supports(state, needed):
-        raise Unsupported(f"does not support {what}", what)
-
-
-def _fit(
-    facts: DomainFacts, state: State, parameters: Mapping[str, Any], *, clamp: bool = False
-) -> dict[str, Any]:
-    """Return parameters as this entity takes them: one of its choices, within its bounds."""
-    fitted = {}
-    for name, value in parameters.items():
-        parameter = facts.parameters[name]
-        _check_features(state, parameter.features, name)
-        if parameter.choices is not None:
-            fitted[name] = _chosen(state, name, parameter.choices, value)
-        elif parameter.bounds is not None:
-            fitted[name] = _bounded(state, name, parameter.bounds, value, clamp=clamp)
-        else:
-            fitted[name] = value
-    return facts.fit(state, fitted) if facts.fit is not None else fitted
-
-
-def _chosen(state: State, name: str, attribute: str, value: Any) -> Any:
-    """Return the choice that a text means.
-
-    Raises ValidationError naming the choices.
-    """
-    choices = state.attributes.get(attribute)
-    if isinstance(choices, Mapping):
-        choices = list(choices.values())
-    if not isinstance(choices, (list, tuple)) or not choices:
-        return value
-    asked = fold(str(value))
-    spelled = {fold(str(choice)): choice for choice in choices}
-    if asked in spelled:
-        return spelled[asked]
-    compact = [
-        choice for folded, choice in spelled.items() if folded.replace(" ", "") == asked.replace(" ", "")
-    ]
-    near = compact or [choice for folded, choice in spelled.items() if word_similarity(asked, folded)]
-    if len(near) == 1:
-        return near[0]
-    listed = ", ".join(str(choice)[:30] for choice in choices[:MAX_LISTED])
-    raise ValidationError(f"{name}: {str(value)[:40]!r} is not one of {listed}"[:300])
-
-
-def _bounded(state: State, name: str, bounds: tuple[str, str], value: float, *, clamp: bool) -> float:
-    """Return a value within the entity's bounds.
-
-    Raises ValidationError naming them, unless it is to be clamped.
-    """
-    low, high = (state.attributes.get(bound) for bound in bounds)
-    if isinstance(low, (int, float)) and value < low:
-        if not clamp:
-            raise ValidationError(f"{name}: {value:g} is below {low:g}; {_span(low, high)}")
-        return low
-    if isinstance(high, (int, float)) and value > high:
-        if not clamp:
-            raise ValidationError(f"{name}: {value:g} is above {high:g}; {_span(low, high)}")
-        return high
-    return value
-
-
-def _span(low: Any, high: Any) -> str:
-    """Return a description of the allowed values."""
-    return f"allowed {low} to {high}"

@@ -25,7 +25,7 @@ from ...languages import DEFAULT
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
-from .family_words import meant_by, names_room, read_parts, room_and_kinds
+from .family_words import is_named, meant_by, names_room, read_parts, room_and_kinds
 from .kinds import EntityKinds, KindSearch, says_all
 from .places import NamedPlace, find_place, places_in_sentence
 from .targets import Target
@@ -84,10 +84,18 @@ class _Search(KindSearch):
         if not named and (domains := self._only_allowed()):
             self.kinds = EntityKinds(domains)
             found = self.candidates()
-        if self.allowed is None or len(found) != 1:
+        if self.allowed is None or not found:
             raise ValidationError("Name a target: entity_id, name, or area with domain")
-        self.repaired = True
+        if len(found) > 1:
+            raise choose(self.house, self._likely_first(found), "Name a target by its entity_id")
+        self.repaired = not self._is_only_one_said(found[0])
         return self._certain(found)
+
+    def _is_only_one_said(self, record: EntityRecord) -> bool:
+        """Return whether the sentence names the kind or the device, and there is no other of the kind."""
+        others = self.names.by_domain.get(record.domain, ())
+        spoken = (self.speaker.language, language_of(self.sentence, self.speaker.language) or DEFAULT)
+        return len(others) == 1 and is_named(self.house, record, self.sentence, spoken)
 
     def _certain(self, found: list[EntityRecord]) -> list[EntityRecord]:
         """Return the found entities, unless a protected one was guessed."""

@@ -1,0 +1,102 @@
+"""A tool named like a service, without a target: the only one of its kind, if the sentence names it."""
+
+from typing import Any
+
+import pytest
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.core import HomeAssistant
+from tests.helpers.agent import Agent, speech
+from tests.helpers.secure_house import SecureHouse
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+DOOR, CELLAR = "lock.front_door", "lock.cellar"
+UNLOCKED = [("lock.unlock", (DOOR,))]
+
+
+@pytest.fixture
+async def secure(hass: HomeAssistant) -> SecureHouse:
+    """Return the furnished house."""
+    house = SecureHouse(hass)
+    await house.async_build()
+    return house
+
+
+async def say(agent: Agent, sentence: str, name: str, args: dict[str, Any], language: str = "en") -> Any:
+    """Have the model answer a sentence with one call."""
+    agent.server.clear()
+    agent.server.script([tool_calls([(name, args)]), text("Okay.")])
+    return await agent.say(sentence, language=language)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language"),
+    [
+        ("Unlock the front door", "en"),
+        ("Unlock the door please", "en"),
+        ("Open the lock", "en"),
+        ("Schließ die Haustür auf", "de"),
+        ("Ouvre la porte", "fr"),
+        ("Abre la cerradura", "es"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "args"),
+    [("lock.unlock", {}), ("call_service", {"domain": "lock", "service": "unlock"}), ("HassUnlock", {})],
+)
+async def test_the_only_lock_that_is_named(
+    secure: SecureHouse,
+    model_server: ModelServer,
+    sentence: str,
+    language: str,
+    name: str,
+    args: dict[str, Any],
+) -> None:
+    """It is asked about as usual, and unlocked after a yes."""
+    agent = await secure.async_agent(model_server)
+    asked = await say(agent, sentence, name, args, language)
+    assert "Front Door" in speech(asked)
+    assert secure.moved() == []
+    await agent.say("yes", language="en", conversation_id=asked.conversation_id)
+    assert secure.moved() == UNLOCKED
+
+
+@pytest.mark.parametrize("sentence", ["Let me in", "Unlock it", "Unlock", "Good evening everybody"])
+async def test_the_only_lock_that_is_not_named(
+    secure: SecureHouse, model_server: ModelServer, sentence: str
+) -> None:
+    """The word for an action is no name: the error says what there is, and nothing is asked."""
+    agent = await secure.async_agent(model_server)
+    asked = await say(agent, sentence, "lock.unlock", {})
+    error = tool_results(model_server.chats[-1])[-1]["error"]
+    assert "Give its entity_id: lock.front_door (Front Door, Hall)" in error
+    assert speech(asked) == "Okay."
+    assert secure.moved() == []
+
+
+async def test_one_of_two_locks(hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer) -> None:
+    """With two locks nothing is guessed, even if the sentence names one of them."""
+    async_expose_entity(hass, "conversation", CELLAR, True)
+    agent = await secure.async_agent(model_server)
+    await say(agent, "Unlock the door", "lock.unlock", {})
+    error = tool_results(model_server.chats[-1])[-1]["error"]
+    assert "Name a target by its entity_id: " in error
+    assert DOOR in error
+    assert CELLAR in error
+    await say(agent, "Unlock the front door", "lock.unlock", {})
+    assert "Too uncertain" in tool_results(model_server.chats[-1])[-1]["error"]
+    assert secure.moved() == []
+
+
+async def test_a_lock_that_does_not_unlatch(
+    hass: HomeAssistant, secure: SecureHouse, model_server: ModelServer
+) -> None:
+    """The error names the action that there is."""
+    async_expose_entity(hass, "conversation", CELLAR, True)
+    agent = await secure.async_agent(model_server)
+    await say(agent, "Open the cellar", "ha_control", {"action": "open", "entity_id": [CELLAR]})
+    error = tool_results(model_server.chats[-1])[-1]["error"]
+    assert "does not support open; use unlock" in error
+    assert secure.moved() == []
