@@ -46,10 +46,10 @@ class NumberWords:
     is_unspaced: bool = False
     """Whether the language has no spaces, so that a number is looked for inside other words."""
 
-    @property
-    def longest(self) -> int:
-        """Return how many words the longest phrase has."""
-        return max(map(len, (*self.numbers, *self.repeats)), default=1)
+    longest: int = 1
+    """How many words the longest phrase has."""
+    parts: frozenset[str] = frozenset()
+    """The words that may belong to a number or stand beside one."""
 
 
 @cache
@@ -63,21 +63,25 @@ def number_words(language: str) -> NumberWords:
     large = frozenset(fold_word(word) for word in words(language, "numbers.large"))
     glued = {*("".join(phrase) for phrase in numbers), *large}
     shown = {word for word in glued if len(word) >= SAFE_LENGTH or not word.isascii()}
+    repeats = {
+        tuple(fold_word(phrase).split()): times
+        for times, name in ((2, "numbers.twice"), (3, "numbers.thrice"))
+        for phrase in words(language, name)
+    }
+    beside = frozenset(
+        word
+        for own in (language, DEFAULT)
+        for name in ("numbers.beside_pin", "answers.yes", "answers.fillers")
+        for phrase in words(own, name)
+        for word in fold_word(phrase).split()
+    )
     return NumberWords(
         numbers=numbers,
-        repeats={
-            tuple(fold_word(phrase).split()): times
-            for times, name in ((2, "numbers.twice"), (3, "numbers.thrice"))
-            for phrase in words(language, name)
-        },
+        repeats=repeats,
         large=large,
-        beside=frozenset(
-            word
-            for own in (language, DEFAULT)
-            for name in ("numbers.beside_pin", "answers.yes", "answers.fillers")
-            for phrase in words(own, name)
-            for word in fold_word(phrase).split()
-        ),
+        beside=beside,
+        longest=max(map(len, (*numbers, *repeats)), default=1),
+        parts=large.union(beside, *numbers, *repeats),
         inner=re.compile("|".join(sorted(map(re.escape, shown), key=len, reverse=True))) if shown else None,
         is_unspaced=bool(read_table(language, "unspaced")),
     )
@@ -145,11 +149,25 @@ def read_numbers(sentence: str, language: str) -> Numbers:
     own = number_words(language)
     read = _read(sentence, own)
     if (read.others or not read.digits) and len(read.tokens) <= MAX_FOREIGN:
+        # Long words are the least likely to be part of a number.
+        tokens = sorted(_tokens(sentence), key=lambda token: -len(token.text))
         for other in languages():
-            found = _read(sentence, number_words(other))
+            known = number_words(other)
+            if not all(_may_be_number(token, known) for token in tokens):
+                continue
+            found = _read(sentence, known)
             if not found.others and len(found.digits) >= MIN_DIGITS:
                 return found
     return read
+
+
+def _may_be_number(token: Token, known: NumberWords) -> bool:
+    """Return whether a word may be part of a number, or stand beside one, in a language."""
+    if token.text in known.parts or token.text.isdecimal():
+        return True
+    if known.inner is None or not (known.is_unspaced or known.inner.match(token.text)):
+        return False  # Without a number at its beginning, a word is not made of numbers only.
+    return all(piece.text in known.parts or piece.text.isdecimal() for piece in _pieces(token, known))
 
 
 def _read(sentence: str, known: NumberWords) -> Numbers:

@@ -1,0 +1,90 @@
+"""Numbers in other languages than the speaker's: what is skipped early has no influence on the result."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from hypothesis import given, strategies as st
+import pytest
+
+from custom_components.home_agent.languages import languages, table, words
+from custom_components.home_agent.safety.pin import MIN_DIGITS
+from custom_components.home_agent.safety.spoken_numbers import (
+    MAX_FOREIGN,
+    Numbers,
+    NumberWords,
+    _read,
+    number_words,
+    read_numbers,
+)
+from tests.helpers import spoken_sentences, spoken_sentences_two
+
+SENTENCES: Final[Mapping[str, list[str]]] = {
+    language: [
+        sentence
+        for spoken in (spoken_sentences, spoken_sentences_two)
+        for sentences in (spoken.QUESTIONS, spoken.REQUESTS)
+        for sentence in sentences.get(language, ())
+    ]
+    for language in sorted({*spoken_sentences.QUESTIONS, *spoken_sentences_two.QUESTIONS})
+}
+PINS: Final = [
+    " ".join(row[digit][0] for digit in (4, 7, 1, 1))
+    for language in languages()
+    if len(row := table(language, "numbers.digits") or ()) > 9
+]
+SAID: Final = [
+    *PINS,
+    *("4711", "47 11", "it is four seven one one", "siebenundvierzig elf", "quarante-sept onze", "四七一一"),
+    *("double one two three", "zwei zwei", "one hundred and twenty three", "no 4711 yes please"),
+]
+
+
+def read_with_all(sentence: str, language: str) -> Numbers:
+    """Return what reading a sentence in every language finds."""
+    read = _read(sentence, number_words(language))
+    if (read.others or not read.digits) and len(read.tokens) <= MAX_FOREIGN:
+        for other in languages():
+            found = _read(sentence, number_words(other))
+            if not found.others and len(found.digits) >= MIN_DIGITS:
+                return found
+    return read
+
+
+@pytest.mark.parametrize("language", sorted(SENTENCES))
+def test_sentences(language: str) -> None:
+    """Sentences of the household, for speakers of their language and of another one."""
+    assert SENTENCES[language]
+    for sentence in SENTENCES[language]:
+        for own in (language, "de"):
+            assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence
+
+
+@pytest.mark.parametrize("own", ["en", "de", "ja", "th"])
+def test_pins_of_all_languages(own: str) -> None:
+    """A PIN is found in whatever language it is said, also within a sentence."""
+    assert len(PINS) > 20
+    for said in SAID:
+        for sentence in (said, f"yes, {said}", f"turn on the light {said}", f"{said} bitte"):
+            assert read_numbers(sentence, own) == read_with_all(sentence, own), sentence
+
+
+WORDS: Final = sorted(
+    {word for language in languages() for word in number_words(language).parts}
+    | {word for language in languages() for word in words(language, "answers.no")}
+)
+
+
+@given(
+    said=st.lists(st.sampled_from(WORDS) | st.text("0123456789abcünэ四ー", max_size=6), max_size=6),
+    joint=st.sampled_from((" ", "", "-", ", ")),
+    own=st.sampled_from(languages()),
+)
+def test_words_of_numbers(said: list[str], joint: str, own: str) -> None:
+    """Any words of numbers, together or apart."""
+    sentence = joint.join(said)
+    assert read_numbers(sentence, own) == read_with_all(sentence, own)
+
+
+def test_without_words() -> None:
+    """A language without a table reads digits only."""
+    assert NumberWords().longest == 1
