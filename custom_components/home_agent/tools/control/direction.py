@@ -146,8 +146,10 @@ def _order(said: Sequence[Word], lexicon: Lexicon, staying: Lexicon) -> _Order:
     """Return what a part commands."""
     found = lexicon.all_matches(said) | staying.all_matches(said)
     first = min(found["copulas"], default=len(said))
-    stays = any(index < first for index in found["staying"]) and bool(
-        found["shown_open"] or found["shown_closed"]
+    # "Il garage resta chiuso" may only tell how it is; taken as an order, it opens nothing.
+    stays = any(
+        (index < first and found["shown_open"]) or (index <= first and found["shown_closed"])
+        for index in found["staying"]
     )
     direction = _direction(said, lexicon, only_first=False)
     if stays:
