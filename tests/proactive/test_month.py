@@ -162,7 +162,7 @@ async def approve_coffee_and_refuse_the_rest(days: Days) -> None:
         assert len(known) < len(PUT_IN)
         await days.pass_one()
         (newest,) = [text for text, state in (await days.suggested()).items() if state == "open"]
-        assert f"{newest} Shall I create an automation for this?" in days.messages("anna")
+        assert f"{newest} Should I create an automation for this?" in days.messages("anna")
         if newest != BREWED:
             await days.press("No")
             continue

@@ -77,7 +77,7 @@ async def test_accepted(model_server: ModelServer, home: Home) -> None:
         SENTENCE,
     )
     (note,) = home.notes()
-    assert note.startswith(f"{SENTENCE} Shall I create an automation for this?")
+    assert note.startswith(f"{SENTENCE} Should I create an automation for this?")
     assert note.endswith("(/config/repairs).")
     assert automation_states(home.hass) == []
     preview = await home.answer("preview")
@@ -508,7 +508,7 @@ async def _answer_on_phones(hass: HomeAssistant, home: Home, phones: Phones) -> 
     """Press the buttons."""
     (push,) = phones.of("anna")
     assert phones.of("ben") == []
-    assert push["message"] == f"{SENTENCE} Shall I create an automation for this?"
+    assert push["message"] == f"{SENTENCE} Should I create an automation for this?"
     buttons = {button["title"]: button for button in push["data"]["actions"]}
     assert list(buttons) == ["Yes", "Preview", "No"]
     assert buttons["Yes"]["authenticationRequired"] is True
@@ -553,7 +553,7 @@ async def test_what_one_person_does_is_asked_of_that_person(
         await home.add(model_server, mine, notify_targets=targets)
         await home.morning()
         assert [push["message"] for push in phones.of("anna")] == [
-            f"{SENTENCE} Shall I create an automation for this?"
+            f"{SENTENCE} Should I create an automation for this?"
         ]
         assert (phones.of("ben"), home.notes()) == ([], [])
         assert [event.data["summary"] for event in asked] == [""]

@@ -442,6 +442,7 @@ async def test_weather(
     hourly = (await call(agent, "weather", name="North", type="hourly"))["result"]
     assert hourly["type"] == "hourly"
     assert hourly["forecast"][0]["at"].startswith("Wed 2026-06-03 ")
+    assert len(hourly["forecast"]) <= 5, "the parts of a day, not each hour"
     halves = (await call(agent, "weather", name="North", type="twice_daily"))["result"]["forecast"]
     assert [entry["part"] for entry in halves[:2]] == ["day", "night"]
     far = await call(agent, "weather", name="South", day="2026-12-24")

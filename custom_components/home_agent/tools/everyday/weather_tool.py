@@ -1,6 +1,6 @@
 """weather: the forecast, limited to what was asked for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from typing import Any, Final, override
 
@@ -13,6 +13,7 @@ from homeassistant.util.json import JsonValueType
 
 from ...domains.base import supports
 from ...errors import ValidationError
+from ...languages.times import in_english
 from ...texts import one_line
 from ..base import HomeAgentTool, ServiceCall, ToolRun
 from .choosing import choose_one, records_of
@@ -47,6 +48,19 @@ UNITS: Final = {
 AROUND: Final = timedelta(hours=1, minutes=30)
 """How far the hours that are told are from the one that is asked about."""
 PERCENT: Final = frozenset({"precipitation_probability", "humidity"})
+PARTS: Final[Mapping[str, tuple[int, int]]] = {
+    "night": (0, 6),
+    "morning": (6, 12),
+    "afternoon": (12, 18),
+    "evening": (18, 24),
+}
+"""The hours of the parts of a day."""
+LATE_PARTS: Final[Mapping[str, str]] = {"night": "evening", "tonight": "evening"}
+"""Words that people use in the day for its end."""
+BESIDE_PART: Final = frozenset({"this", "in", "the", "at", "on", "of", "today"})
+FEW_HOURS: Final = 4
+"""So many hours are told one by one; of more, the parts of the day are told."""
+HIGHEST: Final = ("temperature", "precipitation_probability", "wind_speed")
 BRIEF: Final = frozenset(UNITS) - {"wind_gust_speed", "humidity", "uv_index"}
 """The values that are shown if there are several entries."""
 
@@ -74,10 +88,11 @@ class WeatherTool(HomeAgentTool):
         chosen = choose_one(run, records_of(run, DOMAIN, _forecasts), args.get("name"), "name")
         state = run.hass.states.get(chosen.entity_id)
         assert state is not None
-        said = readable(args.get("day") or "", run.speaker.language)
+        said, part = _split_part(args.get("day") or "", run.speaker.language)
         moment = read_moment(said, "day") if said else None
         day = moment.date() if isinstance(moment, datetime) else moment
-        kind = _kind(state, args.get("type") or ("hourly" if isinstance(moment, datetime) else None))
+        is_hour = isinstance(moment, datetime) or part is not None
+        kind = _kind(state, "hourly" if part else args.get("type") or ("hourly" if is_hour else None))
         answer = await run.read(
             ServiceCall(
                 domain=DOMAIN, service="get_forecasts", entity_ids=(chosen.entity_id,), data={"type": kind}
@@ -90,8 +105,12 @@ class WeatherTool(HomeAgentTool):
         if isinstance(moment, datetime) and kind == "hourly":
             shown = _around(shown, moment)
         entries = shown[: LIMITS[kind]]
-        keys = [key for key in UNITS if len(entries) == 1 or key in BRIEF]
-        listed: list[JsonValueType] = [_as_entry(entry, kind, keys) for entry in entries]
+        listed: list[JsonValueType]
+        if kind == "hourly" and not isinstance(moment, datetime) and len(shown) > FEW_HOURS:
+            listed = _by_part(shown if day else entries, part)
+        else:
+            keys = [key for key in UNITS if len(entries) == 1 or key in BRIEF]
+            listed = [_as_entry(entry, kind, keys) for entry in entries]
         return {
             "place": one_line(chosen.name, 80),
             "type": kind,
@@ -109,6 +128,49 @@ def _kind(state: State, wanted: str | None) -> str:
     """Return the kind of forecast that is wanted, or the nearest that there is."""
     there = [kind for kind, needed in KINDS.items() if supports(state, needed)]
     return wanted if wanted in there else there[0]
+
+
+def _split_part(text: str, language: str) -> tuple[str, str | None]:
+    """Return a day without the part of it that is named ("this evening", "morgen früh"), and the part."""
+    for form in (text.strip(), *in_english(text.strip(), language, past=True)):
+        said = form.casefold().split()
+        parts = [word for word in said if word in PARTS or word in LATE_PARTS]
+        if parts:
+            rest = [word for word in said if word not in {*parts, *BESIDE_PART}]
+            return " ".join(rest) or "today", LATE_PARTS.get(parts[0], parts[0])
+    return readable(text, language), None
+
+
+def _by_part(entries: Iterable[Mapping[str, Any]], wanted: str | None) -> list[JsonValueType]:
+    """Return one entry for each part of a day, or only for one part if there is any of it."""
+    found: dict[tuple[date, str], list[Mapping[str, Any]]] = {}
+    for entry in entries:
+        if (moment := _moment(entry)) is not None:
+            part = next(name for name, (first, end) in PARTS.items() if first <= moment.hour < end)
+            found.setdefault((moment.date(), part), []).append(entry)
+    named = {key: hours for key, hours in found.items() if key[1] == wanted}
+    return [_part_entry(*key, hours) for key, hours in (named or found).items()]
+
+
+def _part_entry(day: date, part: str, hours: Sequence[Mapping[str, Any]]) -> dict[str, JsonValueType]:
+    """Return a part of a day: its conditions in order, and the most or the sum of its numbers."""
+    result: dict[str, JsonValueType] = {"at": f"{day:%a %Y-%m-%d} {part}"}
+    said = dict.fromkeys(str(hour["condition"]) for hour in hours if hour.get("condition") in CONDITIONS)
+    if said:
+        result["condition"] = ", ".join(said)
+    for key in BRIEF & UNITS.keys():
+        values = [
+            value
+            for hour in hours
+            if isinstance(value := hour.get(key), int | float) and not isinstance(value, bool)
+        ]
+        if values and key in HIGHEST:
+            result[key] = max(values)
+        elif values and key == "precipitation":
+            result[key] = round(sum(values), 1)
+        if values and key == "temperature" and min(values) != max(values):
+            result["templow"] = min(values)
+    return result
 
 
 def _around(entries: Sequence[Mapping[str, Any]], moment: datetime) -> list[Mapping[str, Any]]:
