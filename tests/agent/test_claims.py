@@ -226,6 +226,14 @@ def test_holding_is_bounded() -> None:
         ("Und das andere?", "de", SentenceKind.QUESTION),
         ("Ändere die Farbe", "de", SentenceKind.ORDER),
         ("", "en", SentenceKind.REMARK),
+        ("Summarise the house", "en", SentenceKind.QUESTION),
+        ("Summarise the house and turn off the lights", "en", SentenceKind.ORDER),
+        ("Summarise the house. Then turn off the lights.", "en", SentenceKind.ORDER),
+        ("Make the report lamp red", "en", SentenceKind.ORDER),
+        ("Play the news briefing", "en", SentenceKind.ORDER),
+        ("Put the report on my list", "en", SentenceKind.ORDER),
+        ("Tell me a story", "en", SentenceKind.STORY),
+        ("Fasse zusammen und mach das Licht aus", "de", SentenceKind.ORDER),
     ],
 )
 def test_what_a_sentence_wants(sentence: str, language: str, kind: SentenceKind) -> None:

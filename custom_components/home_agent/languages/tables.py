@@ -58,6 +58,11 @@ SECTIONS: Final = (
             "past",
             "orders",
             "ids",  # words of people who want ids of entities, or code
+            # Of people who ask to be told something.
+            "reports",  # verbs: "summarize"
+            "summaries",  # nouns: "briefing"
+            "gives",  # verbs before these: "give me", "i need"
+            "lengths",  # how long the answer should be: "sentences"
             "writes",  # verbs that order an entry where a list is named, and a text otherwise
             # Of Japanese, Chinese and Korean, which are read by sentence. `letters`: first and last letter.
             "letters",

@@ -12,6 +12,7 @@ from ...languages.lexicon import Word, clauses
 from ...texts import fold, is_word, plain
 from ...tools.control.questions import statement_of
 from .kinds import ClaimKind, SentenceKind
+from .reports import report_reader
 from .scripts import ScriptReader, script_languages, script_of
 from .wording import MAX_WORDS, SpacedReader, kind_of, spaced_reader
 
@@ -54,8 +55,12 @@ class SentenceReader:
         self.readers, self._is_any = _readers(language)
         self.wanted = self.script.kind_of(asked) if self.script else kind_of(asked, language)
         said = _words_of(asked)
-        self._is_greeting = self.wanted is SentenceKind.QUESTION and self._greets(asked, said)
-        is_remark = self.script is None and statement_of(asked, language) is not None
+        reports = report_reader(find(language) or DEFAULT)
+        is_report = self.script is None and any(map(reports.is_report, clauses(asked)))
+        self._is_greeting = (
+            self.wanted is SentenceKind.QUESTION and not is_report and self._greets(asked, said)
+        )
+        is_remark = self.script is None and not is_report and statement_of(asked, language) is not None
         if self._is_greeting or (self.wanted is SentenceKind.QUESTION and is_remark):
             self.wanted = SentenceKind.REMARK
         self._asks_what = any(reader.is_open_question(said) for reader in self.readers)

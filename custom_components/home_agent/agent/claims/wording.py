@@ -10,6 +10,7 @@ from ...languages.lexicon import Clause, Lexicon, Match, Word, clauses
 from ...tools.control.questions import ClauseKind, clause_kind
 from .kinds import ClaimKind, SentenceKind
 from .matches import ClauseMatches, skip
+from .reports import kind_beside
 
 OWN_TABLES: Final = (
     "i_have",
@@ -374,5 +375,8 @@ def kind_of(sentence: str, language: str) -> SentenceKind:
         and ("," in sentence or any(map(reader.tells_when, said)))
     ):
         return SentenceKind.ORDER
-    kinds = {reader.kind_of(clause, own) for clause in said}
+    kinds, is_told = set(), False
+    for clause in said:
+        kind, is_told = kind_beside(clause, reader.kind_of(clause, own), own, is_told=is_told)
+        kinds.add(kind)
     return next((kind for kind in SentenceKind if kind in kinds), SentenceKind.REMARK)
