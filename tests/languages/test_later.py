@@ -209,3 +209,16 @@ def test_a_condition_of_what_is_planned_cannot_be_looked_up() -> None:
     assert read_later(sentence, "de") is None
     (order,) = read_orders(sentence, "de", planned=True)
     assert (order.kinds, order.is_doubtful) == ({LaterKind.CONDITION}, True)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("fr", "Ferme le store et dis-moi s'il gèle dehors"),
+        ("es", "Apaga la radio y dime si llueve"),
+        ("it", "Spegni la radio e dimmi se piove"),
+        ("pt", "Apaga o rádio e diz-me se está a chover"),
+    ],
+)
+def test_whether_is_no_condition(language: str, sentence: str) -> None:
+    assert read_later(sentence, language) is None

@@ -194,6 +194,7 @@ def _gate(turn: Turn, evidence: Evidence, *, refuses_offers: bool = False) -> Cl
         is_backed,
         refuses_offers=refuses_offers,
         is_whole=is_partial,
+        has_tried=evidence.has_tried,
     )
     return gate
 

@@ -30,8 +30,20 @@ TABLES: Final = (
     "inverted",
     "reminders",
 )
-OF_QUESTIONS: Final = ("commands", "requests", "joins", "lead", "switching", "copulas", "states")
+OF_QUESTIONS: Final = (
+    "commands",
+    "requests",
+    "joins",
+    "lead",
+    "switching",
+    "copulas",
+    "states",
+    "asking",
+    "whether",
+)
 UNITS: Final = ("second", "minute", "hour", "day", "week")
+MAX_ASKED: Final = 2
+"""Words between a word for telling and the one for whether: "dis-moi donc si"."""
 MAX_AMOUNT: Final = 6
 """Words of a length of time before its unit."""
 LAST_HOUR: Final = 12
@@ -229,6 +241,13 @@ def _clock(part: Part, index: int) -> int | None:
     return end if before.words and small and switches else None
 
 
+def _is_asked(found: Mapping[str, Mapping[int, Match]], index: int) -> bool:
+    """Return whether a word for if means whether: "dis-moi s'il pleut" asks, it is no condition."""
+    return index in found["whether"] and any(
+        0 <= index - start - match.words <= MAX_ASKED for start, match in found["asking"].items()
+    )
+
+
 def _condition(part: Part, polite: set[int]) -> Mark | None:
     """Return the mark of a condition: it begins its part, or follows the command."""
     found = part.found
@@ -241,7 +260,7 @@ def _condition(part: Part, polite: set[int]) -> Mark | None:
     }
     for name in ("when", "if"):
         for index, match in sorted(found[name].items()):
-            if index in polite:
+            if index in polite or _is_asked(found, index):
                 continue
             begins = all(at in leads for at in range(index))
             if not begins and not any(command < index for command in part.commands):

@@ -114,6 +114,8 @@ SECTIONS: Final = (
             "joins",
             "lead",
             "switching",
+            # Words between two states of a question: "lights on or off?"; only where there is `switching`.
+            "alternatives",
             # Of `openers`, those that begin statements too: "hay", "è".
             "stating",
             # Words for when that begin questions and conditions.

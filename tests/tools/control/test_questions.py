@@ -79,6 +79,38 @@ def test_the_second_set(language: str) -> None:
     assert {sentence for sentence in wanted if asks_about_state(sentence, language)} == set()
 
 
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "Hallway lights off please, and is the washing machine done?"),
+        ("en", "Heater off, what time is it?"),
+        ("de", "Flurlicht aus bitte, und ist die Waschmaschine fertig?"),
+        ("nl", "Licht uit, en hoe laat is het?"),
+        ("sv", "Lampan av, och är dörren låst?"),
+        ("fr", "J'ai sommeil, tu peux éteindre la lumière ?"),
+        ("es", "He terminado, ¿puedes apagar la luz?"),
+        ("it", "Ho caldo, puoi abbassare il riscaldamento?"),
+    ],
+)
+def test_a_request_beside_a_question_or_a_report(language: str, sentence: str) -> None:
+    assert not asks_about_state(sentence, language)
+
+
+@pytest.mark.parametrize(
+    ("language", "sentence"),
+    [
+        ("en", "TV off, or is it still on?"),
+        ("en", "Is the hall light on and the office light off?"),
+        ("de", "Heizung an, oder ist sie aus?"),
+        ("fr", "Tu as éteint la lumière, tu peux vérifier ?"),
+        ("es", "¿Has cerrado la puerta, puedes mirar?"),
+        ("it", "Ho chiuso la porta?"),
+    ],
+)
+def test_two_parts_of_one_question(language: str, sentence: str) -> None:
+    assert asks_about_state(sentence, language)
+
+
 def test_the_languages_are_all_there() -> None:
     assert set(QUESTIONS) == set(REQUESTS) == set(languages_with("questions"))
     assert sum(map(len, QUESTIONS.values())) > 100

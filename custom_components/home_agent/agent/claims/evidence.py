@@ -97,6 +97,11 @@ class Evidence:
             for record in self.calls.records
         )
 
+    @property
+    def has_tried(self) -> bool:
+        """Return whether an earlier call was to change something and failed."""
+        return any(_has_failed(record) and record.round < self.before for record in self.calls.records)
+
     def failed_names(self) -> list[str]:
         """Return the names of the entities that failed in this turn."""
         keys = (key for record in self.calls.records for key in _failed_in(record))
@@ -137,7 +142,10 @@ class Evidence:
             return False
         if planned or not claims & {ClaimKind.DEED, ClaimKind.CHANGE, ClaimKind.PROMISE}:
             return True
-        return all(self._covers(part, has_control=has_control) for part in reading.parts)
+        return all(
+            self._covers(part, has_control=has_control) or self.judge.truth(part) is Truth.TRUE
+            for part in reading.parts
+        )
 
     def _is_untrue(self, reading: Reading, wanted: SentenceKind) -> bool:
         """Return whether states contradict a sentence, or nothing is there of what it says will happen."""

@@ -23,6 +23,7 @@ TABLES: Final = (
     "joins",
     "lead",
     "switching",
+    "alternatives",
     "unrelated",
     "when",
     "too",
@@ -177,7 +178,8 @@ def _read(clause: Clause, language: str) -> _Reading:
         wishes = _without_politeness(wishes, found["polite"])
     rules = (
         (min(starts - found["lead"].keys(), default=len(said)) >= len(said), ClauseKind.LEAD),
-        (is_past and bool(starts & (orders | may_order)), ClauseKind.REQUEST),
+        (_begins_with_order(clause, found), ClauseKind.REQUEST),
+        (is_past and (bool(starts & (orders | may_order)) or _asks_later(said, found)), ClauseKind.REQUEST),
         (is_past, ClauseKind.QUESTION),
         (bool(orders or may_order), ClauseKind.REQUEST),
         (asks_to_tell, ClauseKind.QUESTION),
@@ -208,6 +210,32 @@ def _is_switching(found: Mapping[str, Mapping[int, Match]], end: int) -> bool:
     """
     has_verb = found["copulas"] or found["openers"]
     return not has_verb and any(index + match.words == end for index, match in found["switching"].items())
+
+
+def _begins_with_order(clause: Clause, found: Mapping[str, Mapping[int, Match]]) -> bool:
+    """Return whether a command without a verb precedes a question: "lights off, and is a window open?"."""
+    parts = list(parts_of(clause.words, found["joins"]))
+    end = len(parts[0])
+    asks = any(index >= end for name in ("openers", "past", "asking") for index in found[name])
+    asks = asks and not any(index >= end for index in found["alternatives"])
+    while end and any(index + match.words == end for index, match in found["polite"].items()):
+        end -= max(match.words for index, match in found["polite"].items() if index + match.words == end)
+    has_verb = any(index < end for name in ("openers", "copulas", "past", "asking") for index in found[name])
+    switches = any(index + match.words == end for index, match in found["switching"].items())
+    return asks and switches and end >= MIN_WORDS and not has_verb
+
+
+def _asks_later(said: Sequence[Word], found: Mapping[str, Mapping[int, Match]]) -> bool:
+    """Return whether a wish follows what was told: "j'ai froid, tu peux monter le chauffage ?"."""
+    told = min(found["past"], default=len(said))
+    start = 0
+    for part in parts_of(said, found["joins"]):
+        # Parts have no positions of their own: words between them join two parts.
+        start = next(at for at in range(start, len(said)) if said[at] is part[0])
+        inside = range(start, start + len(part))
+        if start > told and any(at in found["requests"] for at in inside):
+            return not any(at in found["asking"] for at in inside)
+    return False
 
 
 def _commands(
