@@ -119,6 +119,8 @@ def test_a_file(language: str) -> None:
             assert value is True, name
             continue
         assert value, name
+        if name == "names.latin":  # letters, of which some are silent and some sound the same
+            continue
         for row in lists(name, value):
             entries = [plain(entry) + ("*" if entry.endswith("*") else "") for entry in row]
             assert all(entries), name
