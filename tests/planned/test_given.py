@@ -224,7 +224,7 @@ async def test_a_similar_plan_is_named_and_cancelled(
     (note,) = later["result"]["notes"]
     assert note.startswith(f"also planned: turn on at 10:10, id {first.id}")
     wrong = await give(agent, "Cancel the music", "timer", action="cancel", name="music")
-    assert first.id in wrong["error"]
+    assert "There is: Hall turn on at 10:10; Hall turn on at 18:30" in wrong["error"]
     assert len(planned(agent).all()) == 2
     await give(agent, "Cancel that at 10:10", "timer", action="cancel", name="light at 10:10")
     (left,) = planned(agent).all()

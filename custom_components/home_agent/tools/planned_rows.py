@@ -12,9 +12,13 @@ from ..planned.records import PlannedCommand
 from ..texts import fold, words
 from .base import ToolRun
 from .control.addressed import SAME, words_for
+from .time_names import is_described
 
 MAX_LISTED = 20
 MAX_NAMED = 5
+MAX_NAMES = 3
+MAX_LIST_CHARS = 130
+"""Errors have 300 characters, with what was asked for; a list in one must not be cut off."""
 
 
 def planned_rows(planned: PlannedCommands | None, run: ToolRun) -> list[JsonValueType]:
@@ -62,7 +66,10 @@ def called_so(commands: Collection[PlannedCommand], said: str, run: ToolRun) -> 
 
 
 def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
-    """Return whether each word is of an entity's name, kind or room, of the action, or of the time."""
+    """Return whether each word is of an entity's name, kind or room, of the action, or of the time.
+
+    Words for times may be of any language: "das am Samstag".
+    """
     known = {*words(command.told), *words(command.schedule.told(dt_util.utcnow()))}
     for entity_id in command.entity_ids:
         if (record := run.house.entities.get(entity_id)) is not None:
@@ -70,13 +77,35 @@ def _is_described(command: PlannedCommand, said: str, run: ToolRun) -> bool:
             area = run.house.areas.get(record.area_id or "")
             known.update(word for name in (area.names if area else ()) for word in words(name))
     asked = content_words(said)
-    return bool(asked) and all(any(word_similarity(word, other) >= SAME for other in known) for word in asked)
+    if asked and all(any(word_similarity(word, other) >= SAME for other in known) for word in asked):
+        return True
+    return is_described(said, run.speaker.language, command.due, command.schedule.days, known)
 
 
-def listed_plans(commands: Collection[PlannedCommand]) -> str:
-    """Return at most five commands with their ids, in one line."""
+def listed_plans(commands: Collection[PlannedCommand], run: ToolRun, *others: str) -> str:
+    """Return plans by name and time, after lines of other things, with whole entries only."""
+    rows = [*others, *filter(None, (_listed(command, run) for command in commands))]
+    kept = rows[:1]
+    for row in rows[1:MAX_NAMED]:
+        if len("; ".join((*kept, row))) > MAX_LIST_CHARS:
+            break
+        kept.append(row)
+    more = len(rows) - len(kept)
+    return "; ".join((*kept, f"and {more} more")) if more else "; ".join(kept)
+
+
+def _listed(command: PlannedCommand, run: ToolRun) -> str:
+    """Return the names of a plan's entities and what happens to them; empty if none is exposed."""
     now = dt_util.utcnow()
-    return "; ".join(f"{one.id} {one.told} {one.schedule.told(now)}" for one in list(commands)[:MAX_NAMED])
+    deeds: dict[str, list[str]] = {}
+    for entity_id in command.entity_ids:
+        if run.is_exposed(entity_id) and (record := run.house.entities.get(entity_id)) is not None:
+            deeds.setdefault(command.told_for(entity_id, now), []).append(record.name)
+    told = [
+        f"{', '.join(names[:MAX_NAMES])}{' …' if len(names) > MAX_NAMES else ''} {deed}"
+        for deed, names in list(deeds.items())[:MAX_NAMES]
+    ]
+    return ", ".join(told)
 
 
 def _is_called(command: PlannedCommand, wanted: str, run: ToolRun) -> bool:
@@ -98,6 +127,6 @@ def newest_of(commands: Collection[PlannedCommand], run: ToolRun) -> list[Planne
     here = bool(run.speaker.conversation_id) and newest.owner.conversation_id == run.speaker.conversation_id
     if len(commands) > len(together) and not here:
         raise ValidationError(
-            f"name: which one is meant? Give the id of one of {listed_plans(commands)}"[:300]
+            f"name: which one is meant? Give the name and the time of one of: {listed_plans(commands, run)}"
         )
     return together

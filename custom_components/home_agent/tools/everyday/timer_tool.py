@@ -1,8 +1,8 @@
 """timer: timers and reminders, announced where they were set."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from functools import cache
 import re
 from typing import Any, Final, override
@@ -22,7 +22,7 @@ from ...languages.later import names_action
 from ...planned.commands import PlannedCommands
 from ...planned.records import PlannedCommand
 from ...regex import lazy_regex
-from ...texts import fold, one_line
+from ...texts import fold, one_line, words
 from ...timers.records import DAYS, Repeat, Timer
 from ...timers.repeating import told_days
 from ...timers.timers import MAX_TIMERS, Timers
@@ -32,6 +32,7 @@ from ..control.direction import commanded
 from ..control.telling import tell_names
 from ..planned_rows import called_so, entities_of, listed_plans, newest_of, planned_row, planned_rows
 from ..telling import Told, ToldValue, ValueKind
+from ..time_names import is_described
 from .choosing import user_of
 from .days import read_days
 from .moments import FORMS, at_clock, read_length, read_moment, readable
@@ -49,7 +50,8 @@ NOT_A_REMINDER: Final = (
 )
 OUTSIDE: Final = "a text from outside"
 MAX_LISTED: Final = 20
-MAX_ERROR: Final = 500
+WHICH: Final = "which one is meant? Give the name and the time of one of:"
+NOT_CALLED: Final = "nothing is called so, and nothing was changed. There is:"
 MAX_AHEAD: Final = timedelta(days=2 * 366)
 _NUMBER: Final = lazy_regex(r"\d+")
 MORNING: Final = time(9)
@@ -112,14 +114,10 @@ class TimerTool(HomeAgentTool):
                     return {"cancelled_commands": rows}
                 await self._timers.async_cancel([timer.id for timer in own])
                 return {"cancelled": [_as_result(timer) for timer in own], "cancelled_commands": rows}
-            if not own and (seen := self._planned.seen_by(run.speaker)):
-                raise ValidationError(
-                    f"name: nothing is called so. Planned: {listed_plans(seen)}"[:MAX_ERROR]
-                )
-            meant = own if _means_all(said, run.speaker.language) else [_meant(own, said, when)]
+            meant = own if _means_all(said, run.speaker.language) else [self._meant(own, said, when, run)]
             await self._timers.async_cancel([timer.id for timer in meant])
             return {"cancelled": [_as_result(timer) for timer in meant]}
-        return await self._async_extend(args, said, own, run.speaker.language)
+        return await self._async_extend(args, said, own, run)
 
     @override
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
@@ -150,13 +148,37 @@ class TimerTool(HomeAgentTool):
         commands = self._planned.seen_by(run.speaker)
         if _means_all(said, run.speaker.language):
             return commands
-        is_timer = _called(own, said)
-        if said:
+        if said and not _is_no_name(said):
+            is_timer = _called(own, said) or _described(own, said, run.speaker.language)
             return [] if is_timer else called_so(commands, said, run)
-        if (when := readable(args.get("when") or "", run.speaker.language)) and len(commands) + len(own) > 1:
+        when = readable(args.get("when") or "", run.speaker.language)
+        if when and (read_length(when) is None or len(commands) + len(own) > 1):
             moment = read_moment(when, "when")
-            return [one for one in commands if isinstance(moment, datetime) and one.due == moment]
+            found = [one for one in commands if _is_at(moment, one.due, one.schedule.days)]
+            return [] if any(_is_at(moment, timer.due, timer.on_days) for timer in own) else found
         return newest_of(commands, run) if commands and not own else []
+
+    def _meant(self, own: list[Timer], said: str, when: str | None, run: ToolRun) -> Timer:
+        """Return the timer that is meant: of this id, name or time; the only one if none is given.
+
+        Raises ValidationError that lists what there is.
+        """
+        commands = self._planned.seen_by(run.speaker)
+        if not own and not commands:
+            raise ValidationError("No timer, reminder or planned command of yours is set")
+        found = own
+        if said and not _is_no_name(said):
+            found = _called(own, said) or _described(own, said, run.speaker.language)
+            problem = WHICH if found else NOT_CALLED
+        else:
+            problem = WHICH
+            if when and (read_length(when) is None or len(own) > 1):
+                moment = read_moment(when, "when")
+                found = [timer for timer in own if _is_at(moment, timer.due, timer.on_days)]
+        if len(found) != 1:
+            shown = [f"{one.name or 'timer'} {_told_time(one)}" for one in found or own]
+            raise ValidationError(f"name: {problem} {listed_plans([] if found else commands, run, *shown)}")
+        return found[0]
 
     async def _async_set(self, args: Mapping[str, Any], name: str, run: ToolRun) -> JsonValueType:
         """Set a timer."""
@@ -188,13 +210,13 @@ class TimerTool(HomeAgentTool):
         return result
 
     async def _async_extend(
-        self, args: Mapping[str, Any], said: str, own: list[Timer], language: str
+        self, args: Mapping[str, Any], said: str, own: list[Timer], run: ToolRun
     ) -> JsonValueType:
         """Move a timer by a length of time, or to another time."""
-        when = readable(args.get("when") or "", language)
+        when = readable(args.get("when") or "", run.speaker.language)
         if not when:
             raise ValidationError("when: say by how much, such as 5 minutes, or until when")
-        timer = _meant(own, said)
+        timer = self._meant(own, said, None, run)
         by = read_length(when)
         due = timer.due + by if by is not None else _due(when, timer.repeat, timer.days)
         if due <= dt_util.utcnow():
@@ -263,25 +285,37 @@ def _may_see(timer: Timer, speaker: Speaker) -> bool:
     return timer.user_id is None or here or timer.user_id == known
 
 
-def _meant(own: list[Timer], said: str, when: str | None = None) -> Timer:
-    """Return the timer that is meant: of this id or name, due at this time, or the only one.
+def _is_at(moment: date | datetime, due: datetime, days: Collection[int]) -> bool:
+    """Return whether something is due at a local time, or on a day, be it repeatedly."""
+    local = dt_util.as_local(due)
+    if isinstance(moment, datetime):
+        clock = dt_util.as_local(moment)
+        return moment == due or (clock.weekday() in days and clock.time() == local.time())
+    return local.date() == moment or moment.weekday() in days
 
-    Raises ValidationError that lists them.
-    """
-    if not own:
-        raise ValidationError("No timer, reminder or planned command of yours is set")
-    found = own
-    if said:
-        found = _called(own, said)
-    elif when and len(own) > 1:
-        moment = read_moment(when, "when")
-        found = [timer for timer in own if isinstance(moment, datetime) and timer.due == moment]
-    if not found and len(own) == 1:
-        found = own
-    if len(found) != 1:
-        listed = "; ".join(f"{one.id} {one.name or 'timer'} {format_local(one.due)}" for one in own[:5])
-        raise ValidationError(f"name: which one is meant? Give the name or the id of one of {listed}"[:300])
-    return found[0]
+
+def _told_time(timer: Timer) -> str:
+    """Return when a timer is due, and how it is repeated."""
+    local = dt_util.as_local(timer.due)
+    return (
+        f"{told_days(timer.on_days)} at {local:%H:%M}"
+        if timer.repeat
+        else f"{local:%a} {format_local(timer.due)}"
+    )
+
+
+def _is_no_name(said: str) -> bool:
+    """Return whether a text only says that a timer is meant, or how long: "den Timer", "10 minutes"."""
+    return not _without_kind(said) or read_length(said) is not None
+
+
+def _described(own: list[Timer], said: str, language: str) -> list[Timer]:
+    """Return the timers of a time, such as a weekday, with or without words of their names."""
+    return [
+        timer
+        for timer in own
+        if is_described(said, language, timer.due, timer.on_days, {*words(timer.name), *_kind_words()})
+    ]
 
 
 def _called(own: list[Timer], said: str) -> list[Timer]:
