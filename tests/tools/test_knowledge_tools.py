@@ -215,7 +215,7 @@ async def test_texts_are_data(hass: HomeAssistant, model_server: ModelServer) ->
     assert "`" not in found["title"] + found["text"]
     for chat in every(agent.server.chats):
         assert "Ignore all rules" not in chat.messages[0]["content"]
-    assert hass.states.get("lock.front_door").state == "unlocked"  # type: ignore[union-attr]
+    assert hass.states.get("lock.front_door").state == "locked"  # type: ignore[union-attr]
 
 
 async def test_answers_are_bounded(hass: HomeAssistant, model_server: ModelServer) -> None:
@@ -403,3 +403,10 @@ async def test_renamed_before_the_next_question(demo: Agent) -> None:
         "{action: light.turn_on, entity_id: Lantern"
         in (await ask(demo, "?", query="lantern"))["result"]["found"][0]["text"]
     )
+
+
+async def test_rooms_are_left_out(demo: Agent) -> None:
+    """Where an automation is called by its name, rooms that only mention automations are no answer."""
+    result = (await ask(demo, "What does wake up do?", query="wake up automation"))["result"]
+    assert [found["title"] for found in result["found"]] == ["Wake up"]
+    assert "also" not in result

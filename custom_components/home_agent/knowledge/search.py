@@ -14,11 +14,14 @@ from ..vector.store import Hit, Value
 from .documents import KnowledgeDocument, PersonalSource, Source
 from .house_knowledge import Documents, HouseKnowledge
 from .naming import NO_NAMES, FullNames
+from .spoken_words import domain_words
 
 MAX_FOUND: Final = 50
 """Ranked documents; the caller takes as many of them as fit."""
 CANDIDATES: Final = 30
 MIN_SIMILARITY: Final = 0.25
+WORDS_CUT: Final = 0.5
+"""Share of the best score that a document found by words needs."""
 NAMED_WEIGHT: Final = 2.0
 """Of naming an entity or a title, against words and meaning: that comes before what only sounds alike."""
 PLACED_WEIGHT: Final = 0.5
@@ -116,6 +119,8 @@ class KnowledgeSearch:
             if (document := personal.get(key) or current.get(key)) is not None
             and all(map(visible, document.entity_ids))
         ]
+        if titled or _asks_for_called(question.text):
+            found = _without_rooms(found, question.named)
         return _concerned(found, question.named, {*personal, *titled})[:MAX_FOUND]
 
     async def _async_personal(self, question: KnowledgeQuery) -> dict[str, KnowledgeDocument]:
@@ -131,7 +136,7 @@ class KnowledgeSearch:
             found = index.search(text, CANDIDATES, allowed)
         else:
             found = await self._hass.async_add_executor_job(index.search, text, CANDIDATES, allowed)
-        return [key for key, _score in found]
+        return [key for key, score in found if score >= WORDS_CUT * found[0][1]]
 
     async def _async_by_meaning(self, question: KnowledgeQuery, allowed: set[str]) -> list[str]:
         """Return documents that mean something like the text."""
@@ -142,6 +147,18 @@ class KnowledgeSearch:
             self._collection, question.text, CANDIDATES, MIN_SIMILARITY, where=where
         )
         return [hit.id for hit in hits if hit.id in allowed]
+
+
+def _asks_for_called(text: str) -> bool:
+    """Return whether a text has a word for automations, scenes or scripts."""
+    said = {domain_words().get(word) for word in words(text)}
+    return not said.isdisjoint(source.value for source in CALLED)
+
+
+def _without_rooms(found: list[KnowledgeDocument], named: FullNames) -> list[KnowledgeDocument]:
+    """Return the documents without rooms that are not named; all if there are no others."""
+    kept = [document for document in found if document.source is not Source.AREA or named.concerns(document)]
+    return kept or found
 
 
 def _concerned(
