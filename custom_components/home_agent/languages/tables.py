@@ -63,6 +63,10 @@ SECTIONS: Final = (
             "summaries",  # nouns: "briefing"
             "gives",  # verbs before these: "give me", "i need"
             "lengths",  # how long the answer should be: "sentences"
+            # Of answers to orders.
+            "enjoys",  # "enjoy the music": something plays
+            "presents",  # "here is your music"
+            "passives",  # verbs of what is being done: "tänds"
             "writes",  # verbs that order an entry where a list is named, and a text otherwise
             # Of Japanese, Chinese and Korean, which are read by sentence. `letters`: first and last letter.
             "letters",

@@ -109,8 +109,14 @@ class Evidence:
 
     def backs(self, reading: Reading, wanted: SentenceKind) -> bool:
         """Return whether calls back all that a sentence claims."""
-        claims = reading.claims - {ClaimKind.STATE, ClaimKind.FORECAST}
+        claims = reading.claims - {ClaimKind.STATE, ClaimKind.FORECAST, ClaimKind.PRESENT}
         if self._is_untrue(reading, wanted):
+            return False
+        if (
+            ClaimKind.PRESENT in reading.claims
+            and not self._acted
+            and any(map(_has_failed, self.calls.records))
+        ):
             return False
         if not claims or (claims <= SOON and self._shows_plans(reading, wanted)):
             return True

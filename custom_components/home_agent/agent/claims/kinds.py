@@ -18,6 +18,8 @@ class ClaimKind(Enum):
     """Something was or will be remembered."""
     LIST = auto()
     """Something is on a list or in a calendar."""
+    PRESENT = auto()
+    """Something is presented, such as music or what was looked up: false only if a call has failed."""
     STATE = auto()
     """Something is in a state, told in answer to a remark or as so before: false only if it is not so."""
     FORECAST = auto()

@@ -48,6 +48,9 @@ OWN_TABLES: Final = (
     "states",
     "going",
     "already",
+    "enjoys",
+    "presents",
+    "passives",
 )
 SHARED_TABLES: Final = {
     "states": ("questions.states", "directions.opening", "directions.closing"),
@@ -64,7 +67,7 @@ OWN_ACTIONS: Final = ("i_have", "subjects", "i_am", "i_did", "will", "reminds")
 """Tables of beginnings of clauses in which the assistant describes or promises its own actions."""
 PHRASES: Final = (
     *("i_have", "i_did", "been", "done", "will", "will_be", "promises", "fillers"),
-    *("reminds", "remind_verbs", "remembers", "remember_verbs", "remembered", "on_lists", "going"),
+    *("reminds", "remind_verbs", "remembers", "remember_verbs", "remembered", "on_lists", "going", "enjoys"),
 )
 """Tables whose phrases may contain a word that is honest on its own, such as "will" in "I will"."""
 MAX_BEFORE: Final = 6
@@ -143,7 +146,9 @@ class SpacedReader:
 
     def is_earlier(self, said: Sequence[Word], *, but_already: bool = False) -> bool:
         """Return whether words refer to an earlier time; `but_already` overlooks words such as "already"."""
-        past = self._lexicon.matches("past", said).keys()
+        lists = self._lexicon.matches("on_lists", said)  # "ya no está en la lista" is of now
+        now = {place for index, match in lists.items() for place in range(index, index + match.words)}
+        past = self._lexicon.matches("past", said).keys() - now
         return bool(past - self._lexicon.matches("already", said).keys() if but_already else past)
 
     def is_open_question(self, said: Sequence[Word]) -> bool:
@@ -216,7 +221,15 @@ class SpacedReader:
         """Return what words claim that are no claim in answer to anything but an order."""
         if self._is_promise(found):
             return ClaimKind.PROMISE
-        if found.has("going") or self._is_answer_to_order(found, is_whole=is_whole):
+        if found.starts("presents", found.start):
+            return ClaimKind.PRESENT
+        is_enjoyed = bool(found.starts("enjoys", found.start))
+        if (
+            is_enjoyed
+            or found.has("going")
+            or found.has("passives")
+            or self._is_answer_to_order(found, is_whole=is_whole)
+        ):
             return self._deed(found)
         return None
 
