@@ -142,6 +142,7 @@ async def test_the_world_has_moved_on(hass: HomeAssistant, model_server: ModelSe
 async def test_an_undo_never_unlocks(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A lock that was locked stays locked."""
     agent = await async_agent(hass, model_server)
+    await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     first = await act(agent, control("lock", "lock.front_door"), sentence="Lock the front door")
     assert hass.states.get("lock.front_door").state == "locked"
     result = await undo(agent, first.conversation_id)

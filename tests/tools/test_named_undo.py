@@ -92,6 +92,7 @@ async def test_others_stay_by_name(
 async def test_a_lock_by_name(hass: HomeAssistant, model_server: ModelServer) -> None:
     """A name does not open what an undo does not open."""
     agent = await async_agent(hass, model_server)
+    await hass.services.async_call("lock", "unlock", {"entity_id": "lock.front_door"}, blocking=True)
     first = await act(agent, control("lock", "lock.front_door"), sentence="Lock the front door")
     result = await undo_named(
         agent, "Undo the front door", "lock.front_door", conversation_id=first.conversation_id

@@ -1,5 +1,6 @@
 """The planned commands of all agents in one store; each agent runs its own when they are due."""
 
+from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,11 +13,14 @@ from ..const import DOMAIN, LOGGER
 from ..knowledge.speaker import Speaker
 from ..store import EntryStore, read_list
 from ..timers.repeating import NextDue
+from .cancelled import Cancellation
 from .records import Held, PlannedCommand
 
 STORE_KEY: Final = f"{DOMAIN}.planned"
 MAX_COMMANDS: Final = 100
 """Commands of one agent."""
+MAX_CANCELLED: Final = 20
+"""Cancellations that can be undone; a restart forgets them."""
 CATCH_UP: Final = timedelta(minutes=15)
 """How late a command may still run, after a restart for example."""
 CATCH_UP_CONFIRMED: Final = timedelta(minutes=1)
@@ -43,6 +47,8 @@ class PlannedCommands:
         self._changed = changed
         self._flush = flush
         self._commands: dict[str, PlannedCommand] = {}
+        self.cancelled: deque[Cancellation] = deque(maxlen=MAX_CANCELLED)
+        """What was cancelled lately, timers too, the oldest first."""
         self._run: Run | None = None
         self._next = NextDue(hass, "home_agent planned commands", self._ring)
 
@@ -140,6 +146,8 @@ class PlannedCommands:
     @callback
     def forget_user(self, user_id: str) -> int:
         """Drop the commands of a user; return how many."""
+        kept = [one for one in self.cancelled if not one.concerns(user_id)]
+        self.cancelled = deque(kept, MAX_CANCELLED)
         gone = [command.id for command in self.of_user(user_id)]
         for command_id in gone:
             del self._commands[command_id]

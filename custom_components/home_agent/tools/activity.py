@@ -25,6 +25,7 @@ from .planned_rows import entities_of, given_by, planned_row, planned_rows
 from .query.targets import find_all
 from .resolving.targets import Target
 from .telling import Told
+from .uncancelling import async_set_again, last_cancellation
 from .undoing import async_undo, changed_ids, changes_of_turn, last_change, newest_changes, time_of
 
 MAX_LISTED: Final = 10
@@ -140,6 +141,8 @@ class ActivityTool(HomeAgentTool):
         """List or undo."""
         actions = self._actions(run.guard.journal.ledger, run.speaker)
         if args["action"] == "undo":
+            # What this turn has done itself is not what the person wants undone.
+            actions = [one for one in actions if one.turn_id != run.speaker.turn_id]
             here = [
                 one for one in actions if is_here(run.speaker, one.conversation_id, one.device_id, one.at)
             ]
@@ -157,7 +160,9 @@ class ActivityTool(HomeAgentTool):
     async def _async_undo(
         self, actions: Sequence[RecordedAction], run: ToolRun, all_actions: Sequence[RecordedAction]
     ) -> JsonValueType:
-        """Cancel what was planned last, or undo the last turn with changes, whichever was later.
+        """Cancel what was planned last, set again what was cancelled, or undo the last changes.
+
+        The latest of them counts.
 
         Of what was done elsewhere nothing is undone, but it is named. Raises ValidationError if there is
         nothing, PartlyFailed or TargetsFailed for what stays.
@@ -166,6 +171,13 @@ class ActivityTool(HomeAgentTool):
         changed = next((action.at for action in actions if action.turn_id == turn_id), None)
         own = self._planned_here(run)
         newest = max(own, default=None, key=lambda command: command.created)
+        cancelled = last_cancellation(self._planned, run) if self._is_spoken else None
+        if cancelled is not None and is_here(
+            run.speaker, cancelled.owner.conversation_id, cancelled.owner.device_id, cancelled.at
+        ):
+            before = max(filter(None, (changed, newest.created if newest else None)), default=None)
+            if self._planned is not None and (before is None or cancelled.at > before):
+                return await async_set_again(cancelled, self._planned, run)
         if newest is not None and (changed is None or newest.created > changed):
             same_turn = [one for one in own if one.owner.turn_id == newest.owner.turn_id]
             return await self._async_cancel(same_turn, run)
@@ -232,6 +244,7 @@ class ActivityTool(HomeAgentTool):
             one
             for one in (self._planned.seen_by(run.speaker) if self._planned is not None else ())
             if not one.restores
+            and one.owner.turn_id != run.speaker.turn_id
             and given_by(one, run)
             and is_here(run.speaker, one.owner.conversation_id, one.owner.device_id, one.created)
         ]

@@ -122,8 +122,10 @@ class ToolHandler:
         key = call_key(call.tool_name, call.tool_args, adapted.meanings)
         if turn.repeats(key):
             return _repeated(turn, key)
-        if (duplicate := await turn.async_find_duplicate(key)) is not None:
-            return await asyncio.shield(duplicate)
+        while (duplicate := await turn.async_find_duplicate(key)) is not None:
+            result = await asyncio.shield(duplicate)
+            if not turn.is_outdated(key):
+                return result
         if turn.exhausted:
             return failed("The limit of tool calls for this request is reached. Answer with what you have.")
         if turn.attempts_exhausted:

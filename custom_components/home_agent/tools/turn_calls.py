@@ -302,11 +302,15 @@ class TurnCalls:
             self._calls.pop(other, None)
             self._outdated.add(other)
         self._reaches[key] = reach
+        repeatable = reach.reverses and reach.changes
         self.records.append(record)
         self._calls[key].set_result(result)
         if result.error:
             self._failures[key] = self._failures.get(key, 0) + 1
+        if result.error or repeatable:
             del self._calls[key], self._reaches[key]
+        if repeatable:
+            self._outdated.add(key)  # a second undo goes on to what was before
 
     def announce(self, count: int) -> None:
         """Expect the answers of so many calls."""

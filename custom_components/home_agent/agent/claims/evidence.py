@@ -17,6 +17,7 @@ from ...tools.base import HomeAgentTool, Kept
 from ...tools.control.mentions import Mention
 from ...tools.native import NATIVE
 from ...tools.turn_calls import CallRecord, TurnCalls
+from ...tools.uncancelling import SET_AGAIN
 from .kinds import ClaimKind, SentenceKind
 from .sentences import Reading
 from .states import StateJudge, Truth
@@ -287,7 +288,9 @@ def _has_failed(record: CallRecord) -> bool:
 
 
 def _is_planned(record: CallRecord) -> bool:
-    """Return whether a call planned something for later."""
+    """Return whether a call planned something for later, or planned again what was cancelled."""
+    if _tool(record).reverses:
+        return SET_AGAIN in record.said
     return _tool(record).reports_targets and bool(LATER_ARGUMENTS & record.args.keys())
 
 

@@ -19,8 +19,9 @@ from ...knowledge.names import called
 from ...knowledge.spoken_words import all_words, domain_words, stop_words
 from ...languages import languages, table
 from ...languages.later import names_action
+from ...planned.cancelled import Cancellation
 from ...planned.commands import PlannedCommands
-from ...planned.records import PlannedCommand
+from ...planned.records import Owner, PlannedCommand
 from ...regex import lazy_regex
 from ...texts import fold, one_line, words
 from ...timers.records import DAYS, Repeat, Timer
@@ -108,14 +109,14 @@ class TimerTool(HomeAgentTool):
         if action == "cancel":
             when = readable(args.get("when") or "", run.speaker.language)
             if commands := self._commands(args, said, own, run):
-                await self._planned.async_cancel([command.id for command in commands])
                 rows: list[JsonValueType] = [planned_row(command, run) for command in commands]
-                if not own or not _means_all(said, run.speaker.language):
+                timers = own if _means_all(said, run.speaker.language) else []
+                await self._async_cancel(timers, commands, run)
+                if not timers:
                     return {"cancelled_commands": rows}
-                await self._timers.async_cancel([timer.id for timer in own])
                 return {"cancelled": [_as_result(timer) for timer in own], "cancelled_commands": rows}
             meant = own if _means_all(said, run.speaker.language) else [self._meant(own, said, when, run)]
-            await self._timers.async_cancel([timer.id for timer in meant])
+            await self._async_cancel(meant, [], run)
             return {"cancelled": [_as_result(timer) for timer in meant]}
         return await self._async_extend(args, said, own, run)
 
@@ -157,6 +158,18 @@ class TimerTool(HomeAgentTool):
             found = [one for one in commands if _is_at(moment, one.due, one.schedule.days)]
             return [] if any(_is_at(moment, timer.due, timer.on_days) for timer in own) else found
         return newest_of(commands, run) if commands and not own else []
+
+    async def _async_cancel(self, timers: list[Timer], commands: list[PlannedCommand], run: ToolRun) -> None:
+        """Cancel timers and commands, so that an undo can set them again."""
+        if commands:
+            await self._planned.async_cancel([command.id for command in commands])
+        if timers:
+            await self._timers.async_cancel([timer.id for timer in timers])
+        if timers or commands:
+            owner = Owner.of(run.speaker, None)
+            self._planned.cancelled.append(
+                Cancellation(owner=owner, timers=timers, commands=commands, kept_in=self._timers)
+            )
 
     def _meant(self, own: list[Timer], said: str, when: str | None, run: ToolRun) -> Timer:
         """Return the timer that is meant: of this id, name or time; the only one if none is given.
