@@ -75,7 +75,7 @@ class MeantKinds:
         }
         domains |= {key.partition(".")[0] for key in named}
         found: set[str] = set()
-        for index in sorted({*topic.implied, *topic.measures}):
+        for index in sorted({*topic.implied, *topic.measures} - self._finder.place_words):
             part = topic.parts[index]
             asks = asked or part in topic.asking
             if topic.clauses[index] in clauses and (

@@ -280,7 +280,8 @@ class Finder:
             found_there = longest(phrases.find(meant))
             mentions = [one for one in found_there if not one.at <= topic.weak | topic.nothing | at]
             if mentions:
-                found |= {place_id(one.value): one.value for one in mentions}
+                kept = (one for one in mentions if not one.at <= topic.excepted)
+                found |= {place_id(one.value): one.value for one in kept}
                 return nearest_floors(found), at.union(*(one.at for one in mentions))
         return found, at
 

@@ -143,6 +143,8 @@ class _Selector:
         kinds = self._meant.kinds(taken)
         if kinds & SILENT:
             return _arranged(_records(named), [])
+        if ordered := self._ordered_before(named):
+            return replace(_arranged([*ordered, *_records(named)], []), goes_on=True)
         if not named and not kinds and (alike := self._earlier.alike()):
             return replace(_arranged(alike, []), goes_on=True)
         if self._goes_on(named, kinds):
@@ -152,6 +154,26 @@ class _Selector:
             groups = [*groups, *self._without_kind()]
         scores = {one.record.entity_id: one.score for one in named}
         return replace(_arranged(_records(named), groups, few=self._few), scores=scores)
+
+    def _ordered_before(self, named: Sequence[NamedEntity]) -> Sequence[EntityRecord]:
+        """Return the entities of the turn before that a command means which names nothing itself.
+
+        What is named is in another part of the sentence: "then open it, I am taking the car".
+        """
+        topic = self._topic
+        if not named or not topic.commands:
+            return ()
+        naming = {
+            *(at for one in named for at in one.at),
+            *topic.kinds,
+            *topic.rest,
+            *self._finder.place_words,
+        }
+        naming_parts = {topic.parts[index] for index in naming if index < len(topic.parts)}
+        if {topic.parts[index] for index in topic.commands} & naming_parts:
+            return ()
+        controlled = [one for one in self._before if DOMAINS[one.domain].actions]
+        return controlled[:MAX_BEFORE]
 
     def _tells_position(self) -> bool:
         """Return whether the word for a place tells how far open something is: "unten" of blinds."""
@@ -228,11 +250,21 @@ class _Selector:
             if self._asks_only_low(key):
                 members = [record for record in self._meant.all_of(key) if record.entity_id not in shown]
             if members := self._lively_first(key, self._where(members, measured=key == MEASURED)):
+                members = [*self._controls(members), *members] if topic.commands else members
                 place = self._here(members)
                 asks = topic.asks_which and not topic.commands and not topic.asks_all
                 resting = asks and bool(self._states) and self._states <= {"off", "closed", "locked"}
                 groups.append(Group(members, place, about=True, resting=resting, measured=key == MEASURED))
         return groups
+
+    def _controls(self, members: Sequence[EntityRecord]) -> Iterable[EntityRecord]:
+        """Return what a command can do something with of the devices of readings: the lock of a door."""
+        devices = {one.device for one in members if one.device and not DOMAINS[one.domain].actions}
+        known = {one.entity_id for one in members}
+        for record in self._house.entities.values() if devices else ():
+            fits_in = record.device in devices and record.category is None and record.entity_id not in known
+            if fits_in and DOMAINS[record.domain].actions:
+                yield record
 
     def _lively_first(self, key: str, members: list[EntityRecord]) -> list[EntityRecord]:
         """Return players with those first that play or are paused; "louder" is about no others."""

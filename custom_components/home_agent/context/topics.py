@@ -87,6 +87,8 @@ class Topic:
     asks_all: bool = False
     """Whether all of a kind are meant, not which of them."""
     numbers: frozenset[int] = frozenset()
+    excepted: frozenset[int] = frozenset()
+    """The words behind one that excepts something: "all but the study"."""
     nothing: frozenset[int] = frozenset()
     """The words of phrases that only look like a kind or a room: "window cleaner", "a quarter of an hour"."""
     text: str = ""
@@ -138,6 +140,7 @@ class TopicReader:
                 "asking": [*words(language, "questions.asking"), *words(language, "questions.whether")],
                 "everything": everything,
                 "elsewhere": words(language, "topics.elsewhere"),
+                "excepting": words(language, "quantities.excepting"),
                 "all": words(language, "quantities.all"),
             }
         )
@@ -199,6 +202,7 @@ class TopicReader:
                 for index, word in enumerate(said)
                 if word.folded.isdigit() or word.folded in self._numbers
             ),
+            excepted=_excepted(tables["excepting"], parts),
             nothing=nothing,
         )
 
@@ -288,6 +292,13 @@ def _parts(said: Sequence[Word], numbers: Sequence[int], joins: frozenset[int]) 
             part += 1
         found.append(part)
     return tuple(found)
+
+
+def _excepted(excepting: Iterable[int], parts: Sequence[int]) -> frozenset[int]:
+    """Return the words behind those that except something, to the end of the part."""
+    return frozenset(
+        index for start in excepting for index in range(start + 1, len(parts)) if parts[index] == parts[start]
+    )
 
 
 def _asking(parts: Sequence[int], tables: Mapping[str, frozenset[int]]) -> frozenset[int]:

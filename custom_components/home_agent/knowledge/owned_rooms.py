@@ -203,7 +203,7 @@ def _nominatives(word: str, language: str) -> Iterator[str]:
 
 def _latin(word: str) -> str:
     """Return a word in Latin letters."""
-    return word if word.isascii() else "".join(_letters().get(letter, letter) for letter in word)
+    return word if word.isascii() else "".join(_letters().get(letter, "") for letter in word) or word
 
 
 @cache
