@@ -130,19 +130,31 @@ class _Known:
     """What is understood in a language, folded, the longest phrases first."""
 
     yes: frozenset[str]
+    go_ahead: frozenset[str]
     no: tuple[str, ...]
     fillers: tuple[str, ...]
     """Polite words, which do not change the meaning of an answer."""
+    harmless: tuple[str, ...]
+    """Words that change nothing beside a request to go ahead."""
+    agreeing: tuple[str, ...]
+    """Those of them that change nothing behind a yes alone either, because they are not said with a no."""
     phrases: tuple[str, ...]
 
 
 @cache
 def _known(language: str) -> _Known:
     """Return the phrases of a language: the same in every turn."""
+    harmless = _folded(
+        phrase for name in ("fillers", "beside_order") for phrase in words(language, f"answers.{name}")
+    )
+    turning = _folded(phrase for name in ("no", "beside_no") for phrase in words(language, f"answers.{name}"))
     return _Known(
         yes=frozenset(_yes(language)),
+        go_ahead=frozenset(map(fold_word, words(language, "answers.go_ahead"))),
         no=_folded(words(language, "answers.no")),
         fillers=_folded(words(language, "answers.fillers")),
+        harmless=harmless,
+        agreeing=tuple(phrase for phrase in harmless if phrase not in turning),
         phrases=_folded(
             phrase
             for name in ("no", "yes", "go_ahead", "fillers", "beside_no")
@@ -187,46 +199,43 @@ def _bare(text: str, fillers: Iterable[str]) -> str:
 
 
 def says_yes(sentence: str, language: str, ordered: Ordered | None = None) -> bool:
-    """Return whether a sentence is a yes, alone or followed by the action that was asked about."""
+    """Return whether a sentence is a yes, alone or followed by the action that was asked about.
+
+    A doubled yes may be impatience or doubt ("ja, ja"): what follows has to say what to do.
+    """
     known, text = _known(language), fold_word(sentence)
     bare = _bare(text, known.fillers)
     if not _is_plain(sentence):
         return False
     if not known.yes.isdisjoint((text, bare)):
         return True
-    if ordered is None:
-        return False
-    orders = _orders(language, ordered)
-    rests = [bare.removeprefix(f"{yes} ") for yes in known.yes if bare.startswith(f"{yes} ")]
-    return any(_without(rest, orders.harmless) in orders.meant for rest in rests)
+    meant = known.go_ahead | (_orders(language, ordered) if ordered else frozenset())
+    once = _after_yes(bare, known)
+    twice = {rest for first in once for rest in _after_yes(first, known)}
+    return "" in {_without(rest, known.agreeing) for rest in once} or not meant.isdisjoint(
+        _without(rest, known.harmless) for rest in once | twice
+    )
 
 
-@dataclass(frozen=True, slots=True)
-class _Orders:
-    """How a person may repeat an action, folded."""
-
-    meant: frozenset[str]
-    harmless: tuple[str, ...]
-    """Words that may stand beside."""
+def _after_yes(text: str, known: _Known) -> frozenset[str]:
+    """Return what follows a phrase for yes at the beginning of a text."""
+    return frozenset(text.removeprefix(f"{yes} ") for yes in known.yes if text.startswith(f"{yes} "))
 
 
 @lru_cache(maxsize=32)
-def _orders(language: str, ordered: Ordered) -> _Orders:
-    """Return how a person may repeat what was asked about."""
+def _orders(language: str, ordered: Ordered) -> frozenset[str]:
+    """Return how a person may repeat what was asked about, folded."""
     names = [fold_word(name) for name in ordered.names]
     targets = ["", *_folded(words(language, "answers.it")), *names]
     targets += [
         f"{article} {name}" for article in _folded(words(language, "names.articles")) for name in names
     ]
     forms: Mapping[str, Iterable[str]] = table(language, "answers.orders") or {}
-    return _Orders(
-        meant=frozenset(
-            " ".join(fold_word(form.replace(IT, f" {target} ")).split())
-            for verb in ordered.verbs
-            for form in forms.get(verb, ())
-            for target in targets
-        ),
-        harmless=(*_known(language).fillers, *_folded(words(language, "answers.beside_order"))),
+    return frozenset(
+        " ".join(fold_word(form.replace(IT, f" {target} ")).split())
+        for verb in ordered.verbs
+        for form in forms.get(verb, ())
+        for target in targets
     )
 
 
