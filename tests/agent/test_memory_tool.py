@@ -120,6 +120,16 @@ async def test_other_sentences_are_memories(hass: HomeAssistant, agent: Agent, s
     assert '"Mimi"' in await told(agent, "Is the door locked?", anna)
 
 
+async def test_a_name_for_a_device_is_not_that_of_the_speaker(hass: HomeAssistant, agent: Agent) -> None:
+    anna = user(hass, "Anna")
+    said = "Call the desk lamp Sparky"
+    kept = await memory(agent, "remember", said, "nickname: Sparky = light.desk_lamp", anna)
+    assert kept["result"] == {"remembered": "Sparky means light.desk_lamp"}
+    assert "Sparky" not in await told(agent, "Is the door locked?", anna)
+    refused = await memory(agent, "remember", said, "nickname: light.desk_lamp", anna)
+    assert "NAME means its entity_id" in str(refused)
+
+
 async def test_the_rules_of_the_earlier_tools_hold(hass: HomeAssistant, agent: Agent) -> None:
     """Codes only if a known person asks, persons' matters for nobody else, the household's for everybody."""
     anna, ben = user(hass, "Anna"), user(hass, "Ben")

@@ -51,6 +51,10 @@ COMMANDS = [
     ("Mach mir bitte im Flur das Licht an", "de"),
     ("Allume l'imprimante du bureau", "fr"),
     ("Enciende la impresora de la oficina", "es"),
+    ("un poco menos, que me vuelan los papeles", "es"),
+    ("Oui je veux bien", "fr"),
+    ("Is the washing machine done?", "en"),
+    ("Kannst du mir einen Witz erzählen?", "de"),
 ]
 TOUCHED = [
     ("Play some jazz", "en", {JAZZ}),
@@ -59,6 +63,7 @@ TOUCHED = [
     ("Pon jazz en la cocina", "es", {JAZZ}),
     ("Find a recipe for dinner", "en", {NUTS}),
     ("Such ein Rezept fürs Abendessen", "de", {NUTS}),
+    ("Un gâteau au Nutella pour le goûter de Léo", "fr", {NUTS}),
 ]
 ASKED = [
     ("When does Leo go to bed?", "en", BED),

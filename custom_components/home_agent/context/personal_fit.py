@@ -15,11 +15,8 @@ RELEVANT: Final = 0.2
 """Least relevance of a memory, so that a word in common by chance is not enough."""
 CLEAR: Final = 0.5
 """The lowest similarity in meaning of a memory that is sent with a command."""
-MARKS: Final = 2
-"""Of three marks of a sentence about a person: it names oneself, it asks, and it names no device. In some
-languages the verb alone says who is meant."""
 TABLES: Final = {
-    "person": ("memory.self", "memory.group"),
+    "person": ("memory.self", "memory.group", "memory.own_words"),
     "food": ("topics.food",),
     "diet": ("memory.diet",),
     "is": ("questions.copulas",),
@@ -52,7 +49,7 @@ def personal_fit(sentence: str, spoken: str) -> PersonalFit:
     return PersonalFit(
         words=_content(topic, said) if orders or house else sentence,
         meaning=CLEAR if orders else RELEVANT,
-        about_person=not orders and (bool(said) + topic.is_asked + (not house) >= MARKS),
+        about_person=topic.is_asked and bool(said) and not (orders or house or topic.elsewhere),
         about_food=bool(found["food"]),
     )
 

@@ -87,6 +87,8 @@ class Topic:
     asks_all: bool = False
     """Whether all of a kind are meant, not which of them."""
     numbers: frozenset[int] = frozenset()
+    elsewhere: bool = False
+    """Whether it is about something that is in no home: jokes, prices, meanings."""
     excepted: frozenset[int] = frozenset()
     """The words behind one that excepts something: "all but the study"."""
     nothing: frozenset[int] = frozenset()
@@ -202,6 +204,7 @@ class TopicReader:
                 for index, word in enumerate(said)
                 if word.folded.isdigit() or word.folded in self._numbers
             ),
+            elsewhere=bool(tables["elsewhere"]),
             excepted=_excepted(tables["excepting"], parts),
             nothing=nothing,
         )

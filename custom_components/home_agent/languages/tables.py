@@ -164,6 +164,7 @@ SECTIONS: Final = (
         optional=(
             *("recall", "states", "now", "at", "units", "habits", "facts", "corrections", "additions"),
             *("speakers", "requests", "meta", "instructions", "may", "powers", "called", "diet"),
+            "own_words",  # verbs and short forms that say "I" alone: "tengo", "j'"
         ),
         strict="the model alone judges whose matter something is",
     ),

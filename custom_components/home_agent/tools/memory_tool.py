@@ -10,12 +10,13 @@ import probatio
 from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 
+from ..domains import DOMAINS
 from ..errors import PermissionDenied, ValidationError
 from ..knowledge.names import without_article
 from ..knowledge.persons import persons
 from ..languages.phrases import all_words
 from ..memory.memories import MAX_CONTENT, Memories
-from ..memory.profile import HOUSEHOLD, MAX_NAME, SINGLE, Profile
+from ..memory.profile import CALLED, HOUSEHOLD, MAX_NAME, SINGLE, Profile
 from ..memory.records import Memory, Origin, ProfileEntry
 from ..memory.secrets import holds_secret
 from ..memory.sentences import is_households, name_told
@@ -46,6 +47,8 @@ PERSON: Final = "person"
 NAME: Final = "name"
 ONLY_VALUES: Final = "text: only values of the profile are kept here. Write key: value, such as diet: vegan"
 _PAIR: Final = lazy_regex(rf"(?:[^\d:]{{1,{MAX_NAME}}}, )?([^\d:,]{{1,{MAX_NAME}}}):\s*(\S.*)", re.DOTALL)
+
+_ENTITY_ID: Final = lazy_regex(r"\b[a-z_]+\.[a-z0-9_]+\b")
 
 
 class Remembered(TypedDict):
@@ -159,6 +162,7 @@ class MemoryTool(HomeAgentTool):
 
     async def _async_remember(self, text: str, *, household: bool, run: ToolRun) -> Remembered:
         """Note a value of the profile, or keep a memory."""
+        text = _about_device(text)
         ordinary = await run.hass.async_add_executor_job(ordinary_words)
         entry = self._as_entry(text, ordinary, household=household, run=run)
         if self._noting is not None and entry is not None:
@@ -249,6 +253,22 @@ class MemoryTool(HomeAgentTool):
         if self._noting is not None and entries:
             gone += await self._noting.async_forget(entries, run)
         return {"forgotten": gone}
+
+
+def _about_device(text: str) -> str:
+    """Return a name for a device as a memory: no profile of a person takes "nickname: Sparky = light.desk".
+
+    Raises ValidationError for an entity ID without a name.
+    """
+    pair = _PAIR.fullmatch(text)
+    if pair is None or fold_letters(pair[1].strip()) not in CALLED:
+        return text
+    if (found := _ENTITY_ID.search(pair[2])) is None or found[0].partition(".")[0] not in DOMAINS:
+        return text
+    name = (pair[2][: found.start()] + pair[2][found.end() :]).strip(" =:>-→()\"'")
+    if not name:
+        raise ValidationError("text: this is a device. Write what it is called: NAME means its entity_id")
+    return f"{name} means {found[0]}"
 
 
 def _entry_line(entry: ProfileEntry) -> str:

@@ -11,7 +11,7 @@ from ...knowledge.house import HouseSnapshot
 from ...memory.memories import MAX_CONTENT
 from ...memory.profile import MAX_NAME, MAX_VALUE
 from ...memory.records import Memory, ProfileEntry, is_entry_visible, is_visible
-from ...texts import clean, quoted
+from ...texts import clean, quoted, words
 from ..personal_fit import RELEVANT, PersonalFit, is_about_diet, personal_fit
 from ..tokens import estimate_tokens
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
@@ -69,10 +69,12 @@ class MemoryContextProvider(ContextProvider):
         """Return the memories that fit although the sentence has no word of them."""
         if not (fit.about_person or fit.about_food):
             return []
-        known = self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
         if fit.about_person:
-            return known
-        return [one for one in known if is_about_diet(one.content, request.speaker.language)][:DIETS]
+            return self._memories.always_relevant(dt_util.utcnow(), may_see, ALWAYS)
+        known = self._memories.always_relevant(dt_util.utcnow(), may_see, 0.0)  # an allergy does not fade
+        diets = [one for one in known if is_about_diet(one.content, request.speaker.language)]
+        said = set(words(request.sentence))
+        return sorted(diets, key=lambda one: said.isdisjoint(words(one.content)))[:DIETS]
 
 
 def memory_provider(setup: ProviderSetup) -> ContextProvider | None:
