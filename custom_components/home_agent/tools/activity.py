@@ -77,10 +77,7 @@ class ActivityTool(HomeAgentTool):
     names_targets = True
     reverses = True
     title = "What was done"
-    description = (
-        "Your own last actions: list them, or undo what the last request changed ('put it back'); with "
-        "entity_id only these ('not the blinds')."
-    )
+    description = "List your last actions, or undo the last request or only its entity_id."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A tool named like a service, without a target: the only one of its kind, if the sentence names it."""
+"""A tool named like a service, without a target: a lock has to be named by its ID."""
 
 from typing import Any
 
@@ -13,7 +13,6 @@ from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
 DOOR, CELLAR = "lock.front_door", "lock.cellar"
-UNLOCKED = [("lock.unlock", (DOOR,))]
 
 
 @pytest.fixture
@@ -46,7 +45,7 @@ async def say(agent: Agent, sentence: str, name: str, args: dict[str, Any], lang
     ("name", "args"),
     [("lock.unlock", {}), ("call_service", {"domain": "lock", "service": "unlock"}), ("HassUnlock", {})],
 )
-async def test_the_only_lock_that_is_named(
+async def test_the_only_lock_is_not_guessed(
     secure: SecureHouse,
     model_server: ModelServer,
     sentence: str,
@@ -54,13 +53,15 @@ async def test_the_only_lock_that_is_named(
     name: str,
     args: dict[str, Any],
 ) -> None:
-    """It is asked about as usual, and unlocked after a yes."""
+    """The error names the only lock, so that the next call can."""
     agent = await secure.async_agent(model_server)
     asked = await say(agent, sentence, name, args, language)
-    assert "Front Door" in speech(asked)
+    assert (
+        "Give its entity_id: lock.front_door (Front Door, Hall)"
+        in (tool_results(model_server.chats[-1])[-1]["error"])
+    )
+    assert not asked.continue_conversation
     assert secure.moved() == []
-    await agent.say("yes", language="en", conversation_id=asked.conversation_id)
-    assert secure.moved() == UNLOCKED
 
 
 @pytest.mark.parametrize("sentence", ["Let me in", "Unlock it", "Unlock", "Good evening everybody"])

@@ -65,7 +65,7 @@ class TimerTool(HomeAgentTool):
     name = "timer"
     keeps = Kept.TIMER
     title = "Timers and reminders"
-    description = "Timers and reminders, which only announce. Lists and cancels commands for later too."
+    description = "Timers and reminders, which only announce. Lists and cancels commands for later."
     annotations = llm.ToolAnnotations(read_only=False, destructive=True, idempotent=False, open_world=False)
     parameters = probatio.Schema(
         {

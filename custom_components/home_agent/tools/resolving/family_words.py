@@ -112,17 +112,6 @@ def meant_by(
     return [pool[key] for key in sorted(scored) if scored[key] == best]
 
 
-def is_named(house: HouseSnapshot, record: EntityRecord, sentence: str, spoken: Sequence[str]) -> bool:
-    """Return whether a sentence has a word of an entity's name or for its kind; its room is not enough."""
-    traits = _traits_of(house, record)
-    names = {word for name in record.names for word in words(name) if word not in stop_words()}
-    meant = {meaning for meaning in traits.kinds | traits.meanings if not meaning.startswith(ROOM)}
-    return any(
-        part.meanings & meant or any(_is_word(said, known, part) for said in part.words for known in names)
-        for part in read_parts(sentence, spoken, names)
-    )
-
-
 def read_parts(said: str, spoken: Sequence[str], own: Collection[str] = ()) -> Sequence[Part]:
     """Return the parts of a name; none if there are too many. `own` are words of names."""
     found = words(said)

@@ -7,11 +7,10 @@
   named. It never hides an entity with a name of its own.
 - A kind of thing alone means the room that the sentence names, else the only one there is, else those in the
   speaker's room; all in the home only if the sentence says so.
-- Locks, covers, valves and alarms are never reached by a guess: whatever had to be repaired on the way to
-  them is an error with candidates.
+- A guess never reaches a lock, cover, valve or alarm: it ends in an error with candidates.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fnmatch import fnmatchcase
 
 from ...context.topics import language_of
@@ -25,7 +24,7 @@ from ...languages import DEFAULT
 from ...texts import fold
 from ..base import Speaker
 from .candidates import choose, missing, protected
-from .family_words import is_named, meant_by, names_room, read_parts, room_and_kinds
+from .family_words import meant_by, names_room, read_parts, room_and_kinds
 from .kinds import EntityKinds, KindSearch, says_all
 from .places import NamedPlace, find_place, places_in_sentence
 from .targets import Target
@@ -63,7 +62,8 @@ class _Search(KindSearch):
     def run(self) -> list[EntityRecord]:
         """Return the entities that are meant."""
         if self.entity_ids:
-            found = _unique(record for text in self.entity_ids for record in self._by_id(text))
+            each = {one.entity_id: one for text in self.entity_ids for one in self._by_id(text)}
+            found = list(each.values())
         elif self.name:
             found = self._by_name(self.name)
         else:
@@ -88,14 +88,8 @@ class _Search(KindSearch):
             raise ValidationError("Name a target: entity_id, name, or area with domain")
         if len(found) > 1:
             raise choose(self.house, self._likely_first(found), "Name a target by its entity_id")
-        self.repaired = not self._is_only_one_said(found[0])
+        self.repaired = True
         return self._certain(found)
-
-    def _is_only_one_said(self, record: EntityRecord) -> bool:
-        """Return whether the sentence names the kind or the device, and there is no other of the kind."""
-        others = self.names.by_domain.get(record.domain, ())
-        spoken = (self.speaker.language, language_of(self.sentence, self.speaker.language) or DEFAULT)
-        return len(others) == 1 and is_named(self.house, record, self.sentence, spoken)
 
     def _certain(self, found: list[EntityRecord]) -> list[EntityRecord]:
         """Return the found entities, unless a protected one was guessed."""
@@ -287,7 +281,7 @@ class _Search(KindSearch):
             found.extend(hits)
         if any(not place.holds(record) for place in places.values() for record in found):
             raise choose(self.house, found, f"{name[:60]!r} names a place where this is not")
-        return _unique(found)
+        return list({record.entity_id: record for record in found}.values())
 
     def _exact_place(self, text: str) -> NamedPlace | None:
         """Return the place of exactly this name."""
@@ -393,11 +387,6 @@ class _Search(KindSearch):
         kinds = frozenset(domain_words()[word] for word in fold(name).split() if word in domain_words())
         self.kinds = EntityKinds(self.kinds.domains or kinds, self.kinds.classes)
         return self.by_kind()
-
-
-def _unique(records: Iterable[EntityRecord]) -> list[EntityRecord]:
-    """Return records without repetitions."""
-    return list({record.entity_id: record for record in records}.values())
 
 
 def _leads(near: Sequence[tuple[str, float]]) -> bool:
