@@ -212,6 +212,8 @@ async def test_built_in_tools_are_not_ruled(
     assert (result["description_placeholders"] or {})["suggestion"] == "tool:greet"
     result = await save(hass, agent.entry, "safety", {"policy_blocked": ["tool:greet"]})
     assert is_saved(result)
+    await hass.async_block_till_done(wait_background_tasks=True)
+    await hass.config_entries.async_unload(agent.entry.entry_id)
 
 
 async def test_a_profile_is_for_somebody_who_is_there(
