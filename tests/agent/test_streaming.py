@@ -108,7 +108,7 @@ async def test_markdown_is_for_eyes_only(hass: HomeAssistant, model_server: Mode
 @pytest.mark.parametrize(
     "call",
     [
-        '<tool_call>{"name": "ha_control", "arguments": {"action": "turn_on"}}</tool_call>',
+        '<tool_call>{"name": "ha_query", "arguments": {"area": "Hall"}}</tool_call>',
         '{"name": "ha_query", "arguments": {"area": "Kitchen"}}',
         'ha_query(area="Kitchen")',
     ],
@@ -159,7 +159,7 @@ async def test_a_silent_server_is_no_dead_satellite(
     reply = hang(2, chunks=["Let me ", "see."])
     model_server.script([reply])
     listener = Listener()
-    turn = start_turn(agent, "Hello", listener, **VOICE)
+    turn = start_turn(agent, "Tell me a story", listener, **VOICE)
     await listener.until(lambda: listener.text == "Let me" and listener.beats > 3)
     reply.release.set()
     assert speech(await turn) == listener.text == "Let me see."
@@ -313,7 +313,7 @@ async def test_a_listener_that_fails_leaves_nothing_behind(
             if delta.get("content") and not delta.get("role"):
                 raise RuntimeError("listener")
 
-    result = await start_turn(agent, "Hello", Broken())
+    result = await start_turn(agent, "Tell me a story", Broken())
     assert speech(result) == await async_phrase(hass, "en", "unknown")
     await model_server.chats[0].gone.wait()
     assert not [task for task in asyncio.all_tasks() if "model stream" in task.get_name()]
