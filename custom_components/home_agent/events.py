@@ -32,7 +32,7 @@ class EventEmitter:
     """Fires the integration's events: on the bus if the option says so, and for triggers always."""
 
     def __init__(self, hass: HomeAssistant, enabled: bool, entry_id: str = "") -> None:
-        """Store whether events are wanted, and their agent; an empty id stands for all agents."""
+        """Store whether events are wanted, and their agent; an empty ID means all agents."""
         self._hass = hass
         self._enabled = enabled
         self._entry_id = entry_id

@@ -49,7 +49,7 @@ MAX_AMOUNT: Final = 6
 LAST_HOUR: Final = 12
 """The largest number that is a time without a word that says so."""
 CLOCK: Final = "clocktime"
-"""Stands for 18:30: punctuation is lost where a sentence is cut into words."""
+"""Replaces 18:30: punctuation is lost where a sentence is cut into words."""
 MEASURE: Final = "measure"
 """Stands for a percent or degree sign."""
 
