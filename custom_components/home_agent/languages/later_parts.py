@@ -51,7 +51,7 @@ LAST_HOUR: Final = 12
 CLOCK: Final = "clocktime"
 """Replaces 18:30: punctuation is lost where a sentence is cut into words."""
 MEASURE: Final = "measure"
-"""Stands for a percent or degree sign."""
+"""Replaces a percent or degree sign."""
 
 
 class LaterKind(StrEnum):

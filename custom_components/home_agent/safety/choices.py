@@ -56,7 +56,7 @@ PICKED_ACTIONS: Final[Mapping[str, PickedAction]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PickedRule:
-    """One rule; an empty field stands for everything."""
+    """One rule; an empty field means everything."""
 
     hass: HomeAssistant
     actions: tuple[PickedAction, ...]
