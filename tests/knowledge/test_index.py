@@ -69,7 +69,7 @@ async def test_made_at_the_start(agent: Agent, embedder: ModelServer) -> None:
     assert not any("Secret" in text or "Cellar" in text for text in every(texts))
     assert len(texts) == len(set(texts))
     assert state_of(agent, "index") == "ready"
-    assert int(state_of(agent, "entries_of_the_index")) == len(texts)
+    assert int(state_of(agent, "index_entries")) == len(texts)
     assert not issues(agent.hass)
 
 
