@@ -177,6 +177,12 @@ class RequestRefused(LLMError):
     key = "llm_refused"
 
 
+class CannotSee(RequestRefused):
+    """The model server does not accept a request with pictures."""
+
+    key = "llm_cannot_see"
+
+
 class LLMTimeout(LLMError):
     """The model server did not answer in time."""
 

@@ -229,6 +229,7 @@ SAID: Mapping[str, list[tuple[Any, ...]]] = {
         ("after {} days and events after {} days", PLAN_DAYS, EVENT_DAYS),
     ],
     "docs/telegram.md": [
+        ("of up to {:g} MB", pictures.MAX_BYTES / 1e6),
         ("more than {:g} minutes late", bridge.MAX_AGE.total_seconds() / 60),
         ("more than {} messages", bridge.MAX_WAITING),
     ],

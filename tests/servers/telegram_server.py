@@ -56,6 +56,8 @@ class TelegramServer(LoopbackServer):
         """Calls of the bot but polling: method and parameters."""
         self.refuse: Callable[[str, Mapping[str, Any]], str] = lambda _method, _params: ""
         """Returns why a call is refused."""
+        self.files: dict[str, bytes] = {}
+        """Files that people have sent, by their ids."""
         self._updates: list[dict[str, Any]] = []
         self._wake = asyncio.Event()
         self._number = 0
@@ -76,6 +78,14 @@ class TelegramServer(LoopbackServer):
         kind = fields.pop("kind", "message")
         self._push({kind: {**message, **fields}})
         return int(message["message_id"])
+
+    def show(self, chat: int, picture: bytes, *, caption: str | None = None, **fields: Any) -> int:
+        """Let somebody send a photo; return its id."""
+        file_id = f"photo{self._number}"
+        self.files[file_id] = picture
+        sizes = {"width": 1, "height": 1, "file_size": len(picture), **fields}
+        photo = [{"file_id": file_id, "file_unique_id": "1", **sizes}]
+        return self.write(chat, "", photo=photo, **({"caption": caption} if caption else {}))
 
     def press(self, chat: int, data: str, *, user: int | None = None) -> None:
         """Let somebody press a button."""
@@ -144,13 +154,22 @@ class TelegramServer(LoopbackServer):
                 return _result(self._updates)
             case "getMe":
                 return _result(BOT)
+        if method in self.files:
+            return Reply(content_type="application/octet-stream", body=self.files[method])
         self.sent.append({"method": method, "params": params})
         if why := wrong_message(params) or self.refuse(method, params):
             error = {"ok": False, "error_code": 400, "description": f"Bad Request: {why}"}
             return Reply(status=400, body=json.dumps(error).encode())
+        return _result(self._answer(method, params))
+
+    def _answer(self, method: str, params: Mapping[str, Any]) -> Any:
+        """Return what a call gives."""
         if method in ("sendMessage", "editMessageText"):
-            return _result(self._message(params))
-        return _result(True)
+            return self._message(params)
+        if method == "getFile":
+            file_id = params["file_id"]
+            return {"file_id": file_id, "file_unique_id": "1", "file_path": f"photos/{file_id}"}
+        return True
 
     def _message(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return a sent message as the server tells of it."""

@@ -40,6 +40,7 @@ from .local import async_answer_locally
 from .log import async_say, async_say_error, last_words, note_given, replace_sentence
 from .memory_extraction import MemoryExtractionMixin
 from .phrases import async_error_sentence, async_phrase
+from .pictures import take_sent_pictures
 from .recording import record
 from .speaker import async_speaker
 from .turn import Turn
@@ -121,6 +122,9 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
                 unattended=False,
             ),
         )
+        if pictures := take_sent_pictures():
+            turn.pictures = pictures
+            turn.calls.taint()  # a picture may show text from an untrusted source
         note_given(turn)
         self._note_conversation(turn, session.history_id, of_other_person=others)
         self.emitter.fire(
@@ -156,7 +160,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
         self._check_limits(turn)
         if await async_settle(turn):
             return
-        if self._tries_locally_first and await self._async_try_locally(turn):
+        if self._tries_locally_first and not turn.pictures and await self._async_try_locally(turn):
             return
         await async_gather(turn)
         try:
@@ -197,7 +201,7 @@ class HomeAgent(LLMMixin, MemoryExtractionMixin, conversation.ConversationEntity
 
     async def _async_recover(self, turn: Turn, err: LLMError) -> bool:
         """Let Home Assistant's own sentences answer where the model cannot; False if they cannot either."""
-        if turn.calls.started or not self.settings[CONF_LOCAL_FALLBACK]:
+        if turn.calls.started or turn.pictures or not self.settings[CONF_LOCAL_FALLBACK]:
             return False
         LOGGER.info(
             "The model cannot be asked (%s); trying Home Assistant's own sentences", type(err).__name__

@@ -64,7 +64,7 @@ class LLMMixin(StreamingMixin):
             async with aclosing(deltas):
                 await async_add_answer(turn, deltas)
         except ModelServerError as err:
-            raise as_agent_error(err) from err
+            raise as_agent_error(err, with_pictures=bool(turn.pictures)) from err
         finally:
             turn.figures.trace.end()
             turn.figures.llm_ms += (monotonic() - started) * 1000

@@ -6,6 +6,7 @@ from typing import Final
 
 from ..errors import (
     AuthenticationError,
+    CannotSee,
     HomeAgentError,
     KeyMissing,
     KeyUnusable,
@@ -33,9 +34,13 @@ _ERRORS: Final[Mapping[ErrorKind, type[HomeAgentError]]] = {
 }
 
 
-def as_agent_error(err: ModelServerError) -> HomeAgentError:
-    """Return the error in a form that a user can see."""
-    error = _class(err)(err.plain)
+def as_agent_error(err: ModelServerError, *, with_pictures: bool = False) -> HomeAgentError:
+    """Return the error in a form that a user can see.
+
+    A server that refuses a request with pictures has a model that cannot see, as a rule.
+    """
+    refused = with_pictures and err.kind is ErrorKind.BAD_REQUEST
+    error = (CannotSee if refused else _class(err))(err.plain)
     error.said = err.detail
     return error
 

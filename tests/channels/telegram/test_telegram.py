@@ -189,12 +189,12 @@ async def test_messages_are_answered_one_after_the_other(agent: Agent, telegram:
     assert telegram.server.texts(ANNA) == ["Answer 0.", "Answer 1.", "Answer 2."]
 
 
-async def test_a_picture_is_answered_with_what_can_be_read(agent: Agent, telegram: Telegram) -> None:
-    photo = [{"file_id": "1", "file_unique_id": "1", "width": 1, "height": 1}]
-    telegram.server.write(ANNA, "", photo=photo, caption="What is this?")
+async def test_a_voice_message_is_answered_with_what_can_be_read(agent: Agent, telegram: Telegram) -> None:
+    voice = {"file_id": "1", "file_unique_id": "1", "duration": 1, "mime_type": "audio/ogg"}
+    telegram.server.write(ANNA, "", voice=voice)
     await telegram.until(lambda: telegram.server.texts(ANNA))
 
-    assert telegram.server.texts(ANNA) == ["I can only read text here."]
+    assert telegram.server.texts(ANNA) == ["I can only read text and look at pictures here."]
 
 
 async def test_what_nobody_thought_of(

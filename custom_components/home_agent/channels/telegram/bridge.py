@@ -15,6 +15,7 @@ from homeassistant.helpers import entity_registry as er
 from homeassistant.util import dt as dt_util
 
 from ...agent.phrases import async_phrase
+from ...agent.pictures import sent_pictures
 from ...const import CONF_TELEGRAM_CHATS, DOMAIN, LOGGER
 from ...knowledge.speaker import Surface, surface, written_in
 from ...runtime import HomeAgentConfigEntry
@@ -24,6 +25,7 @@ from .bot import Bot
 from .chats import Chats, TelegramPersonalChats
 from .commands import Asker, Chat, command_of
 from .confirming import TelegramConfirmations, is_press
+from .photos import PhotoUnusable, async_photo, is_picture
 
 MAX_WAITING: Final = 5
 """Messages of a chat that wait for their turn; the sender of any more gets a notice."""
@@ -115,6 +117,8 @@ class TelegramBridge:
             asker = Asker(self._hass, self._entry.runtime_data, user, chat)
             answer = await command_of(event.data["command"])(asker, said)
             await self._bot.async_send(chat.id, answer, markdown=False)
+        elif event.event_type == "telegram_attachment" and is_picture(event.data):
+            await self._async_show(chat, user, event)
         elif event.event_type == "telegram_attachment" or not (text := event.data.get("text")):
             await self._bot.async_send(chat.id, await self._async_say("telegram_text_only"))
         elif told := await self._confirming.async_take_pin(chat.id, user, text):
@@ -125,6 +129,21 @@ class TelegramBridge:
             if self._confirming.is_pin(owner, text):
                 await self._bot.async_delete(chat.id, event.data["id"])
             await self._async_converse(chat, user, text)
+
+    async def _async_show(self, chat: Chat, user: User, event: TelegramMessage) -> None:
+        """Let the agent answer about a photo; without a caption it is asked what the photo shows."""
+        try:
+            async with self._bot.typing(chat.id):
+                picture = await async_photo(self._hass, event.data)
+        except PhotoUnusable as err:
+            await self._bot.async_send(chat.id, await self._async_say(err.key))
+            return
+        passed = sent_pictures.set([picture])
+        try:
+            text = event.data.get("text") or await self._async_say("telegram_photo_asked")
+            await self._async_converse(chat, user, text)
+        finally:
+            sent_pictures.reset(passed)
 
     async def _async_converse(self, chat: Chat, user: User, text: str) -> None:
         """Let the agent answer."""
