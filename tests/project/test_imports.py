@@ -31,7 +31,7 @@ LAYERS = (
     ),
     ("store", "inference", "vector", "connection"),
     ("domains",),
-    ("safety", "knowledge", "memory", "timers", "planned"),
+    ("safety", "knowledge", "memory", "timers", "planned", "automating"),
     (
         *("tools", "context", "conversation_log", "history", "history_turns"),
         *("self_test_reports", "sessions", "usage"),

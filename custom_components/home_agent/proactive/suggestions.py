@@ -24,9 +24,10 @@ from ..knowledge.persons import async_person_of_user, persons
 from ..knowledge.speaker import Speaker
 from ..memory.learner.habits import KnownHabit
 from ..memory.learner.presentation import async_sentence, clock, days_key
+from ..tools.automating.files import AutomationRefusedError, async_add, async_check
 from ..tools.base import ServiceCall
 from ..tools.guard import Guard
-from .automations import AutomationDraft, AutomationRefusedError, async_add, async_check, draft
+from .automations import AutomationDraft, draft
 from .messenger import Messenger, speakable
 from .state import ProactiveState, Suggestion, SuggestionAnswer, SuggestionState
 

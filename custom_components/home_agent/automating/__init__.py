@@ -1,0 +1,1 @@
+"""Automations that people have asked for: what they say, and what is kept of them."""

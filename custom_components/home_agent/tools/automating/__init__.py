@@ -1,0 +1,1 @@
+"""Automations that people ask for: from what a model writes to Home Assistant's YAML and its file."""
