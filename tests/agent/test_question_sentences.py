@@ -8,11 +8,11 @@ from custom_components.home_agent.agent.phrases import async_phrase
 from homeassistant.core import HomeAssistant
 from tests.helpers.agent import speech
 from tests.helpers.secure_house import SecureHouse
-from tests.helpers.spoken_languages import SPOKEN
+from tests.helpers.spoken_languages import SPOKEN, WHOLE
 from tests.servers.model_server import ModelServer
 from tests.servers.replies import text, tool_calls
 
-LANGUAGES = sorted(("en", "de", "fr", "es", "nl", *SPOKEN))
+LANGUAGES = sorted((*WHOLE, *SPOKEN))
 UNFRAMED = frozenset(
     f"ask_{name}"
     for name in ("and", "frame", "message", "left_out", "which", "again", "planned", "planned_again", "held")

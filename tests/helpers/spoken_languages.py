@@ -1,6 +1,7 @@
-"""The languages in which only the spoken sentences are translated."""
+"""Which languages are translated, and how much of them."""
 
-SPOKEN = ["cs", "da", "fi", "hu", "it", "ja", "ko", "nb", "pl", "pt", "ru", "sv", "tr", "uk", "zh-Hans"]
+WHOLE = ["de", "en", "es", "fr", "it", "nl"]
+"""Languages in which the pages of the settings and the panel are written as well."""
 
-
+SPOKEN = ["cs", "da", "fi", "hu", "ja", "ko", "nb", "pl", "pt", "ru", "sv", "tr", "uk", "zh-Hans"]
 """Languages that have what Home Agent says; Home Assistant shows the rest in English."""

@@ -19,13 +19,11 @@ from homeassistant.core import HomeAssistant
 from homeassistant.helpers.translation import async_get_translations
 from tests.helpers.checks import every
 from tests.helpers.documents import fields_of
-from tests.helpers.spoken_languages import SPOKEN
+from tests.helpers.spoken_languages import SPOKEN, WHOLE
 
 INTEGRATION = Path(validators.__file__).parents[1]
 FILES = sorted((INTEGRATION / "translations").glob("*.json"))
 LANGUAGES = [file.stem for file in FILES]
-WHOLE = ["de", "en", "es", "fr", "nl"]
-"""Languages in which the pages of the settings and the panel are written as well."""
 CONNECTION_ERRORS = {*probe._LIST_ERROR_KEYS.values(), *probe._PROBE_ERROR_KEYS.values(), "server_error"}
 
 
