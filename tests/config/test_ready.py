@@ -64,9 +64,9 @@ async def test_what_is_exposed_and_what_to_try(hass: HomeAssistant, model_server
     exposed = [state for state in hass.states.async_all() if state.entity_id.startswith("light.")]
     assert int(told["count"]) >= len(exposed) - 1
     assert told["sentences"].splitlines() == [
-        "- *Turn off Bed Light*",
-        "- *Is Front Door locked?*",
-        "- *Turn off the lights in Kitchen*",
+        "- *Turn off the Bed Light*",
+        "- *Is the Front Door locked?*",
+        "- *Turn off the lights in the Kitchen*",
     ]
     assert "make_assistant" not in shown(result)
     result = await finish(hass, result)
@@ -100,8 +100,8 @@ async def test_sentences_in_the_language_of_the_home(hass: HomeAssistant, model_
     told = (await ready(hass, model_server))["description_placeholders"]
     assert told is not None
     assert told["sentences"].splitlines() == [
-        "- *Rollo schließen*",
-        "- *Wie warm ist es in Küche?*",
+        "- *Schließe das Rollo*",
+        "- *Wie warm ist es im Bereich Küche?*",
         "- *Was kannst du alles?*",
     ]
 

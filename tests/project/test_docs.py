@@ -8,7 +8,6 @@ import re
 from typing import Any
 from urllib.parse import unquote
 
-import probatio
 import pytest
 from pytest_homeassistant_custom_component.common import (
     MockUser,
@@ -20,9 +19,7 @@ import yaml
 from benchmarks.__main__ import SUITES
 from custom_components.home_agent import connection, const, services
 from custom_components.home_agent.condition import CONDITIONS
-from custom_components.home_agent.config import adding, probe, schemas, validators
-from custom_components.home_agent.config.fields import Field
-from custom_components.home_agent.config.options import MENUS
+from custom_components.home_agent.config import probe, validators
 from custom_components.home_agent.const import DEFAULTS, DOMAIN
 from custom_components.home_agent.domains import DOMAINS
 from custom_components.home_agent.inference.dialects.address import is_azure, is_cloud, parse
@@ -37,18 +34,8 @@ from custom_components.home_agent.tools.control.arguments import TIME_SLOTS
 from custom_components.home_agent.tools.vetted import is_vetted
 from custom_components.home_agent.trigger import TRIGGERS
 from homeassistant.core import Context, HomeAssistant
-from homeassistant.helpers.selector import (
-    BooleanSelector,
-    DurationSelector,
-    EntitySelector,
-    NumberSelector,
-    ObjectSelector,
-    SelectSelector,
-    TemplateSelector,
-    TextSelector,
-    TimeSelector,
-)
 from homeassistant.util import dt as dt_util
+from scripts.lib import reference
 from tests.helpers.agent import IDLE_SECONDS, Agent
 from tests.helpers.checks import every
 from tests.helpers.documents import PAGES, ROOT, code, fields_of, rows, section
@@ -59,7 +46,6 @@ from tests.servers.replies import cut, reset, text, tool_calls
 
 INTEGRATION = ROOT / "custom_components" / DOMAIN
 ENGLISH: dict[str, Any] = json.loads((INTEGRATION / "translations" / "en.json").read_text(encoding="utf-8"))
-EMPTY = "\u2013"
 UNLOCK = ("ha_control", {"action": "unlock", "entity_id": "lock.front_door"})
 OPTION_KEYS = {
     key
@@ -68,87 +54,23 @@ OPTION_KEYS = {
     for key in (value.values() if isinstance(value, dict) else (value,))
 }
 EVENTS = {value for name, value in vars(const).items() if name.startswith("EVENT_")}
-FORMS = {
-    "Connection": ("config.step.user", schemas.CONNECTION),
-    **{
-        ENGLISH["options"]["step"][menu]["menu_options"][page]: (f"options.step.{page}", schemas.PAGES[page])
-        for menu, pages in MENUS.items()
-        for page in pages
-        if page in schemas.PAGES
-    },
-}
-NAMES_OF_SELECTORS = {
-    BooleanSelector: "on, off",
-    DurationSelector: "duration",
-    EntitySelector: "entities",
-    SelectSelector: "choice or text",
-    TemplateSelector: "template",
-    TimeSelector: "time",
-}
-
-NAMES_OF_LISTS = {
-    const.CONF_POLICY_CHOICES: "rules to pick from lists",
-    const.CONF_POLICY_PROFILES: "profiles",
-    const.CONF_DEVICE_PERSONS: "devices and persons",
-    const.CONF_NOTIFY_TARGETS: "persons with targets",
-    const.CONF_TELEGRAM_CHATS: "private chats with persons",
-    const.CONF_PROACTIVE_RULES: "rules with entities",
-}
 
 
-def shown_default(key: str) -> str:
-    """Return a default as the tables show it."""
-    value = DEFAULTS.get(key)
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return EMPTY if value in (None, "", []) else f"`{value}`"
-
-
-def shown_values(field: Field) -> str:
-    """Return what a field takes as the tables show it."""
-    config: dict[str, Any] = dict(field.selector.config)
-    several = "texts" if config.get("multiple") else "text"
-    match field.selector:
-        case NumberSelector():
-            limits = f"{int(config['min'])} to {int(config['max'])}"
-            return f"{limits} {config.get('unit_of_measurement', '')}".strip()
-        case SelectSelector() if field.key != const.CONF_MODEL:
-            if "translation_key" not in config:
-                return several
-            listed = [f"`{option}`" for option in config["options"]]
-            return ", ".join([*listed, f"or other {several}"] if config["custom_value"] else listed)
-        case TextSelector():
-            return "secret" if config.get("type") == "password" else several
-        case ObjectSelector():
-            return NAMES_OF_LISTS[field.key]
-    return NAMES_OF_SELECTORS[type(field.selector)]
-
-
-@pytest.mark.parametrize("heading", FORMS)
-def test_fields_of_the_forms(heading: str) -> None:
-    """Each page has each of its fields, with label, default and limits, and none that is gone."""
-    step, fields = FORMS[heading]
-    labels: Any = ENGLISH
-    for part in step.split("."):
-        labels = labels[part]
-    sections = labels.get("sections", {}).values()
-    labels = {key: label for part in (labels, *sections) for key, label in part["data"].items()}
-    if heading == "Connection":
-        labels = labels | ENGLISH["config"]["step"]["model"]["data"]
-        fields = (*fields, adding.model_fields([])[0])
-    expected = [(f.key, labels[f.key], shown_default(f.key), shown_values(f)) for f in fields]
-    table = list(rows(section("docs/configuration.md", heading), 5))
-    assert [(code(key)[0], *rest[:3]) for key, *rest in table] == expected
-    assert all(cells[4] for cells in every(table))
+@pytest.mark.parametrize("page", reference.PAGES)
+def test_generated_tables(page: str) -> None:
+    """`scripts/reference` has nothing to write: each option and field is there, with a text of its own."""
+    assert reference.generated(page, PAGES[page]) == PAGES[page]
+    described = [cells for columns in (3, 5) for cells in rows(PAGES[page], columns)]
+    assert all(cells[-1] for cells in every(described))
 
 
 def test_keys_without_a_field() -> None:
     """Every key of an entry is named, those without a field with their default."""
     written = PAGES["docs/configuration.md"]
     assert {key for key in OPTION_KEYS if f"`{key}`" not in written} == set()
-    shown = {field.key for _, fields in FORMS.values() for field in fields}
+    shown = {field.key for _, fields in reference.FORMS.values() for field in fields}
     kept = {code(name)[0]: default for name, default, _ in rows(written, 3)}
-    assert kept == {key: shown_default(key) for key in DEFAULTS if key not in shown}
+    assert kept == {key: reference.shown_default(key) for key in DEFAULTS if key not in shown}
 
 
 def test_actions_of_the_tool() -> None:
@@ -196,11 +118,7 @@ def test_services() -> None:
     assert set(forms) == {*services.SERVICES, *services.COMMON}
     assert all(section("docs/services.md", f"{DOMAIN}.{name}") for name in services.COMMON)
     for name, service in services.SERVICES.items():
-        written = section("docs/services.md", f"{DOMAIN}.{name}")
-        table = {code(cells[0])[0]: cells[1] == "yes" for cells in rows(written, 3)}
-        required = {str(key): isinstance(key, probatio.Required) for key in service.fields}
-        assert table == {**required, services.ATTR_CONFIG_ENTRY_ID: False}
-        assert set(fields_of(forms[name])) == set(table)
+        assert set(fields_of(forms[name])) == {*map(str, service.fields), services.ATTR_CONFIG_ENTRY_ID}
     assert f"`{services.ATTR_ENTRY_ID}`" in PAGES["docs/services.md"]
 
 

@@ -42,6 +42,11 @@ async def async_joined(hass: HomeAssistant, language: str, texts: Sequence[str],
     return await async_phrase(hass, language, key, first=", ".join(before), last=last)
 
 
+def with_article(name: str, language: str, case: Case) -> str:
+    """Return the name of a device or a room with the article that a language puts before it."""
+    return _with_article(name, language, case, known=True)
+
+
 def names(hass: HomeAssistant, entity_ids: Sequence[str]) -> str:
     """Return the names of entities, with commas between them."""
     return ", ".join(_name(hass, entity_id) for entity_id in entity_ids)

@@ -6,6 +6,7 @@ from typing import Final
 from homeassistant.core import HomeAssistant
 
 from ..agent.phrases import async_phrase
+from ..agent.spoken_names import Case, with_article
 from ..knowledge.records import EntityRecord, HouseSnapshot
 
 SENTENCES: Final = 3
@@ -13,6 +14,8 @@ MIN_LIGHTS: Final = 2
 _COMMANDS: Final = ("light", "switch", "fan", "media_player", "cover")
 _OPENINGS: Final = frozenset({"door", "garage_door", "window", "opening", "garage"})
 _BLINDS: Final = frozenset({"blind", "curtain", "shade", "shutter", "awning"})
+_ROOMS: Final = frozenset({"temperature", "lights_off"})
+"""Sentences about a room."""
 
 type Try = tuple[str, str]
 """The key of a sentence in the translations, and the name in it."""
@@ -21,7 +24,14 @@ type Try = tuple[str, str]
 async def async_first_sentences(hass: HomeAssistant, house: HouseSnapshot) -> list[str]:
     """Return three sentences in the language of Home Assistant, each of another kind."""
     language = hass.config.language
-    return [await async_phrase(hass, language, f"try_{key}", name=name) for key, name in _tries(hass, house)]
+    return [await _async_sentence(hass, language, key, name) for key, name in _tries(hass, house)]
+
+
+async def _async_sentence(hass: HomeAssistant, language: str, key: str, name: str) -> str:
+    """Return a sentence with the name in it. A preposition precedes the name of a room."""
+    case = Case.PREPOSITION if key in _ROOMS else Case.OBJECT
+    named = with_article(name, language, case) if name else ""
+    return await async_phrase(hass, language, f"try_{key}", name=named)
 
 
 def _tries(hass: HomeAssistant, house: HouseSnapshot) -> Sequence[Try]:

@@ -1,0 +1,135 @@
+// Takes a picture of each page of the config flow, the options and the panel, in each look; then one sheet for each look.
+//
+//   node pictures.mjs PLAN.json
+//
+// PLAN: url, username, password, server, entry, looks ("en-light-desktop" …), pages ({menu: [page]}), panel ([page]),
+// words ({language: {menus: {menu: {page: label}}, finish}}), sheets (folder), and what page.mjs needs.
+
+import { readFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+
+import { clickLabelled, logIn, open, perform, topmost, until as untilOn } from "./page.mjs";
+
+const SIZES = { desktop: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
+const CONFIGURE = { en: "Configure", de: "Konfigurieren" };
+const ON = { en: /^\s*(OK|Next)\s*$/, de: /^\s*(OK|Weiter)\s*$/ };
+const LOADED = 700; // milliseconds until selectors, icons and fonts are there
+
+const seen = { pageErrors: [] };
+const opened = await open(process.argv[2], seen);
+const { settings, page, shoot } = opened;
+let name = "";
+let number = 0;
+let look = {};
+
+const steps = Object.fromEntries(settings.looks.map((each) => [each, () => walk(each)]));
+await perform(opened, seen, { start: () => logIn(page, settings), ...steps, sheets });
+
+function until(what, found, patience) {
+  return untilOn(page, what, found, patience);
+}
+
+async function picture(what) {
+  await page.waitForTimeout(LOADED);
+  await shoot(`${name}-${String(number++).padStart(2, "0")}-${what}`);
+}
+
+async function walk(each) {
+  const [language, theme, size] = each.split("-");
+  name = each;
+  number = 0;
+  look = { language, ...settings.words[language] };
+  await page.setViewportSize(SIZES[size]);
+  await page.emulateMedia({ colorScheme: theme });
+  await page.evaluate((chosen) => localStorage.setItem("selectedLanguage", JSON.stringify(chosen)), language);
+  await adding();
+  await options();
+  await panel();
+}
+
+async function adding() {
+  await page.goto(`${settings.url}/config/integrations/dashboard/add?domain=home_agent`);
+  await press(); // "Do you want to set up Home Agent?"
+  await until("the address", () => topmost(page.locator("step-flow-form ha-form")));
+  const field = page.locator("step-flow-form ha-selector-text input").first();
+  await field.fill(settings.server);
+  await picture("add-server");
+  await press();
+  await until("the models", () => topmost(page.locator("step-flow-form ha-selector-boolean")));
+  await picture("add-model");
+  await (await topmost(page.locator("step-flow-form ha-selector-boolean ha-switch, step-flow-form ha-selector-boolean ha-checkbox"))).click();
+  await press();
+  await until("the test", () => topmost(page.locator("step-flow-progress")));
+  await picture("add-testing");
+  await until("the verdict", () => topmost(page.locator("step-flow-menu")), 120_000);
+  await picture("add-test-result");
+  await choose(look.finish);
+  await until("the last page", () => topmost(page.locator("step-flow-form ha-selector-boolean")));
+  await picture("add-ready");
+}
+
+async function options() {
+  await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
+  await until("the agent", () => topmost(page.locator("ha-config-entry-row")));
+  await picture("integration");
+  const gears = page.locator("ha-config-entry-row ha-icon-button");
+  for (const menu of Object.keys(settings.pages)) {
+    for (const [index, one] of settings.pages[menu].entries()) {
+      await page.goto(`${settings.url}/config/integrations/integration/home_agent`);
+      await until("the button of the options", () => clickLabelled(gears, CONFIGURE[look.language]));
+      if (menu !== "init") await choose(look.menus.init[menu]);
+      await until("the menu", () => topmost(page.locator("step-flow-menu")));
+      if (!index) await picture(`options-${menu}`);
+      await choose(look.menus[menu][one]);
+      await until(`the page ${one}`, () => topmost(page.locator("step-flow-form ha-form")));
+      await picture(`options-${one}`);
+    }
+  }
+}
+
+async function panel() {
+  const main = page.locator("home-agent-panel main :is(.card, .tiles, .empty)");
+  for (const one of settings.panel) {
+    await page.goto(`${settings.url}/home_agent/${settings.entry}/${one}`);
+    await main.first().waitFor();
+    await picture(`panel-${one}`);
+  }
+  await page.goto(`${settings.url}/home_agent/${settings.entry}/turns`);
+  await page.locator("home-agent-panel a.exchange").first().click();
+  await page.locator("home-agent-panel .stretch").first().waitFor();
+  await picture("panel-turn");
+}
+
+async function press() {
+  const buttons = page.locator("ha-button, ha-progress-button, button").filter({ hasText: ON[look.language] });
+  await (await until("the button that leads on", () => topmost(buttons))).click();
+}
+
+async function choose(label) {
+  const entry = page.locator("step-flow-menu ha-list-item").filter({ has: page.getByText(label, { exact: true }) });
+  await (await until(`the menu's ${label}`, () => topmost(entry))).click();
+}
+
+// Lays the pictures of each look side by side.
+async function sheets() {
+  const files = readdirSync(settings.screenshots).filter((file) => file.endsWith(".png")).sort();
+  const sheet = await opened.browser.newPage();
+  for (const each of settings.looks) {
+    const width = each.endsWith("phone") ? 160 : 340;
+    const columns = each.endsWith("phone") ? 10 : 5;
+    const figures = files
+      .filter((file) => file.startsWith(`${each}-`))
+      .map((file) => {
+        const data = readFileSync(join(settings.screenshots, file)).toString("base64");
+        const title = file.slice(each.length + 4, -4);
+        return `<figure><img src="data:image/png;base64,${data}"><figcaption>${title}</figcaption></figure>`;
+      });
+    await sheet.setViewportSize({ width: columns * (width + 10) + 20, height: 600 });
+    await sheet.setContent(
+      `<style>body{margin:10px;background:#888;font:11px sans-serif;display:grid;grid-template-columns:repeat(${columns},${width}px);gap:10px}
+      figure{margin:0}img{width:${width}px;display:block}figcaption{padding:2px}</style>${figures.join("")}`,
+    );
+    await sheet.waitForLoadState("load");
+    await sheet.screenshot({ path: join(settings.sheets, `${each}.jpg`), fullPage: true, type: "jpeg", quality: 62 });
+  }
+}

@@ -1,0 +1,145 @@
+"""Pictures of every page: the demo home with a scripted model, in a browser. `scripts/pictures` runs this."""
+
+import argparse
+import asyncio
+import json
+import os
+from pathlib import Path
+import subprocess
+import sys
+import tempfile
+from typing import Any, Final
+
+from custom_components.home_agent.config.options import MENUS
+from custom_components.home_agent.config.schemas import PAGES
+from custom_components.home_agent.self_test.cases import cases
+from scripts.lib.agent import add_entry, agent_of, prefer_agent, say, set_options
+from scripts.lib.client import PASSWORD, USERNAME, Client, onboard
+from scripts.lib.running import ROOT, HomeAssistant
+from tests.servers.loopback import Captured
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import Reply, text
+
+LOOKS: Final = [
+    f"{language}-{theme}-{size}"
+    for language in ("en", "de")
+    for theme in ("light", "dark")
+    for size in ("desktop", "phone")
+]
+RELEASES: Final = sorted(path.stem.removeprefix("ha-") for path in (ROOT / "requirements").glob("ha-*.txt"))
+PANEL: Final = ("overview", "turns", "confirmations", "activity", "memories", "suggestions", "usage", "me")
+SENTENCES: Final = ("Turn on the reading lamp", "Open the bedroom curtains", "Unlock the front door")
+
+TEST_DELAY: Final = 0.2
+"""Seconds for a sentence of the self-test, so that a picture shows its progress."""
+
+
+def answer(request: Captured) -> Reply:
+    """Answer as a competent model would: the sentences of the self-test, and those said here."""
+    tools = (request.json or {}).get("tools") or []
+    if len(tools) == 1:
+        return Reply(calls=[(tools[0]["function"]["name"], {})])
+    newest = request.messages[-1]
+    if newest.get("role") == "tool":
+        return text("That did not work." if '"success": false' in str(newest["content"]) else "Done.")
+    said = str(newest.get("content"))
+    for case in (*cases("en"), *cases("de")):
+        if case.said in said:
+            calls: list[tuple[str, Any]] = [
+                ("ha_control", {"action": action, "entity_id": entity, **values})
+                for entity, (action, values) in case.effects.items()
+            ]
+            if case.reads:
+                calls = [
+                    (
+                        "ha_query",
+                        {"entity_id": case.reads, "history": {"duration": "24h", "aggregate": "avg"}},
+                    )
+                ]
+            words = "" if calls else " ".join(case.answers[:1]) or "You are welcome."
+            return Reply(calls=calls, text=words, delay=TEST_DELAY)
+    known = {
+        "reading lamp": ("turn_on", "light.reading_lamp"),
+        "bedroom curtains": ("open", "cover.bedroom_curtains"),
+        "front door": ("unlock", "lock.front_door"),
+    }
+    for words, (action, entity) in known.items():
+        if words in said:
+            return Reply(calls=[("ha_control", {"action": action, "entity_id": entity})])
+    return text("I am fine, thank you.")
+
+
+async def prepare(home: HomeAssistant, model: ModelServer) -> dict[str, str]:
+    """Set up the home: an agent, some memories, some requests, one of them waiting for a yes."""
+    token = await onboard(home.url)
+    async with Client(home.url, token) as client:
+        await client.wait_running()
+        connection = {"name": "Home Agent", "llm_base_url": model.url, "llm_model": model.models[0]}
+        entry = await add_entry(client, connection)
+        agent = await agent_of(client, entry)
+        pipeline = await prefer_agent(client, agent)
+        await set_options(client, entry, {"policy_confirmation_timeout": 600})
+        for memory in ("The bins go out on Tuesday", "Anna likes the bedroom at 18 degrees"):
+            await client.call("home_agent.add_memory", {"content": memory}, response=True)
+        for sentence in SENTENCES:
+            await say(client, sentence, pipeline=pipeline)
+        return {"entry": entry, "agent": agent}
+
+
+async def take(release: str, looks: list[str], singles: Path, sheets: Path) -> None:
+    """Start the home, walk through all pages in each look, and put the pictures on sheets."""
+    folder = ROOT / "custom_components" / "home_agent" / "translations"
+    words = {
+        language: json.loads((folder / f"{language}.json").read_text(encoding="utf-8"))
+        for language in ("en", "de")
+    }
+    with ModelServer() as model, tempfile.TemporaryDirectory() as config:
+        model.default = answer
+        model.models = ["qwen3-8b-instruct"]
+        async with HomeAssistant(version=release, config=Path(config) / "config") as home:
+            known = await prepare(home, model)
+            model.models = ["gemma3-12b-it"]  # the flow adds another agent
+            plan = {
+                **known,
+                "url": home.url,
+                "username": USERNAME,
+                "password": PASSWORD,
+                "server": model.url,
+                "looks": looks,
+                "pages": {menu: [page for page in pages if page in PAGES] for menu, pages in MENUS.items()},
+                "panel": PANEL,
+                "words": {
+                    language: {
+                        "menus": {menu: found["options"]["step"][menu]["menu_options"] for menu in MENUS},
+                        "finish": found["config"]["step"]["verdict"]["menu_options"]["finish"],
+                    }
+                    for language, found in words.items()
+                },
+                "browser": os.environ["HOME_AGENT_BROWSER"],
+                "playwright": os.environ["HOME_AGENT_PLAYWRIGHT"],
+                "screenshots": str(singles),
+                "sheets": str(sheets),
+            }
+            file = Path(config) / "plan.json"
+            file.write_text(json.dumps(plan), encoding="utf-8")
+            program = Path(__file__).with_name("pictures.mjs")
+            result = await asyncio.to_thread(subprocess.run, ["node", program, file], check=False)
+            if result.returncode:
+                sys.exit("the walk stopped; failed.png shows where")
+
+
+def main() -> None:
+    """Read the arguments and take the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--look", action="append", choices=LOOKS, dest="looks")
+    parser.add_argument("--release", default=RELEASES[-1], choices=RELEASES)
+    parser.add_argument("--out", type=Path, default=None)
+    options = parser.parse_args()
+    singles = options.out or ROOT / "artifacts" / "pictures"
+    sheets = options.out or ROOT / "docs" / "images" / "pages"
+    sheets.mkdir(parents=True, exist_ok=True)
+    asyncio.run(take(options.release, options.looks or LOOKS, singles, sheets))
+
+
+if __name__ == "__main__":
+    main()
