@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from custom_components.home_agent.domains import DOMAINS, gated_domains
-from custom_components.home_agent.domains.base import STATE, feature_bits
+from custom_components.home_agent.domains.base import STATE
+from custom_components.home_agent.domains.features import feature_bits
 
 RECORDED = json.loads((Path(__file__).parents[1] / "fixtures" / "domains.json").read_text(encoding="utf-8"))
 """The tables that `DERIVED` names. A change of any of them is a decision about safety or about the prompt."""

@@ -15,7 +15,7 @@ from homeassistant.util import dt as dt_util
 from ..agent.phrases import async_phrase
 from ..agent.spoken_names import names
 from ..const import EVENT_TIMER_FINISHED, LOGGER
-from ..domains.base import supports
+from ..domains.features import supports
 from ..embeds import without_embeds
 from ..errors import HomeAgentError
 from ..event_data import TimerFinished

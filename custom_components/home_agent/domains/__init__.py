@@ -13,7 +13,8 @@ from typing import Final
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers import entity_registry as er
 
-from .base import DomainFacts, feature_module
+from .base import DomainFacts
+from .features import feature_module
 
 
 def read_files() -> Iterator[DomainFacts]:

@@ -1,14 +1,11 @@
 """The structure of the facts about a domain, and derived data."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cache, cached_property, reduce
-from importlib import import_module
-from operator import or_
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
-from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 from ..errors import ValidationError
@@ -68,7 +65,7 @@ class Action:
     instead: tuple[str, ...] = ()
     """Parameters whose own service replaces this call."""
     features: str = ""
-    """Features of which the entity needs one; see `feature_bits`."""
+    """Features of which the entity needs one; see `features.py`."""
     ability: str | None = None
     """What an entity with one of these features is said to be able to do."""
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -95,7 +92,7 @@ class ControlParameter:
     attribute: str | None = None
     """State attribute that shows it, or STATE."""
     features: str = ""
-    """Features of which the entity needs one; see `feature_bits`."""
+    """Features of which the entity needs one; see `features.py`."""
     _: KW_ONLY
     ability: str | None = None
     """What an entity that has it is said to be able to do; None for its name if it needs a feature."""
@@ -141,6 +138,18 @@ class ValueStep:
     """Where these services take the size of the step; one service for both directions takes a sign."""
 
 
+@dataclass(frozen=True, slots=True)
+class WorkInRooms:
+    """How a kind of machine is sent into single rooms."""
+
+    action: str
+    """The action whose `value` parameter lists rooms by area ID."""
+    everywhere: frozenset[str]
+    """Actions that work in all rooms, so that they become `action` if the person names a room."""
+    areas: Callable[[Mapping[str, Any]], Iterable[str]]
+    """From the options of an entity in the registry to the IDs of the areas that it can be sent to."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reproduced:
     """What Home Assistant calls to bring an entity into a state that a scene holds."""
@@ -164,6 +173,8 @@ class DomainFacts:
     """What models may do, by name. What is not here cannot be called."""
     parameters: Mapping[str, ControlParameter] = MappingProxyType({})
     """The parameters of these actions, in the order of their calls."""
+    rooms: WorkInRooms | None = None
+    """How it works in single rooms, if it can; a room in a call then says where to work."""
     fields: Mapping[str, str] = MappingProxyType({})
     """The fields of the control tool that models are offered for parameters: names or aliases of these, and
     the ability that an entity needs for each; empty if none. Others are given as `parameters`."""
@@ -365,33 +376,3 @@ class DomainFacts:
             if ability is not None:
                 found[ability] = f"{found.get(ability, '')} {features}".strip()
         return {**found, **self.abilities}
-
-
-FEATURE_ENUMS: Final = {"todo": "TodoListEntityFeature"}
-"""The enums that are not called after their domain."""
-
-
-@cache
-def feature_bits(domain: str, features: str) -> int:
-    """Return the bits of `supported_features` for names from Home Assistant's enum, with spaces between them.
-
-    The first use imports the integration of the domain, so it is not done while this package loads.
-    """
-    enum = getattr(import_module(feature_module(domain)), feature_enum(domain))
-    return reduce(or_, (int(enum[name]) for name in features.split() if name in enum.__members__), 0)
-
-
-def supports(state: State | None, features: str) -> bool:
-    """Return whether an entity has one of some features, named with spaces between them."""
-    bits = state.attributes.get(ATTR_SUPPORTED_FEATURES) if state else None
-    return isinstance(bits, int) and bool(state and bits & feature_bits(state.domain, features))
-
-
-def feature_module(domain: str) -> str:
-    """Return the module with Home Assistant's enum of features."""
-    return f"homeassistant.components.{domain}.const"
-
-
-def feature_enum(domain: str) -> str:
-    """Return the name of this enum."""
-    return FEATURE_ENUMS.get(domain, f"{domain.title().replace('_', '')}EntityFeature")

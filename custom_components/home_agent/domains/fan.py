@@ -6,8 +6,9 @@ from typing import Any
 
 from homeassistant.core import State
 
-from .base import ANY, ControlParameter, ValueStep, supports, words
+from .base import ANY, ControlParameter, ValueStep, words
 from .common import PRESET_ALIASES, STEPS, SWITCHED, choice, on_off_actions, setting
+from .features import supports
 from .showing import number_of, text_of
 
 

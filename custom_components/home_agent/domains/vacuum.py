@@ -1,15 +1,17 @@
 """Robot vacuum cleaners."""
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from homeassistant.core import State
 
-from .base import ANY, Action, DomainFacts, Reproduced, words
+from .base import ANY, Action, ControlParameter, DomainFacts, Reproduced, WorkInRooms, words
 from .common import ON_OFF_STATES, choice, restore_rest, setting
 from .showing import number_of
 
 CLEANING: Final = words("cleaning")
+ROOMS: Final = "cleaning_area_id"
+"""The parameter with the ids of the rooms to clean."""
 
 _START: Final = Action("start", expected=CLEANING, takes=("fan_speed",), features="START")
 _RETURN: Final = Action(
@@ -23,6 +25,12 @@ def _details(state: State) -> Iterator[str]:
         yield f"battery {level}%"
 
 
+def _areas(options: Mapping[str, Any]) -> Iterable[str]:
+    """Return the areas that the household has assigned to parts of the vacuum's map."""
+    mapping = options.get("area_mapping")
+    return [area for area, parts in mapping.items() if parts] if isinstance(mapping, Mapping) else ()
+
+
 VACUUM = DomainFacts(
     name="vacuum",
     actions={
@@ -34,18 +42,38 @@ VACUUM = DomainFacts(
         "turn_off": _RETURN,
         "locate": Action("locate", features="LOCATE", ability="locate"),
         "clean_spot": Action("clean_spot", expected=CLEANING, features="CLEAN_SPOT", ability="clean_spot"),
+        "clean_area": Action(
+            "clean_area",
+            expected=CLEANING,
+            takes=(ROOMS, "fan_speed"),
+            native=(ROOMS,),
+            value=ROOMS,
+            features="CLEAN_AREA",
+            ability="clean_area",
+            also_said=("start",),
+            is_momentary=True,
+        ),
         "set_speed": setting("fan_speed"),
         "set_value": setting("fan_speed"),
     },
-    parameters={"fan_speed": choice("fan_speed", "fan_speed_list", "speed fan_mode mode power suction")},
+    parameters={
+        "fan_speed": choice("fan_speed", "fan_speed_list", "speed fan_mode mode power suction"),
+        ROOMS: ControlParameter(
+            "areas",
+            "clean_area",
+            features="CLEAN_AREA",
+            ability="clean_area",
+            aliases="rooms cleaning_area cleaning_areas cleaning_area_ids segments zones",
+        ),
+    },
     fields={"fan_speed": "fan_speed"},
     synonyms=words("turn_on turn_off set_speed"),
+    rooms=WorkInRooms("clean_area", words("start turn_on"), _areas),
     device_actions={"clean": "start", "dock": "return_to_base"},
     told={"turn_on": "started", "clean_spot": "started", "turn_off": "returning"},
     restore=restore_rest(("docked", "returning", "idle"), "return_to_base"),
     details=_details,
     reported=("battery_level", "fan_speed"),
-    abilities={"clean_area": "CLEAN_AREA"},
     contained=ANY,
     not_contained=("send_command",),
     reproduced=Reproduced(

@@ -15,7 +15,7 @@ from homeassistant.helpers import (
 from homeassistant.util import slugify
 
 from ..domains import DOMAINS
-from ..domains.base import feature_bits
+from ..domains.features import feature_bits
 from ..regex import lazy_regex
 from .records import Area, EntityRecord, Floor
 

@@ -34,6 +34,7 @@ from .control.offered import actions_in, schema_in
 from .control.outcome import NOT_EXPOSED, OFFLINE, ControlOutcome
 from .control.planning import Plan, plan
 from .control.readback import Settling
+from .control.rooms import with_rooms
 from .control.scripts import SCRIPT, fields_of, plan_script, resolve_gated
 from .control.telling import PLANNED, tell, tell_planned
 from .control.time_words import with_times
@@ -99,8 +100,9 @@ class ControlTool(HomeAgentTool):
     @override
     async def async_run(self, args: dict[str, Any], run: ToolRun) -> JsonValueType:
         """Resolve, call, read back."""
-        verb, target, given = read_args(args)
         await async_prepare_names(run.hass, run.house)
+        args = dict(with_rooms(run, args))
+        verb, target, given = read_args(args)
 
         def found(domains: Collection[str]) -> list[EntityRecord]:
             return resolve(
@@ -142,7 +144,7 @@ class ControlTool(HomeAgentTool):
     def tell(self, args: Mapping[str, Any], result: ToolOutput, run: ToolRun) -> tuple[Told, ...]:
         """Return what was done, by names and values."""
         if self._planner is None or not isinstance(result, Mapping) or PLANNED.isdisjoint(result):
-            return tell(args, result, run)
+            return tell(with_rooms(run, args), result, run)
         found = (one for one in self._planner.planned.all() if one.id == result.get("id"))
         return tell_planned(args, result, next(found, None), run)
 

@@ -2,7 +2,8 @@
 
 from typing import Any, override
 
-from homeassistant.components.vacuum import StateVacuumEntity, VacuumActivity, VacuumEntityFeature
+from homeassistant.components.vacuum import Segment, StateVacuumEntity, VacuumActivity, VacuumEntityFeature
+from homeassistant.helpers import area_registry as ar, entity_registry as er
 
 from .entity import HouseEntity, platform
 
@@ -19,12 +20,35 @@ class HouseVacuum(HouseEntity, StateVacuumEntity):
         | VacuumEntityFeature.STOP
         | VacuumEntityFeature.RETURN_HOME
         | VacuumEntityFeature.FAN_SPEED
+        | VacuumEntityFeature.CLEAN_AREA
     )
 
     def __init__(self, entity_id: str, spec: dict[str, Any]) -> None:
         """Offer three strengths."""
         self._attr_fan_speed_list = ["quiet", "standard", "strong"]
         super().__init__(entity_id, spec)
+
+    @override
+    async def async_added_to_hass(self) -> None:
+        """Assign the rooms of the map to the areas of the same name."""
+        await super().async_added_to_hass()
+        areas = ar.async_get(self.hass)
+        rooms = {room: areas.async_get_area_by_name(room) for room in self.spec["map"]}
+        options = {
+            "area_mapping": {area.id: [room] for room, area in rooms.items() if area},
+            "last_seen_segments": [{"id": room, "name": room, "group": None} for room in rooms],
+        }
+        er.async_get(self.hass).async_update_entity_options(self.entity_id, "vacuum", options)
+
+    @override
+    async def async_get_segments(self) -> list[Segment]:
+        """Return the rooms of the map."""
+        return [Segment(id=room, name=room) for room in self.spec["map"]]
+
+    @override
+    async def async_clean_segments(self, segment_ids: list[str], **kwargs: Any) -> None:
+        """Clean some rooms."""
+        self.change(activity=VacuumActivity.CLEANING, extra_state_attributes={"rooms": segment_ids})
 
     @override
     async def async_start(self) -> None:

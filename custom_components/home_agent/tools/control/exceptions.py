@@ -34,7 +34,7 @@ def without_excepted(
     if is_listed or len(kept) < 2:  # noqa: PLR2004 - nothing can be left out of one
         return kept, []
     left_out: dict[str, EntityRecord] = {}
-    for text in _excepted(run.sentence, run.speaker.language):
+    for text in excepted(run.sentence, run.speaker.language):
         left_out |= {record.entity_id: record for record in _meant(run, text, records)}
     kept = [record for record in kept if record.entity_id not in left_out]
     if not kept:
@@ -108,7 +108,7 @@ def without_exceptions(sentence: str, language: str) -> str:
     return " ".join(kept) if is_cut else sentence
 
 
-def _excepted(sentence: str, language: str) -> Iterator[str]:
+def excepted(sentence: str, language: str) -> Iterator[str]:
     """Yield what a sentence excepts, thing by thing."""
     for said, regions, joins in _regions(sentence, language):
         for region in regions:

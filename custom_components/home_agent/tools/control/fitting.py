@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from homeassistant.core import State
 
-from ...domains.base import Action, DomainFacts, Unsupported, supports
+from ...domains.base import Action, DomainFacts, Unsupported
+from ...domains.features import supports
 from ...errors import ValidationError
 from ...knowledge.names import word_similarity
 from ...texts import fold

@@ -8,17 +8,8 @@ from homeassistant.const import ATTR_SUPPORTED_FEATURES
 from homeassistant.core import State
 
 from ...domains import DOMAINS
-from ...domains.base import (
-    ANY,
-    STATE,
-    Action,
-    ControlParameter,
-    DomainFacts,
-    Unsupported,
-    ValueStep,
-    feature_bits,
-    supports,
-)
+from ...domains.base import ANY, STATE, Action, ControlParameter, DomainFacts, Unsupported, ValueStep
+from ...domains.features import feature_bits, supports
 from ...errors import ValidationError
 from ..vetted import GATED_OFF
 from .arguments import STEP, normalise

@@ -31,6 +31,7 @@ UNTOLD_KINDS: Final = frozenset(("seconds", "flash", "code"))
 """Kinds of parameters that say how something is done, not what it is then."""
 CHANGED: Final = "changed"
 SET: Final = "set"
+CLEANS: Final = "cleans"
 FULL_BYTE: Final = 255
 WHOLES: Final[Mapping[str, float]] = {"percent": 100, "volume": 1}
 """What is 100 percent, by the kind of a parameter."""
@@ -143,6 +144,10 @@ def _deed(verb: str, given: Mapping[str, Any], state: State, run: ToolRun) -> _D
         for name, value in parameters.items()
         if name not in facts.parameters or facts.parameters[name].kind not in UNTOLD_KINDS
     }
+    if wanted and facts.rooms is not None and meant == facts.rooms.action:
+        areas = (run.house.areas.get(area) for area in wanted.get(str(action.value), ()))
+        names = (one_line(area.name, MAX_NAME) for area in areas if area is not None)
+        return CLEANS, tuple(ToldValue(ValueKind.TEXT, name) for name in names)
     if wanted:
         return _set([_value(facts, state, name, value, given, run) for name, value in wanted.items()])
     key = sentence_of(facts, meant, state.state)

@@ -236,6 +236,11 @@ def read_boolean(value: Any, _units: Units | None = None) -> bool:
     raise ValueError("true or false")
 
 
+def read_ids(value: Any, _units: Units) -> list[str]:
+    """Return IDs in order, each once."""
+    return list(dict.fromkeys(map(str, value if isinstance(value, list | tuple) else [value])))
+
+
 def read_text(value: Any, _units: Units | None = None) -> str:
     """Return a text."""
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
@@ -294,6 +299,7 @@ READERS: Mapping[str, Callable[[Any, Units], Any]] = {
     "numbers": read_numbers,
     "seconds": read_seconds,
     "boolean": read_boolean,
+    "areas": read_ids,
     "text": read_text,
     "code": read_text,
     "hvac_mode": read_hvac_mode,

@@ -11,7 +11,7 @@ from homeassistant.helpers import llm
 from homeassistant.util import dt as dt_util
 from homeassistant.util.json import JsonValueType
 
-from ...domains.base import supports
+from ...domains.features import supports
 from ...errors import PermissionDenied, ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord
 from ...knowledge.names import squash

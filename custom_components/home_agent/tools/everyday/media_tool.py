@@ -15,7 +15,7 @@ from homeassistant.core import HomeAssistant, State
 from homeassistant.helpers import llm
 from homeassistant.util.json import JsonValueType
 
-from ...domains.base import supports
+from ...domains.features import supports
 from ...errors import ToolExecutionError, ValidationError
 from ...knowledge.house import EntityRecord, HouseSnapshot
 from ...knowledge.names import phrase_similarity, squash

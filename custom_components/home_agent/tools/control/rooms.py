@@ -1,0 +1,337 @@
+"""Rooms that a machine is sent to: a named room says where to work, and never becomes the whole home."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from homeassistant.helpers import entity_registry as er
+
+from ...context.named import fits
+from ...context.topics import language_of, topic_reader
+from ...domains import DOMAINS
+from ...domains.base import DomainFacts, WorkInRooms
+from ...domains.features import supports
+from ...errors import ValidationError
+from ...knowledge.house import EntityRecord, HouseSnapshot
+from ...knowledge.name_index import name_index
+from ...knowledge.names import content_words, squash
+from ...knowledge.spoken_words import domain_words, means_home
+from ...languages import DEFAULT
+from ...texts import fold
+from ..base import ToolRun
+from ..resolving.candidates import choose, describe, listed
+from ..resolving.kinds import read_kinds
+from ..resolving.places import find_place, places_in_sentence, unknown_place
+from ..resolving.resolver import resolve
+from ..resolving.targets import Target, texts
+from .exceptions import excepted, without_exceptions
+from .later import without_names
+from .mentions import TARGET, mention
+
+MAX_HINTS: Final = 3
+MAX_ROOMS: Final = 200
+"""Characters of the rooms that an error lists."""
+HELPERS: Final = ("button", "input_button", "scene", "script")
+"""Kinds of entities with which households clean a room by its name."""
+_SEPARATORS: Final = str.maketrans(dict.fromkeys(";/|&\n", ","))
+
+
+def with_rooms(run: ToolRun, args: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a call with the rooms to work in as IDs, and the machines that do it.
+
+    Other arguments are returned as they are. Raises ValidationError for rooms that are not there or that no
+    machine can be sent to, so that nothing works elsewhere instead.
+    """
+    verb = str(args.get("action"))
+    for name in sorted(run.house.domains):
+        facts = DOMAINS[name]
+        if facts.rooms is not None and verb in (facts.rooms.action, *facts.rooms.everywhere):
+            found = _RoomOrder(run, facts, facts.rooms, verb).read(args)
+            if found is not None:
+                return found
+    return args
+
+
+@dataclass(frozen=True, slots=True)
+class _RoomOrder:
+    """One call of an action for one kind of machine."""
+
+    run: ToolRun
+    facts: DomainFacts
+    work: WorkInRooms
+    verb: str
+
+    def read(self, args: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        """Return the call with its rooms; None if it names none."""
+        target, given, named = self._split(args)
+        records = self._machines(target)
+        if not records:
+            return None
+        said = said_places(self.run, records)
+        asked = self._areas(named, [])
+        wanted = self._wanted(records, asked, said)
+        if not wanted:
+            return None
+        if not (able := [record for record in records if self._rooms_of(record)]):
+            self._check_unable(records, wanted, said)
+            return None
+        chosen = self._chosen(able, wanted, is_named=bool(target.entity_id or target.name))
+        value = str(self.facts.actions[self.work.action].value)
+        times = {slot: args[slot] for slot in ("when", "for", "repeat") if slot in args}
+        return {
+            "action": self.work.action,
+            "entity_id": [record.entity_id for record in chosen],
+            "parameters": {**given, value: wanted},
+            **times,
+        }
+
+    def _split(self, args: Mapping[str, Any]) -> tuple[Target, dict[str, Any], list[str]]:
+        """Return the target without rooms, the values without rooms, and what is named as a room."""
+        target = Target.from_args(args)
+        named = [text for text in (target.area, target.floor) if text]
+        given = {}
+        for key, value in (args.get("parameters") or {}).items():
+            if self._is_rooms(str(key)):
+                named += texts(value)
+            else:
+                given[key] = value
+        name = target.name
+        if name and self.verb == self.work.action and self._is_place_only(name):
+            named, name = [*named, name], None
+        return Target(entity_id=target.entity_id, name=name, domain=target.domain), given, named
+
+    def _is_rooms(self, word: str) -> bool:
+        """Return whether a value holds rooms."""
+        value = self.facts.actions[self.work.action].value
+        if self.verb == self.work.action and word == "value":
+            return True
+        return self.facts.parameter_of(word.strip().casefold().replace(" ", "_")) == value
+
+    def _is_place_only(self, name: str) -> bool:
+        """Return whether a name is that of a room and of no machine."""
+        names = name_index(self.run.house)
+        ids = names.exact.get(squash(name), ())
+        return find_place(self.run.house, name, "area") is not None and not any(
+            self.run.house.entities[entity_id].domain == self.facts.name for entity_id in ids
+        )
+
+    def _machines(self, target: Target) -> list[EntityRecord]:
+        """Return the machines that a call may mean; none if it is about something else."""
+        house, run = self.run.house, self.run
+        pool = [record for record in house.entities.values() if record.domain == self.facts.name]
+        words = fold(target.name or "").split()
+        is_kind = bool(words) and all(domain_words().get(word) == self.facts.name for word in words)
+        if target.entity_id or (target.name and not is_kind):
+            try:
+                found = resolve(
+                    house,
+                    Target(entity_id=target.entity_id, name=target.name),
+                    speaker=run.speaker,
+                    sentence="",
+                    allowed_domains={self.facts.name},
+                    exists=lambda entity_id: run.hass.states.get(entity_id) is not None,
+                )
+            except ValidationError:
+                if self.verb == self.work.action:
+                    raise
+                return []
+            return found if all(record.domain == self.facts.name for record in found) else []
+        kinds = read_kinds(house, name_index(house), target).domains
+        return pool if is_kind or self.facts.name in kinds or self.verb == self.work.action else []
+
+    def _rooms_of(self, record: EntityRecord) -> frozenset[str]:
+        """Return the IDs of the areas that a machine can be sent to."""
+        state = self.run.hass.states.get(record.entity_id)
+        entry = er.async_get(self.run.hass).async_get(record.entity_id)
+        if entry is None or not supports(state, self.facts.actions[self.work.action].features):
+            return frozenset()
+        return frozenset(self.work.areas(entry.options.get(self.facts.name, {})))
+
+    def _areas(self, named: Iterable[str], found: list[str]) -> list[str]:
+        """Return the areas and floors that some texts name. Raises ValidationError for unknown ones."""
+        house = self.run.house
+        for text in named:
+            for part in (text, *text.translate(_SEPARATORS).split(",")):
+                place = find_place(house, part, "area")
+                if place is not None and not (place.repaired and part is text and "," in text):
+                    found += sorted(place.area_ids | place.floor_ids)
+                    if part is text:
+                        break
+                elif part is text:
+                    continue
+                elif several := places_in_sentence(house, part, self.run.speaker.language):
+                    found += sorted(one for each in several for one in each.area_ids | each.floor_ids)
+                elif not means_home(part):
+                    raise unknown_place(house, part.strip(), "area")
+        return list(dict.fromkeys(found))
+
+    def _wanted(self, records: Sequence[EntityRecord], asked: list[str], said: frozenset[str]) -> list[str]:
+        """Return the areas to work in; none for all of them. Raises ValidationError."""
+        mapped = frozenset[str]().union(*map(self._rooms_of, records))
+        without = self._excepted()
+        asked_areas, said_areas = (self._expanded(places, mapped) for places in (asked, sorted(said)))
+        if said_areas:
+            common = [area for area in asked_areas if area in said_areas]
+            if asked_areas and not common and self.verb == self.work.action:
+                raise ValidationError(f"The person said {self._names(said_areas)}; nothing was started")
+            wanted = common or said_areas
+        elif without and mapped:
+            wanted = [area for area in asked_areas or sorted(mapped) if area not in without]
+        elif without:
+            wanted = sorted(without)  # it can only clean everything, which is refused
+        elif self.verb == self.work.action:
+            wanted = asked_areas
+            if not wanted:
+                raise ValidationError(f"area: name the rooms. {self._known(mapped)}")
+        else:  # "the vacuum in the living room" may be where its dock is
+            own = {record.area_id for record in records} | {record.floor_id for record in records}
+            wanted = [] if own.intersection(asked) else asked_areas
+        return wanted
+
+    def _expanded(self, places: Iterable[str], mapped: frozenset[str]) -> list[str]:
+        """Return areas, with those of a floor that a machine can be sent to in its place."""
+        house = self.run.house
+        found: list[str] = []
+        for place in places:
+            if place in house.areas:
+                found.append(place)
+            else:
+                there = [one.area_id for one in house.areas.values() if one.floor_id == place]
+                found += [area for area in there if area in mapped] or there
+        return list(dict.fromkeys(found))
+
+    def _excepted(self) -> frozenset[str]:
+        """Return the areas that the sentence excepts."""
+        run = self.run
+        places = (
+            find_place(run.house, text, "area") for text in excepted(run.sentence, run.speaker.language)
+        )
+        return frozenset(area for place in places if place is not None for area in place.area_ids)
+
+    def _check_unable(
+        self, records: Sequence[EntityRecord], wanted: Sequence[str], said: frozenset[str]
+    ) -> None:
+        """Raise ValidationError unless the place only tells which of several machines is meant."""
+        house = self.run.house
+        others = sum(record.domain == self.facts.name for record in house.entities.values()) > 1
+        for record in records:
+            if record.floor_id in said or (others and record.area_id in wanted):
+                return
+        record = records[0]
+        state = self.run.hass.states.get(record.entity_id)
+        if supports(state, self.facts.actions[self.work.action].features):
+            problem = "has no rooms assigned to its map; that is done in its settings in Home Assistant"
+        else:
+            problem = "cannot be sent to single rooms"
+        hints = self._hints(wanted)
+        advice = f" Perhaps: {hints}." if hints else ""
+        raise ValidationError(
+            f"{record.name} {problem}. Nothing was started.{advice} Ask whether it should work everywhere"
+        )
+
+    def _hints(self, wanted: Iterable[str]) -> str:
+        """Return what the household may use to clean these rooms."""
+        house = self.run.house
+        rooms = [house.areas[area].names for area in wanted if area in house.areas]
+        keys = [frozenset(content_words(name)) for names in rooms for name in names]
+        found = [
+            record
+            for record in house.entities.values()
+            if record.domain in HELPERS
+            and any(key and key <= frozenset(content_words(record.name)) for key in keys)
+        ]
+        return ", ".join(describe(house, record) for record in found[:MAX_HINTS])
+
+    def _chosen(
+        self, able: Sequence[EntityRecord], wanted: Sequence[str], *, is_named: bool
+    ) -> list[EntityRecord]:
+        """Return the machines that reach all rooms. Raises ValidationError."""
+        reach = {record.entity_id: self._rooms_of(record) for record in able}
+        mapped = frozenset[str]().union(*reach.values())
+        if missing := [area for area in wanted if area not in mapped]:
+            what = able[0].name if len(able) == 1 else "No machine here"
+            not_to = "cannot be sent to" if len(able) == 1 else "can be sent to"
+            problem = f"{what} {not_to} {self._names(missing)}. Nothing was started. {self._known(mapped)}"
+            hints = self._hints(missing)
+            raise ValidationError(f"{problem}. Perhaps: {hints}" if hints else problem)
+        useful = [record for record in able if reach[record.entity_id].intersection(wanted)]
+        if is_named:
+            return useful
+        for record in useful:
+            rivals = [other for other in useful if reach[other.entity_id].issuperset(wanted)]
+            if len(rivals) > 1:
+                raise choose(self.run.house, rivals, "Several can be sent there. Give the entity_id")
+            if reach[record.entity_id].issuperset(wanted):
+                return [record]
+        return useful
+
+    def _known(self, mapped: Iterable[str]) -> str:
+        """Return a sentence with the rooms that are known."""
+        return f"Rooms: {self._names(sorted(mapped))}"
+
+    def _names(self, areas: Iterable[str]) -> str:
+        """Return the names of areas."""
+        return room_names(self.run.house, areas)
+
+
+def room_names(house: HouseSnapshot, areas: Iterable[str]) -> str:
+    """Return the names of areas, as many as fit in an error."""
+    return listed([house.areas[area].name for area in areas if area in house.areas], MAX_ROOMS)
+
+
+def said_places(run: ToolRun, records: Sequence[EntityRecord]) -> frozenset[str]:
+    """Return the IDs of the rooms and floors that the sentence names for some machines.
+
+    A room beside another kind of device is about that one: "turn off the kitchen light and start the vacuum".
+    """
+    spoken = run.speaker.language
+    language = language_of(run.sentence, spoken) or DEFAULT
+    sentence = without_names(without_exceptions(run.sentence, spoken), records)
+    own, commanded, loose, rest = (set[str]() for _ in range(4))
+    is_own: bool | None = None
+    has_own = is_complete = False
+    for text, commands in _parts(sentence, topic_reader(language).read):
+        found = mention(run.hass, run.house, text, sentence, spoken)
+        if TARGET in text.split() or _means(found.entity_ids, found.kinds, found.known_kinds, records):
+            is_own = has_own = True
+            is_complete = is_complete or commands
+        elif found.entity_ids or found.kinds:
+            is_own = False
+        elif commands and is_own is False:
+            is_own = None
+        if is_own:
+            own |= found.places
+        elif found.everything:
+            rest |= found.places
+        elif is_own is None:
+            (commanded if commands else loose).update(found.places)
+    if own or is_complete:
+        return frozenset(own)
+    return frozenset(commanded if has_own else commanded | loose | rest)
+
+
+def _means(
+    entity_ids: frozenset[str],
+    kinds: frozenset[str],
+    known_kinds: frozenset[str],
+    records: Iterable[EntityRecord],
+) -> bool:
+    """Return whether names or kinds are those of some machines."""
+    return any(
+        record.entity_id in entity_ids or any(fits(record, key, known_kinds) for key in kinds)
+        for record in records
+    )
+
+
+def _parts(sentence: str, read: Callable[[str], Any]) -> list[tuple[str, bool]]:
+    """Return the parts of a sentence, up to a comma or an "and", and whether each has a command."""
+    topic = read(sentence)
+    if topic.text or not topic.words:
+        return [(sentence, bool(topic.commands))]
+    found: dict[int, list[int]] = {}
+    for index in range(len(topic.words)):
+        found.setdefault(topic.parts[index] if index < len(topic.parts) else 0, []).append(index)
+    return [
+        (" ".join(topic.words[index].plain for index in part), not topic.commands.isdisjoint(part))
+        for part in found.values()
+    ]

@@ -1,0 +1,304 @@
+"""A robot vacuum is sent to the rooms that a person names, and to no others."""
+
+from typing import Any, override
+
+import pytest
+
+from homeassistant.components.homeassistant.exposed_entities import async_expose_entity
+from homeassistant.components.vacuum import (
+    Segment,
+    StateVacuumEntity,
+    VacuumActivity,
+    VacuumEntityFeature as Feature,
+)
+from homeassistant.components.vacuum.const import DATA_COMPONENT
+from homeassistant.core import HomeAssistant
+from homeassistant.helpers import area_registry as ar, entity_registry as er, floor_registry as fr
+from homeassistant.setup import async_setup_component
+from tests.helpers.agent import Agent, async_agent, speech
+from tests.helpers.turns import tool_results
+from tests.servers.model_server import ModelServer
+from tests.servers.replies import text, tool_calls
+
+ROBBIE = "vacuum.robbie"
+ROOMS = {"Kitchen": "ground", "Living Room": "ground", "Bedroom": "upper", "Office": "upper", "Attic": None}
+
+
+class Robot(StateVacuumEntity):
+    """A vacuum that says where it was sent."""
+
+    _attr_should_poll = False
+
+    def __init__(self, name: str, *, rooms: bool) -> None:
+        """Sit in the dock."""
+        self._attr_name = self._attr_unique_id = name
+        self._attr_activity = VacuumActivity.DOCKED
+        self._attr_supported_features = Feature.STATE | Feature.START | Feature.RETURN_HOME
+        if rooms:
+            self._attr_supported_features |= Feature.CLEAN_AREA
+        self.sent: list[Any] = []
+
+    async def _async_go(self, where: Any) -> None:
+        self.sent.append(where)
+        self._attr_activity = VacuumActivity.CLEANING
+        self.async_write_ha_state()
+
+    @override
+    async def async_start(self) -> None:
+        await self._async_go("everywhere")
+
+    @override
+    async def async_return_to_base(self, **kwargs: Any) -> None:
+        self.sent.append("home")
+        self._attr_activity = VacuumActivity.DOCKED
+        self.async_write_ha_state()
+
+    @override
+    async def async_get_segments(self) -> list[Segment]:
+        return []
+
+    @override
+    async def async_clean_segments(self, segment_ids: list[str], **kwargs: Any) -> None:
+        await self._async_go(sorted(segment_ids))
+
+
+@pytest.fixture
+async def agent(hass: HomeAssistant, model_server: ModelServer) -> Agent:
+    """An agent in a house with floors and rooms, without a vacuum yet."""
+    agent = await async_agent(hass, model_server)
+    floors = {name: fr.async_get(hass).async_create(name).floor_id for name in ("ground", "upper")}
+    areas = ar.async_get(hass)
+    for name, floor in ROOMS.items():
+        area = areas.async_get_or_create(name)
+        areas.async_update(area.id, floor_id=floors.get(floor or ""))
+    return agent.at_satellite()
+
+
+async def async_add_robot(
+    hass: HomeAssistant, name: str, dock: str, *, rooms: bool = True, mapped: tuple[str, ...] = ()
+) -> Robot:
+    """Add a vacuum with its dock in a room and parts of its map assigned to rooms."""
+    assert await async_setup_component(hass, "vacuum", {})
+    robot = Robot(name, rooms=rooms)
+    await hass.data[DATA_COMPONENT].async_add_entities([robot])
+    registry, areas = er.async_get(hass), ar.async_get(hass)
+    registry.async_update_entity(robot.entity_id, area_id=areas.async_get_or_create(dock).id)
+    if mapped:
+        mapping = {areas.async_get_or_create(room).id: [f"part of {room}"] for room in mapped}
+        registry.async_update_entity_options(robot.entity_id, "vacuum", {"area_mapping": mapping})
+    async_expose_entity(hass, "conversation", robot.entity_id, True)
+    await hass.async_block_till_done()
+    return robot
+
+
+async def told(agent: Agent, sentence: str, language: str = "en", **args: Any) -> dict[str, Any]:
+    """Say a sentence that a model answers with one call, and return what it reads."""
+    agent.server.clear()
+    agent.server.script([tool_calls([("ha_control", args)]), text("Fine.")])
+    await agent.say(sentence, language=language)
+    return tool_results(agent.server.chats[-1])[-1]
+
+
+def parts(*rooms: str) -> list[str]:
+    """Return the parts of the map that rooms are assigned to."""
+    return [f"part of {room}" for room in rooms]
+
+
+GROUND = ("Kitchen", "Living Room")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "args"),
+    [
+        ("Vacuum the kitchen", "en", {"action": "clean_area", "area": "Kitchen"}),
+        (
+            "Vacuum the kitchen",
+            "en",
+            {"action": "clean_area", "entity_id": ROBBIE, "area": "kitchen"},
+        ),
+        ("Vacuum the kitchen", "en", {"action": "clean_area", "name": "Kitchen"}),
+        ("Vacuum the kitchen", "en", {"action": "start", "entity_id": ROBBIE}),
+        ("Vacuum the kitchen", "en", {"action": "start", "domain": "vacuum", "area": "Kitchen"}),
+        ("Vacuum the kitchen", "en", {"action": "turn_on", "name": "Robbie"}),
+        ("Vacuum the kitchen", "en", {"action": "clean_area", "parameters": {"rooms": ["Kitchen"]}}),
+        (
+            "Vacuum the kitchen",
+            "en",
+            {"action": "clean_area", "cleaning_area_id": "kitchen"},
+        ),
+        ("Robbie, clean the kitchen", "en", {"action": "start", "entity_id": ROBBIE}),
+        ("Clean the kitchen, Robbie", "en", {"action": "start", "entity_id": ROBBIE}),
+        ("Crumbs all over the kitchen", "en", {"action": "start", "entity_id": ROBBIE}),
+        ("Turn on the bed light and vacuum the kitchen", "en", {"action": "start", "name": "Robbie"}),
+        ("Vacuum everything but the living room", "en", {"action": "start", "name": "Robbie"}),
+        ("Saug die Küche", "de", {"action": "start", "entity_id": ROBBIE}),
+        ("Passe l'aspirateur dans la cuisine", "fr", {"action": "start", "entity_id": ROBBIE}),
+        ("Aspira la cocina", "es", {"action": "start", "entity_id": ROBBIE}),
+        ("Passa l'aspirapolvere in cucina", "it", {"action": "start", "entity_id": ROBBIE}),
+        ("Stofzuig de keuken", "nl", {"action": "start", "entity_id": ROBBIE}),
+        ("Odkurz kuchnię", "pl", {"action": "start", "entity_id": ROBBIE}),
+        ("Dammsug köket", "sv", {"action": "start", "entity_id": ROBBIE}),
+        ("Aspira a cozinha", "pt", {"action": "start", "entity_id": ROBBIE}),
+        ("Støvsug køkkenet", "da", {"action": "start", "entity_id": ROBBIE}),
+        ("Støvsug kjøkkenet", "nb", {"action": "start", "entity_id": ROBBIE}),
+        ("Пропылесось кухню", "ru", {"action": "start", "entity_id": ROBBIE}),
+    ],
+)
+async def test_only_the_named_room_is_cleaned(
+    hass: HomeAssistant, agent: Agent, sentence: str, language: str, args: dict[str, Any]
+) -> None:
+    """Whatever form the call has, a room that was named is the only one."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    result = await told(agent, sentence, language, **args)
+    assert result["success"], result
+    assert robot.sent == [parts("Kitchen")]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "args"),
+    [
+        ("Start the vacuum", {"action": "start", "entity_id": ROBBIE}),
+        ("Start the vacuum", {"action": "start", "domain": "vacuum", "area": "Living Room"}),
+        ("Vacuum the whole house", {"action": "start", "entity_id": ROBBIE}),
+        ("Turn off the kitchen lights and start the vacuum", {"action": "start", "name": "Robbie"}),
+        (
+            "Turn off the lights in kitchen and living room and start Robbie",
+            {"action": "start", "name": "Robbie"},
+        ),
+        ("I'm leaving the kitchen, start the vacuum", {"action": "start", "name": "Robbie"}),
+    ],
+)
+async def test_without_a_room_it_cleans_everywhere(
+    hass: HomeAssistant, agent: Agent, sentence: str, args: dict[str, Any]
+) -> None:
+    """A room beside another device is not where to clean."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    assert (await told(agent, sentence, **args))["success"]
+    assert robot.sent == ["everywhere"]
+
+
+async def test_several_rooms_and_a_floor(hass: HomeAssistant, agent: Agent) -> None:
+    """Rooms of one sentence go in one call; a floor is its rooms on the map."""
+    robot = await async_add_robot(hass, "Robbie", "Office", mapped=(*GROUND, "Bedroom"))
+    await told(
+        agent, "Vacuum the kitchen and the living room", action="clean_area", area="Kitchen, Living Room"
+    )
+    await told(agent, "Vacuum the kitchen and the living room", action="start", name="Robbie")
+    await told(agent, "Vacuum upstairs", action="clean_area", floor="upper")
+    assert robot.sent == [parts(*GROUND), parts(*GROUND), parts("Bedroom")]
+
+
+async def test_the_model_adds_no_room(hass: HomeAssistant, agent: Agent) -> None:
+    """Rooms that nobody named are left out, and others than those that were named are refused."""
+    robot = await async_add_robot(hass, "Robbie", "Office", mapped=(*GROUND, "Bedroom"))
+    await told(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen, Bedroom")
+    assert robot.sent == [parts("Kitchen")]
+    result = await told(agent, "Vacuum the kitchen", action="clean_area", area="Bedroom")
+    assert "The person said Kitchen" in result["error"]
+    assert robot.sent == [parts("Kitchen")]
+
+
+@pytest.mark.parametrize(
+    ("rooms", "mapped", "problem"),
+    [
+        (True, GROUND, "Robbie cannot be sent to Bedroom. Nothing was started. Rooms: Kitchen, Living Room"),
+        (True, (), "Robbie has no rooms assigned to its map"),
+        (False, (), "Robbie cannot be sent to single rooms. Nothing was started."),
+    ],
+)
+@pytest.mark.parametrize("action", ["start", "clean_area"])
+async def test_a_room_that_it_cannot_be_sent_to(
+    hass: HomeAssistant, agent: Agent, rooms: bool, mapped: tuple[str, ...], problem: str, action: str
+) -> None:
+    """Nothing is cleaned instead, and the model reads why."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=rooms, mapped=mapped)
+    result = await told(agent, "Vacuum the bedroom", action=action, entity_id=ROBBIE)
+    assert problem in result["error"]
+    assert robot.sent == []
+
+
+async def test_what_the_household_has_for_a_room_is_named(hass: HomeAssistant, agent: Agent) -> None:
+    """A button for the room is what to use with a vacuum without a map."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
+    assert await async_setup_component(
+        hass,
+        "input_button",
+        {"input_button": {"k": {"name": "Clean kitchen"}, "b": {"name": "Clean bedroom"}}},
+    )
+    async_expose_entity(hass, "conversation", "input_button.k", True)
+    async_expose_entity(hass, "conversation", "input_button.b", True)
+    result = await told(agent, "Vacuum the kitchen", action="start", entity_id=ROBBIE)
+    assert "Perhaps: input_button.k (Clean kitchen)." in result["error"]
+    await told(agent, "Vacuum the kitchen", action="press", entity_id="input_button.k")
+    assert hass.states.get("input_button.k").state != "unknown"
+    assert robot.sent == []
+
+
+async def test_the_vacuum_that_has_the_room(hass: HomeAssistant, agent: Agent) -> None:
+    """Of several vacuums the one with the room on its map goes, and each cleans its own rooms."""
+    below = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    above = await async_add_robot(hass, "Rosie", "Bedroom", mapped=("Bedroom", "Office"))
+    await told(agent, "Vacuum the office", action="clean_area", area="Office")
+    assert (below.sent, above.sent) == ([], [parts("Office")])
+    await told(agent, "Vacuum the kitchen and the bedroom", action="clean_area", area="Kitchen, Bedroom")
+    assert (below.sent, above.sent) == ([parts("Kitchen")], [parts("Office"), parts("Bedroom")])
+
+
+async def test_vacuums_without_maps_are_told_apart_by_their_rooms(hass: HomeAssistant, agent: Agent) -> None:
+    """With one vacuum per floor, the room says which of them is meant."""
+    below = await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
+    above = await async_add_robot(hass, "Rosie", "Bedroom", rooms=False)
+    await told(agent, "Start the vacuum in the bedroom", action="start", domain="vacuum", area="Bedroom")
+    assert (below.sent, above.sent) == ([], ["everywhere"])
+
+
+async def test_later_and_undone(hass: HomeAssistant, agent: Agent) -> None:
+    """A room can be cleaned later, and an undo sends the vacuum home."""
+    robot = await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    result = await told(
+        agent, "Vacuum the kitchen in ten minutes", action="start", name="Robbie", when="10 minutes"
+    )
+    assert result["result"]["planned"], result
+    assert robot.sent == []
+    await told(agent, "Vacuum the kitchen", action="clean_area", area="Kitchen")
+    agent.server.script([tool_calls([("activity", {"action": "undo"})]), text("Fine.")])
+    await agent.say("Undo that")
+    assert robot.sent == [parts("Kitchen"), "home"]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "language", "spoken"),
+    [
+        ("Vacuum the kitchen", "en", "Robbie is cleaning: Kitchen."),
+        ("Saug die Küche", "de", "Robbie reinigt: Kitchen."),
+    ],
+)
+async def test_it_is_told_without_the_model(
+    hass: HomeAssistant, agent: Agent, sentence: str, language: str, spoken: str
+) -> None:
+    """A plain command is confirmed with the room, also where the model only started the vacuum."""
+    await async_add_robot(hass, "Robbie", "Living Room", mapped=GROUND)
+    await agent.set_options(quick_confirmations=True)
+    agent.server.clear()
+    agent.server.script(
+        [tool_calls([("ha_control", {"action": "start", "entity_id": ROBBIE})]), text("Words.")]
+    )
+    assert speech(await agent.say(sentence, language=language)) == spoken
+    assert len(agent.server.chats) == 1
+
+
+async def test_it_is_offered_where_a_vacuum_has_it(hass: HomeAssistant, agent: Agent) -> None:
+    """The action is offered by the feature; the room goes where rooms always go."""
+    await async_add_robot(hass, "Robbie", "Living Room", rooms=False)
+    assert "clean_area" not in await offered(agent)
+    await async_add_robot(hass, "Rosie", "Bedroom", mapped=("Bedroom",))
+    assert "clean_area" in await offered(agent)
+
+
+async def offered(agent: Agent) -> list[str]:
+    """Return the actions that a new request offers."""
+    agent.server.script([text("It is.")])
+    await agent.say("Is it?")
+    tools = {tool["function"]["name"]: tool["function"] for tool in agent.server.chats[-1].json["tools"]}
+    found: list[str] = tools["ha_control"]["parameters"]["properties"]["action"]["enum"]
+    return found
