@@ -10,7 +10,7 @@ from homeassistant.helpers.typing import ConfigType
 from homeassistant.util import dt as dt_util
 
 from . import domains, languages
-from .building import build, settings_of
+from .building import build
 from .channels.phones import NotificationChannel, PhoneChannel
 from .const import (
     CONF_DEBUG_LOGGING,
@@ -60,6 +60,7 @@ from .server_watch import ServerWatch
 from .services import async_setup_services
 from .services.tools import async_load_custom_tools
 from .sessions import ConversationSessionManager
+from .settings import settings_of
 from .store import EntryStore
 from .timers.timers import TimerStore
 from .tools.custom.recipes import CONFIG_SCHEMA as CUSTOM_TOOLS_SCHEMA

@@ -1,9 +1,7 @@
 """Builds the parts of an entry once, during its setup, and passes each part what it depends on."""
 
-from collections.abc import Mapping
 from functools import cached_property, partial
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.aiohttp_client import async_get_clientsession
@@ -44,7 +42,6 @@ from .const import (
 from .context.manager import ContextManager
 from .context.providers.base import ProviderSetup
 from .conversation_log import ConversationLog
-from .defaults import defaults_of
 from .events import EventEmitter
 from .inference.client import ModelClient
 from .inference.router import Router
@@ -55,6 +52,7 @@ from .knowledge.indexer import Indexer, knowledge_collection
 from .knowledge.library import Library
 from .knowledge.search import KnowledgeSearch
 from .knowledge.semantic import SemanticIndex
+from .knowledge.view import ViewedHouse
 from .memory.extractor import Extractor
 from .memory.memories import Memories
 from .memory.profile import Profile
@@ -65,6 +63,7 @@ from .safety.audit_channel import AuditChannel
 from .safety.confirmation import Confirmations
 from .safety.disclosure import DataPolicy, Disclosure
 from .safety.policy import Policy, Throttle
+from .settings import settings_of
 from .tools.activity import ActivityTool
 from .tools.approved import async_run_approved
 from .tools.base import HomeAgentTool
@@ -86,11 +85,6 @@ if TYPE_CHECKING:
     from .proactive.setup import Proactive
 
 
-def settings_of(entry: AgentConfig) -> Mapping[str, Any]:
-    """Return connection and options of an entry, with defaults filled in."""
-    return MappingProxyType({**defaults_of(entry.options), **entry.data, **entry.options})
-
-
 def build(hass: HomeAssistant, entry: AgentConfig) -> HomeAgentData:
     """Put the parts of an entry together; nothing is read yet, and parts.py has loaded the optional ones."""
     parts = _Parts(hass, entry)
@@ -98,6 +92,7 @@ def build(hass: HomeAssistant, entry: AgentConfig) -> HomeAgentData:
     return HomeAgentData(
         settings=parts.settings,
         shared=parts.shared,
+        house=parts.house,
         emitter=parts.emitter,
         router=parts.router,
         handler=parts.handler,
@@ -144,6 +139,7 @@ class _Parts:
         self.shared = hass.data[DATA_SHARED]
         self.emitter = EventEmitter(hass, bool(self.settings[CONF_EMIT_EVENTS]), self._id)
         self.policy = Policy(hass, self.settings)
+        self.house = ViewedHouse(hass, self.shared.house, self.policy.view)
         self.data_policy = DataPolicy(self.settings)
         self.journal = self.shared.journals.of(self._id)
         self.timers = self.shared.timers.of(self._id)
@@ -285,7 +281,7 @@ class _Parts:
         custom = self._hass.data[DATA_CUSTOM_TOOLS].make(self.settings, self.outgoing)
         return ToolHandler(
             self._hass,
-            self.shared.house,
+            self.house,
             [*self.own_tools, *custom],
             guard=Guard(
                 self._hass,
@@ -314,7 +310,7 @@ class _Parts:
             profile=self.profile,
             data_policy=self.data_policy,
         )
-        return ContextManager(self.shared.house, setup)
+        return ContextManager(self.house, setup)
 
     @cached_property
     def prompt(self) -> PromptBuilder:
@@ -381,7 +377,7 @@ class _Parts:
 
         observations = self.shared.observations.of(self._id)
         word = partial(async_phrase, self._hass, self._hass.config.language)
-        return build_learner(self._hass, self.settings, observations, self.memories, word)
+        return build_learner(self._hass, self.settings, observations, self.memories, word, self.policy.view)
 
     async def async_proactive(self) -> Proactive:
         """Return the proactive part, loaded now."""
@@ -393,7 +389,7 @@ class _Parts:
             state=self.suggested,
             guard=self.handler.guard,
             emitter=self.emitter,
-            house=self.shared.house,
+            house=self.house,
             habits=lambda: self.learner.habits if self.learner else (),
         )
         return proactive

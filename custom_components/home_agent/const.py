@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from homeassistant.util.event_type import EventType
 
+from .agent_options import AGENT_DEFAULTS
 from .event_data import (
     ConfirmationRequested,
     ConfirmationResolved,
@@ -362,6 +363,7 @@ DEFAULTS: Final[dict[str, Any]] = {
     CONF_CONVERSATION_LOG: False,
     CONF_PANEL: True,
     CONF_EMIT_EVENTS: True,
+    **AGENT_DEFAULTS,
 }
 
 # Events

@@ -122,7 +122,7 @@ class HomeAgentLLMAPI(llm.API):
         if not entries:
             raise HomeAssistantError(translation_domain=DOMAIN, translation_key="no_entry_loaded")
         handler, policy = entries[0].runtime_data.handler, entries[0].runtime_data.data_policy
-        house = await entries[0].runtime_data.shared.house.async_snapshot()
+        house = await entries[0].runtime_data.house.async_snapshot()
         offered = useful_tools(self.hass, house, handler.tools.values())
         shared = {
             name: SharedTool(tool, handler, policy.away, parameters_in(self.hass, house, tool))

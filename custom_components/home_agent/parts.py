@@ -7,6 +7,7 @@ from typing import Any, Final
 from homeassistant.core import HomeAssistant
 from homeassistant.helpers.importlib import async_import_module
 
+from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from .const import (
     CONF_DEVICE_PERSONS,
     CONF_DIRECT_ENTITIES,
@@ -54,7 +55,10 @@ def is_panel_enabled(settings: Settings) -> bool:
 
 
 NAMING: Final = {
-    "rules_unmatched": (*POLICY_RULES, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES),
+    "rules_unmatched": (
+        *(*POLICY_RULES, CONF_POLICY_CHOICES, CONF_POLICY_PROFILES),
+        *(CONF_VISIBLE, CONF_CONTROLLABLE),
+    ),
     "names_unmatched": (
         *(CONF_DIRECT_ENTITIES, CONF_DEVICE_PERSONS),
         *(CONF_NOTIFY_TARGETS, CONF_TELEGRAM_CHATS, CONF_PROACTIVE_RULES),

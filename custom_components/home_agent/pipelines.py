@@ -20,7 +20,6 @@ from .const import (
 )
 from .domains import DOMAINS
 from .issues import report, withdraw
-from .knowledge.house import is_exposed
 from .knowledge.speaker import Speaker
 from .runtime import HomeAgentConfigEntry
 from .safety.rules import Verdict
@@ -229,14 +228,13 @@ LIMITING: Final = (CONF_POLICY_BLOCKED, CONF_POLICY_RESTRICTED, CONF_POLICY_CHOI
 
 def _restricts_something(hass: HomeAssistant, entry: HomeAgentConfigEntry) -> bool:
     """Return whether anything that Home Assistant's own sentences reach is not free for everyone."""
-    settings = entry.runtime_data.settings
-    if any(settings[key] for key in LIMITING):
+    settings, policy = entry.runtime_data.settings, entry.runtime_data.policy
+    if policy.view.narrows or any(settings[key] for key in LIMITING):
         return True
     anybody = Speaker(context=Context(), language=hass.config.language)
-    policy = entry.runtime_data.policy
     for state in hass.states.async_all():
         services = {action.service for action in DOMAINS[state.domain].actions.values() if action.service}
-        if not services or not is_exposed(hass, state.entity_id):
+        if not services or not policy.view.is_exposed(state.entity_id):
             continue
         if any(
             policy.judge(state.domain, service, (state.entity_id,), anybody) is not Verdict.ALLOW

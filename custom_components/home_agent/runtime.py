@@ -36,6 +36,7 @@ from .knowledge.house_knowledge import HouseKnowledge
 from .knowledge.indexer import Indexer, Report
 from .knowledge.library import Library
 from .knowledge.semantic import SemanticIndex
+from .knowledge.view import ViewedHouse
 from .memory.extractor import Extractor
 from .memory.learner.observations import ObservationStore
 from .memory.memories import Memories, MemoryManager
@@ -137,6 +138,8 @@ class HomeAgentData:
 
     settings: Mapping[str, Any]
     shared: SharedData
+    house: ViewedHouse
+    """The home as this agent sees it."""
     emitter: EventEmitter
     router: Router
     handler: ToolHandler

@@ -37,6 +37,7 @@ from homeassistant.helpers.event import async_call_later, async_track_state_chan
 from homeassistant.helpers.start import async_at_started
 from homeassistant.helpers.translation import async_get_translations
 
+from .agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
 from .channels.people import TARGETS
 from .config.policy import async_applies
 from .config.rule_names import RuleNames, async_rule_names
@@ -55,6 +56,7 @@ from .const import (
 )
 from .issues import report, withdraw
 from .knowledge.persons import DEVICE, PERSON
+from .knowledge.view import FLOORS, LISTED
 from .parts import NAMING
 from .proactive.rules import ENTITIES, PERSONS as TOLD
 from .runtime import HomeAgentConfigEntry
@@ -63,13 +65,15 @@ from .safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
 
 CALM_SECONDS: Final = 30
 """How long what came with a change may take before names are looked at."""
-PLACES: Final = (DEVICES, AREAS, LABELS, DEVICE)
-"""Fields whose names are ids of devices, areas and labels."""
+PLACES: Final = (DEVICES, AREAS, LABELS, FLOORS, DEVICE)
+"""Fields whose names are ids of devices, areas, labels and floors."""
 MAX_LISTED: Final = 20
 
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CONF_POLICY_PROFILES: (PERSONS, DEVICES, AREAS, *RULE_FIELDS),
     CONF_POLICY_CHOICES: (KINDS, *PICKED),
+    CONF_VISIBLE: LISTED,
+    CONF_CONTROLLABLE: LISTED,
     CONF_DEVICE_PERSONS: (DEVICE, PERSON),
     CONF_NOTIFY_TARGETS: (PERSON, TARGETS),
     CONF_TELEGRAM_CHATS: (PERSON,),
@@ -267,8 +271,8 @@ class _Watch:
 
     async def _async_matches(self, names: RuleNames, one: NamedThing) -> bool:
         """Return whether a name still means something."""
-        is_policy = one.option in (CONF_POLICY_PROFILES, CONF_POLICY_CHOICES)
-        if is_policy and one.field in (PERSONS, DEVICES, AREAS, LABELS):
+        is_policy = one.option in NAMING["rules_unmatched"]
+        if is_policy and one.field in (PERSONS, DEVICES, AREAS, LABELS, FLOORS):
             return await async_applies(self._hass, one.field, one.name)
         if one.field == DEVICE:
             return await async_applies(self._hass, DEVICES, one.name)

@@ -21,6 +21,7 @@ from homeassistant.helpers.selector import (
     NumberSelector,
     ObjectSelector,
     SelectSelector,
+    TargetSelector,
     TemplateSelector,
     TextSelector,
     TimeSelector,
@@ -46,6 +47,7 @@ _KINDS: Final = {
     DurationSelector: "duration",
     EntitySelector: "entities",
     SelectSelector: "choice or text",
+    TargetSelector: "entities, devices, areas, floors, labels",
     TemplateSelector: "template",
     TimeSelector: "time",
 }
@@ -67,7 +69,7 @@ def shown_default(key: str) -> str:
     value = DEFAULTS.get(key)
     if isinstance(value, bool):
         return "on" if value else "off"
-    return EMPTY if value in (None, "", []) else f"`{value}`"
+    return EMPTY if value in (None, "", [], {}) else f"`{value}`"
 
 
 def shown_values(field: Field) -> str:

@@ -14,6 +14,7 @@ ROOT = Path(home_agent.__file__).parent
 
 LAYERS = (
     (
+        "agent_options",
         "const",
         "embeds",
         "errors",

@@ -22,7 +22,8 @@ from ..context.states import describe_state
 from ..errors import WAITED, WAITS
 from ..history_turns import kept_at_home
 from ..inference.models import Message
-from ..knowledge.house import HouseSnapshot, is_exposed
+from ..knowledge.house import HouseSnapshot
+from ..knowledge.view import AgentView
 from ..safety.disclosure import AT_HOME, Disclosure
 from ..safety.firewall import firewall
 from ..safety.firewall.own_values import without_outside
@@ -230,7 +231,7 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
     Current media counts as read: the model may see it in any turn.
     """
     origins = turn.calls.origins
-    origins.note_read(PUBLIC, _titles(turn.hass))
+    origins.note_read(PUBLIC, _titles(turn.hass, turn.data.policy.view))
     names: dict[str, str] = {}
     for message in history:
         content = message.get("content")
@@ -246,11 +247,11 @@ def _note_origins(turn: Turn, history: Sequence[Message]) -> None:
                 origins.note_read(source, texts_of(_from_json(content)))
 
 
-def _titles(hass: HomeAssistant) -> Iterator[str]:
+def _titles(hass: HomeAssistant, view: AgentView) -> Iterator[str]:
     """Yield the titles that play: they are published, so a person may ask the web about them."""
     for state in hass.states.async_all("media_player"):
         titles = [str(found) for name in TITLES if (found := state.attributes.get(name))]
-        if titles and is_exposed(hass, state.entity_id):
+        if titles and view.is_exposed(state.entity_id):
             yield from titles
 
 

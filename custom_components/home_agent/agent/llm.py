@@ -120,7 +120,7 @@ class LLMMixin(StreamingMixin):
         def is_planned() -> bool:
             return bool(self.data.timers.all() or self.data.planned.seen_by(calls.speaker))
 
-        house = await self.data.shared.house.async_snapshot()
+        house = await self.data.house.async_snapshot()
         judge = StateJudge(self.hass, house, turn.language)
         return Evidence(calls, house, turn.language, judge, was_done_before, is_planned)
 

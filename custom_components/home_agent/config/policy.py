@@ -9,6 +9,7 @@ from homeassistant.helpers import (
     area_registry as ar,
     device_registry as dr,
     entity_registry as er,
+    floor_registry as fr,
     label_registry as lr,
 )
 
@@ -18,6 +19,7 @@ from ..const import (
     POLICY_RULES,
 )
 from ..errors import InvalidInput
+from ..knowledge.view import FLOORS
 from ..safety.choices import LABELS
 from ..safety.pin import MAX_DIGITS, MIN_DIGITS, hash_pin
 from ..safety.profiles import AREAS, DEVICES, PERSONS, RULE_FIELDS, as_texts
@@ -121,6 +123,8 @@ async def async_applies(hass: HomeAssistant, field: str, name: str) -> bool:
         return dr.async_get(hass).async_get(name) is not None
     if field == LABELS:
         return lr.async_get(hass).async_get_label(name) is not None
+    if field == FLOORS:
+        return fr.async_get(hass).async_get_floor(name) is not None
     if field == AREAS:
         return ar.async_get(hass).async_get_area(name) is not None
     if (state := hass.states.get(name)) is not None:

@@ -11,6 +11,8 @@ from homeassistant.helpers.selector import (
 )
 
 from .. import const
+from ..agent_options import CONF_CONTROLLABLE, CONF_VISIBLE
+from .allow_lists import allow_list_field
 from .channels import clean_chats
 from .choices import NO_LABELS, choices_selector, clean_choices
 from .expert import EXPERT
@@ -88,6 +90,8 @@ PERMISSIONS: Final = (
     Field(key=const.CONF_POLICY_PIN, selector=key(), secret=True),
     int_field(const.CONF_POLICY_TIMEOUT, 10, 600, "s"),
     switch(const.CONF_ALLOW_SCRIPTS),
+    allow_list_field(CONF_VISIBLE),
+    allow_list_field(CONF_CONTROLLABLE),
 )
 
 MEMORY: Final = (

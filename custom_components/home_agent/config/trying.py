@@ -7,11 +7,12 @@ from typing import Any
 from homeassistant.core import HomeAssistant
 from homeassistant.setup import async_setup_component
 
-from ..building import build, settings_of
+from ..building import build
 from ..const import DOMAIN
 from ..parts import async_load_parts, async_part
 from ..runtime import DATA_SHARED, SharedData
 from ..self_test_reports import Report
+from ..settings import settings_of
 from ..store import EntryStore
 
 

@@ -18,7 +18,8 @@ from ..const import (
 )
 from ..errors import ContextInjectionError
 from ..inference.router import PRIMARY
-from ..knowledge.house import EntityRecord, House, HouseSnapshot
+from ..knowledge.house import EntityRecord, HouseSnapshot
+from ..knowledge.records import Snapshots
 from ..knowledge.speaker import Speaker
 from ..languages import find
 from .catalogue import Catalogue, build_catalogue, build_summary
@@ -71,7 +72,7 @@ class AssembledContext:
 class ContextManager:
     """Runs the providers side by side and puts their slots together."""
 
-    def __init__(self, house: House, setup: ProviderSetup) -> None:
+    def __init__(self, house: Snapshots, setup: ProviderSetup) -> None:
         """Read the options once; an entry is reloaded when they change."""
         self._hass = setup.hass
         self._house = house

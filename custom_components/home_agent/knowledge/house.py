@@ -65,6 +65,8 @@ class House:
         self._rebuild: asyncio.Task[None] | None = None
         self._unsubscribe: list[CALLBACK_TYPE] = []
         self._listeners: list[CALLBACK_TYPE] = []
+        self.changes = 0
+        """How often something has changed that a snapshot may depend on."""
 
     async def async_start(self) -> None:
         """Listen for changes; nothing is read before a person asks for a snapshot."""
@@ -123,7 +125,8 @@ class House:
 
     @callback
     def _tell(self) -> None:
-        """Call the listeners."""
+        """Count a change, and call the listeners."""
+        self.changes += 1
         for listener in self._listeners:
             listener()
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Protocol
 
 MAX_DERIVED = 64
 """Values cached on one snapshot; callers use a handful of keys."""
@@ -131,6 +132,13 @@ class HouseSnapshot:
     def same_content(self, other: HouseSnapshot) -> bool:
         """Return whether the other snapshot differs in its version at most."""
         return self.entities == other.entities and self.areas == other.areas and self.floors == other.floors
+
+
+class Snapshots(Protocol):
+    """The home, complete or as one agent sees it."""
+
+    async def async_snapshot(self) -> HouseSnapshot:
+        """Return the home as it is now."""
 
 
 def differing[T](new: Mapping[str, T], old: Mapping[str, T]) -> list[str]:

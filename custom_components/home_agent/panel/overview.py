@@ -55,7 +55,7 @@ async def _async_overview(command: PanelCommand) -> OverviewAnswer:
         "waiting": len(data.confirmations.pending),
         "suggestions": sum(item.state.value == "open" for item in data.suggested.suggestions.values()),
         "issues": _issues(command),
-        "exposed": len((await data.shared.house.async_snapshot()).entities),
+        "exposed": len((await data.house.async_snapshot()).entities),
         "memories": len(data.memories.records()),
         "today": usage.days(dt_util.now().date(), 1)[0],
         "features": {

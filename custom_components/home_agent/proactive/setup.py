@@ -7,7 +7,7 @@ from homeassistant.core import CALLBACK_TYPE, HomeAssistant, callback
 
 from ..const import CONF_PROACTIVE, CONF_PROACTIVE_RULES, CONF_PROACTIVE_SUGGESTIONS
 from ..events import EventEmitter
-from ..knowledge.house import House
+from ..knowledge.view import ViewedHouse
 from ..memory.learner.habits import KnownHabit
 from ..tools.guard import Guard
 from .messenger import Messenger
@@ -29,7 +29,7 @@ class Proactive:
         state: ProactiveState,
         guard: Guard,
         emitter: EventEmitter,
-        house: House,
+        house: ViewedHouse,
         habits: Callable[[], Sequence[KnownHabit]],
     ) -> None:
         """Build the parts; nothing is watched yet."""

@@ -28,7 +28,7 @@ from homeassistant.helpers.translation import async_translate_state
 from homeassistant.util import dt as dt_util
 
 from ..agent.phrases import async_phrase
-from ..knowledge.house import House, is_exposed
+from ..knowledge.view import ViewedHouse
 from .messenger import Messenger, speakable
 from .rules import MIN_RUN, OWN_RULE, Conditions, ProactiveRule
 from .state import ProactiveState, Watch
@@ -55,7 +55,7 @@ class RuleWatcher:
         rules: Sequence[ProactiveRule],
         state: ProactiveState,
         messenger: Messenger,
-        house: House,
+        house: ViewedHouse,
     ) -> None:
         """Store the rules; watching begins with `async_start`."""
         self._hass = hass
@@ -149,7 +149,7 @@ class RuleWatcher:
         covered = [state.entity_id for state in states if state is not None and rule.covers(state)]
         found: list[str] = []
         for some in batched(covered[:MAX_WATCHED], SLICE, strict=False):
-            found += (entity_id for entity_id in some if is_exposed(self._hass, entity_id))
+            found += (entity_id for entity_id in some if self._house.view.is_exposed(entity_id))
             await asyncio.sleep(0)
         return frozenset(
             found if rule.entities else self._without_duplicates(found, tuple(rule.template.kinds))
@@ -215,7 +215,7 @@ class RuleWatcher:
         key = (rule.key, entity_id)
         if (timer := self._timers.pop(key, None)) is not None:
             timer()
-        exposed = is_exposed(self._hass, entity_id)
+        exposed = self._house.view.is_exposed(entity_id)
         matches = exposed and rule.matches(self._hass.states.get(entity_id))
         if matches is False or condition is False:
             self._end(rule, key, now, runs=exposed and matches is False)
@@ -310,7 +310,7 @@ class RuleWatcher:
             del self._state.watches[rule.key, entity_id]
             return False
         return (
-            is_exposed(self._hass, entity_id)
+            self._house.view.is_exposed(entity_id)
             and rule.matches(self._hass.states.get(entity_id)) is True
             and self._conditions.holds(rule.template.condition) is True
         )

@@ -19,13 +19,15 @@ from ..const import (
 from ..domains import DOMAINS
 from ..domains.base import DomainFacts
 from ..errors import TooManyRequests
-from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
+from ..knowledge.view import AgentView
 from . import defaults
 from .choices import read_choices
 from .contents import effects
 from .profiles import PolicyProfile, read_profiles
 from .rules import Effect, RuleSet, Verdict
+
+NOTIFY = "notify"
 
 _BLOCKED = RuleSet(defaults.BLOCKED)
 _UNBLOCKED = RuleSet(defaults.UNBLOCKED)
@@ -52,6 +54,7 @@ class Policy:
     def __init__(self, hass: HomeAssistant, settings: Mapping[str, Any]) -> None:
         """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
+        self.view = AgentView(hass, settings)
         picked = read_choices(hass, settings[CONF_POLICY_CHOICES])
         self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED], picked[Verdict.BLOCK])
         self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED], picked[Verdict.CONFIRM])
@@ -134,6 +137,8 @@ class Policy:
         """Return the verdict on one effect."""
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
+        if self._is_beyond(effect):
+            return Verdict.BLOCK
         certain = effect.known and not self._is_out_of_sight(effect)
         votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
@@ -149,7 +154,22 @@ class Policy:
         entity_id = effect.entity_id
         if not effect.inside or entity_id is None or not _is_listed(effect):
             return False
-        return not is_exposed(self._hass, entity_id)
+        return not self.view.is_exposed(entity_id)
+
+    def _is_beyond(self, effect: Effect) -> bool:
+        """Return whether an effect is, or may be, on something that the agent's lists leave out.
+
+        A message goes to a target of the options, and what is only read needs no right to control.
+        """
+        if not self.view.narrows or (effect.domain == NOTIFY and not effect.inside):
+            return False
+        if not effect.known:
+            return True
+        if effect.entity_id is None:
+            return effect.inside and not _is_free_inside(effect)
+        if not effect.inside and effect.service in DOMAINS[effect.domain].reads:
+            return not self.view.lists(effect.entity_id)
+        return not self.view.may_control(effect.entity_id)
 
     def _is_allowed(self, effect: Effect, profiles: Iterable[PolicyProfile]) -> bool:
         """Return whether a person allowed exactly this, and no one restricted it."""

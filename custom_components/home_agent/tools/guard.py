@@ -21,7 +21,6 @@ from homeassistant.helpers import intent, llm
 from ..const import ASSISTANT, DOMAIN
 from ..domains import DOMAINS
 from ..errors import ChangedSinceAsked, ConfirmationNeeded, PermissionDenied, ToolExecutionError
-from ..knowledge.house import is_exposed
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
     CallDraft,
@@ -38,7 +37,7 @@ from ..safety.redaction import without_secrets
 from ..safety.rules import Effect, Verdict
 from .asked_about import freeze, is_confirmed
 from .base import ServiceCall
-from .intents import carries_command, is_scripted, predicted_calls
+from .intents import check_intent_slots, is_scripted, predicted_calls
 from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of, values_of
 from .vetted import GATED_OFF, NOTIFY, is_offered, target_keys
@@ -71,7 +70,7 @@ class Guard:
     @callback
     def is_exposed(self, entity_id: str) -> bool:
         """Return whether the agent may see this entity now."""
-        return self._hass.states.get(entity_id) is not None and is_exposed(self._hass, entity_id)
+        return self._hass.states.get(entity_id) is not None and self.policy.view.is_exposed(entity_id)
 
     async def async_call_service(
         self,
@@ -208,6 +207,8 @@ class Guard:
         for entity_id in (*call.entity_ids, *entities_in(self._hass, call.data)):
             if not self.is_exposed(entity_id) or not valid_entity_id(entity_id):
                 raise PermissionDenied("A target does not exist or is not exposed to the assistant")
+            if right == POLICY_CONTROL and not self.policy.view.may_control(entity_id):
+                raise PermissionDenied(f"This agent may read {entity_id} but not control it")
             if user is not None and not user.permissions.check_entity(entity_id, right):
                 verb = "control" if right == POLICY_CONTROL else "read"
                 raise PermissionDenied(f"The user may not {verb} {entity_id}")
@@ -236,10 +237,7 @@ class Guard:
 
         None if that cannot be known. Raises PermissionDenied if one of them is not allowed.
         """
-        if carries_command(slots):
-            raise PermissionDenied(
-                "A timer cannot carry a command, which nobody could confirm later. Set a timer without one"
-            )
+        check_intent_slots(self._hass, self.policy.view, intent_type, slots, speaker)
         calls = predicted_calls(self._hass, intent_type, slots, speaker)
         if calls is None:
             return None

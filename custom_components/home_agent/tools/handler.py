@@ -20,7 +20,7 @@ from homeassistant.helpers import llm
 from ..const import LOGGER
 from ..errors import ConfirmationNeeded, HomeAgentError, PermissionDenied, ToolNotFound, ValidationError
 from ..events import EventEmitter
-from ..knowledge.house import House
+from ..knowledge.records import Snapshots
 from ..safety.confirmation import Confirmations
 from ..safety.firewall import firewall
 from ..safety.firewall.own_values import comes_from_outside, has_text, is_news
@@ -58,7 +58,7 @@ class ToolHandler:
     def __init__(
         self,
         hass: HomeAssistant,
-        house: House,
+        house: Snapshots,
         tools: Iterable[HomeAgentTool],
         *,
         guard: Guard,

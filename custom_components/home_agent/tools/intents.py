@@ -12,7 +12,9 @@ from homeassistant.helpers import intent
 
 from ..const import ASSISTANT
 from ..domains import DOMAINS
+from ..errors import PermissionDenied
 from ..knowledge.speaker import Speaker
+from ..knowledge.view import AgentView
 from .base import ServiceCall
 
 COMMAND = "conversation_command"
@@ -43,6 +45,13 @@ HARMLESS = frozenset(
     }
 )
 """Intents that read, or touch nothing but a timer or a list."""
+
+READING = "HassGetState"
+UNSEEING = frozenset(
+    {"HassGetCurrentDate", "HassGetCurrentTime", "HassNevermind", "HassRespond"}
+    | {intent_type for intent_type in HARMLESS if "Timer" in intent_type}
+)
+"""Harmless intents that have nothing to do with entities."""
 
 SPECIAL: Mapping[str, tuple[str, str]] = {
     "HassClimateSetTemperature": ("climate", "set_temperature"),
@@ -93,6 +102,26 @@ def predicted_calls(
             service = DOMAINS[domain].generic_services.get(service, service)
         calls.append(_call(domain, service, state))
     return calls
+
+
+@callback
+def check_intent_slots(
+    hass: HomeAssistant, view: AgentView, intent_type: str, slots: Mapping[str, Any], speaker: Speaker
+) -> None:
+    """Raise PermissionDenied for an intent that brings a command, or that reads what the agent may not see.
+
+    Home Assistant answers from everything that is exposed, so an agent with a list asks the model instead
+    unless the targets are known and listed.
+    """
+    if carries_command(slots):
+        raise PermissionDenied(
+            "A timer cannot carry a command, which nobody could confirm later. Set a timer without one"
+        )
+    if not view.narrows or intent_type not in HARMLESS - UNSEEING:
+        return
+    states = _matched(hass, slots, speaker, None) if intent_type == READING else []
+    if not states or not all(view.is_exposed(state.entity_id) for state in states):
+        raise PermissionDenied("The agent may not see all that this sentence is about")
 
 
 def carries_command(slots: Mapping[str, Any]) -> bool:

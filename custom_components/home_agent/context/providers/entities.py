@@ -11,6 +11,7 @@ from typing import NamedTuple, override
 
 from homeassistant.core import State
 
+from ...agent_options import CONF_VISIBLE
 from ...const import (
     CONF_CONTEXT_FORMAT,
     CONF_CONTEXT_MODE,
@@ -37,6 +38,8 @@ from ..topics import read_topic
 from ..written_lines import WrittenLines, async_write_lines
 from .base import ContextProvider, ContextRequest, ProviderSetup, Slot
 
+NARROWED_HITS = 50
+"""Searched by meaning where the agent sees only some of them."""
 STATES_BESIDE_FULL_CATALOGUE = 8
 CUT_BESIDE_FULL_CATALOGUE = 0.7
 """Where the model sees every entity anyway, only the states that the sentence is clearly about are shown."""
@@ -317,6 +320,7 @@ class VectorDbContextProvider(DirectContextProvider):
         self._semantic = setup.semantic
         self._collection: str = setup.settings[CONF_VECTOR_COLLECTION]
         self._top_k = int(setup.settings[CONF_VECTOR_TOP_K])
+        self._narrowed = bool(setup.settings[CONF_VISIBLE])
         self._threshold = float(setup.settings[CONF_VECTOR_THRESHOLD])
 
     @override
@@ -325,13 +329,16 @@ class VectorDbContextProvider(DirectContextProvider):
         hits = await self._semantic.async_search(
             self._collection,
             request.sentence,
-            self._top_k,
+            NARROWED_HITS if self._narrowed else self._top_k,
             self._threshold,
             where={"source": Source.ENTITY.value},
         )
         answered = self._semantic.available  # a search that fails finds that out
+        # The index is of everything that is exposed; an agent with a list sees some of it.
+        seen = [hit for hit in hits if hit.id in request.house.entities]
         return Meant(
-            tuple((hit.id, hit.similarity) for hit in hits), query=request.sentence if answered else None
+            tuple((hit.id, hit.similarity) for hit in seen[: self._top_k]),
+            query=request.sentence if answered else None,
         )
 
 

@@ -21,8 +21,8 @@ from homeassistant.util import dt as dt_util
 from homeassistant.util.ulid import ulid_now
 
 from ...const import LOGGER
-from ...knowledge.house import is_exposed
 from ...knowledge.persons import USER_PREFIX, Person, async_person_of_user, persons
+from ...knowledge.view import AgentView
 from ..memories import Memories, make_memory
 from ..records import MemoryType, Origin, Provenance
 from .acts import (
@@ -70,9 +70,11 @@ class Learner:
         *,
         source: ObservationSource,
         phrase: Phrase,
+        view: AgentView,
     ) -> None:
         """Take the source, and the store of the results."""
         self._hass = hass
+        self._view = view
         self._observations = observations
         self._memories = memories
         self._source = source
@@ -245,7 +247,7 @@ class Learner:
         return {
             state.entity_id
             for state in self._hass.states.async_all(watched_domains())
-            if is_exposed(self._hass, state.entity_id)
+            if self._view.is_exposed(state.entity_id)
             and ATTR_ENTITY_ID not in state.attributes
             and (self._source.knows_who or not automations_with_entity(self._hass, state.entity_id))
         }
@@ -258,7 +260,7 @@ class Learner:
             for state in self._hass.states.async_all("sensor")
             if state.attributes.get(ATTR_DEVICE_CLASS) == SensorDeviceClass.POWER
             and state.attributes.get(ATTR_UNIT_OF_MEASUREMENT) in WATTS
-            and is_exposed(self._hass, state.entity_id)
+            and self._view.is_exposed(state.entity_id)
         }
 
     @callback

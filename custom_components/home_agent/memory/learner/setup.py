@@ -18,6 +18,7 @@ from ...const import (
     INFLUX_1,
     SOURCE_INFLUXDB,
 )
+from ...knowledge.view import AgentView
 from ..memories import Memories
 from .acts import ObservationSource
 from .influxdb import FluxSource, InfluxAddress, InfluxQLSource, InfluxSource
@@ -33,11 +34,12 @@ def build_learner(
     observations: Observations,
     memories: Memories,
     phrase: Phrase,
+    view: AgentView,
 ) -> Learner:
     """Return the learner with the source that the options name."""
     from_influxdb = settings[CONF_LEARNING_SOURCE] == SOURCE_INFLUXDB
     source: ObservationSource = influx_source(hass, settings) if from_influxdb else RecorderSource(hass)
-    return Learner(hass, observations, memories, source=source, phrase=phrase)
+    return Learner(hass, observations, memories, source=source, phrase=phrase, view=view)
 
 
 def influx_source(hass: HomeAssistant, settings: Mapping[str, Any]) -> InfluxSource:
