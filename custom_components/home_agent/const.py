@@ -67,6 +67,9 @@ CONF_FALLBACK_BASE_URL: Final = "fallback_llm_base_url"
 CONF_FALLBACK_API_KEY: Final = "fallback_llm_api_key"
 CONF_FALLBACK_MODEL: Final = "fallback_llm_model"
 CONF_LOCAL_FALLBACK: Final = "local_fallback_enabled"
+CONF_PRICE_PROMPT: Final = "price_prompt_tokens"
+CONF_PRICE_CACHED: Final = "price_cached_tokens"
+CONF_PRICE_ANSWER: Final = "price_answer_tokens"
 CONF_LOCAL_FIRST: Final = "local_first_enabled"
 
 # Context

@@ -6,13 +6,14 @@ from typing import Any, Final, cast
 
 from homeassistant.core import HomeAssistant, callback
 
-from .const import DOMAIN
+from .const import CONF_PRICE_ANSWER, CONF_PRICE_CACHED, CONF_PRICE_PROMPT, DOMAIN
 from .event_data import FitCounts
 from .store import LARGEST, EntryStore
 from .tools.quality import Fit
 
 STORE_KEY: Final = f"{DOMAIN}.usage"
 MAX_DAYS: Final = 90
+_TOKENS_OF_A_PRICE: Final = 1_000_000
 COUNTERS: Final = (
     "turns",
     "failed",
@@ -41,6 +42,21 @@ class UsageDay(FitCounts):
     cached: int
     external: int
     calls: int
+
+
+def cost(day: UsageDay, settings: Mapping[str, Any]) -> float | None:
+    """Return what the tokens of the agent's own models cost on a day; None without a price.
+
+    The prices are those of today, in the currency of Home Assistant. Without a price of their own, tokens
+    from the cache cost as much as others.
+    """
+    prompt, answer = settings.get(CONF_PRICE_PROMPT), settings.get(CONF_PRICE_ANSWER)
+    if prompt is None and answer is None:
+        return None
+    cached = settings.get(CONF_PRICE_CACHED)
+    new = (day["prompt"] - day["cached"]) * (prompt or 0)
+    read = day["cached"] * ((prompt or 0) if cached is None else cached)
+    return (new + read + day["completion"] * (answer or 0)) / _TOKENS_OF_A_PRICE
 
 
 class Usage:

@@ -31,6 +31,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 ENGLISH: Final[dict[str, Any]] = json.loads(
     (ROOT / "custom_components" / DOMAIN / "translations" / "en.json").read_text(encoding="utf-8")
 )
+SECTIONS: Final = "In collapsed sections:"
 EMPTY: Final = "\u2013"
 FORMS: Final = {
     "Connection": ("config.step.user", schemas.CONNECTION),
@@ -114,15 +115,21 @@ def action_rows(name: str) -> Iterator[Row]:
 
 def _texts(step: str) -> Mapping[str, tuple[str, str]]:
     """Return label and help of the fields of a form, also of those in sections."""
-    found: Any = ENGLISH
-    for part in step.split("."):
-        found = found[part]
+    found = _part(step)
     parts = (found, *found.get("sections", {}).values())
     return {
         key: (label, part.get("data_description", {}).get(key, ""))
         for part in parts
         for key, label in part["data"].items()
     }
+
+
+def _part(path: str) -> Any:
+    """Return the texts at a dotted path."""
+    found: Any = ENGLISH
+    for name in path.split("."):
+        found = found[name]
+    return found
 
 
 def _with_table(written: str, heading: str, expected: Iterator[Row]) -> str:
@@ -139,6 +146,21 @@ def _with_table(written: str, heading: str, expected: Iterator[Row]) -> str:
     return written[:start] + "\n".join(new) + written[start + len("\n".join(old)) :]
 
 
+def _with_sections(written: str, heading: str) -> str:
+    """Return a page whose line about the sections of a form names their first and last keys."""
+    step, fields = FORMS[heading]
+    keys: dict[str, list[str]] = {}
+    for field in fields:
+        if field.section:
+            keys.setdefault(field.section, []).append(field.key)
+    named = [
+        f"*{_part(step)['sections'][name]['name']}* (from `{inside[0]}` to `{inside[-1]}`)"
+        for name, inside in keys.items()
+    ]
+    line = re.compile(rf"(^## {re.escape(heading)}\n(?:(?!^## ).*\n)*?{SECTIONS}).*", re.MULTILINE)
+    return line.sub(lambda found: f"{found[1]} {', '.join(named)}.", written)
+
+
 def generated(page: str, written: str) -> str:
     """Return a page of the documentation with its tables as the code is."""
     tables: Mapping[str, tuple[Sequence[str], Callable[[str], Iterator[Row]], str]] = {
@@ -148,6 +170,8 @@ def generated(page: str, written: str) -> str:
     names, rows_of, prefix = tables[page]
     for name in names:
         written = _with_table(written, prefix + name, rows_of(name))
+        if rows_of is option_rows:
+            written = _with_sections(written, name)
     return written
 
 

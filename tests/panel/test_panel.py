@@ -459,6 +459,18 @@ async def test_usage(agent: Agent, freezer: Any) -> None:
     assert len(usage.stored()) == MAX_DAYS
 
 
+async def test_costs(panel: Panel, agent: Agent) -> None:
+    """No cost without prices; cached tokens cost as much as others unless they have a price."""
+    agent.server.default = Reply(text="Yes.", usage=(100_000, 20_000, 60_000))
+    await agent.say("One")
+    assert (await panel.get("usage", days=1))["costs"] == []
+    assert (await panel.get("overview"))["cost"] is None
+    await agent.set_options(price_prompt_tokens=2, price_answer_tokens=10)
+    assert (await panel.get("usage", days=2))["costs"] == [0, 0.4]
+    await agent.set_options(price_prompt_tokens=2, price_cached_tokens=0.5, price_answer_tokens=10)
+    assert (await panel.get("overview"))["cost"] == 0.31
+
+
 async def test_agents(hass: HomeAssistant, panel: Panel, agent: Agent, model_server: ModelServer) -> None:
     """All that run and want it, also those that come later."""
     second = await async_add_agent(hass, model_server, {"panel_enabled": False}, name="Quiet")

@@ -20,12 +20,14 @@ from .fields import (
     in_section,
     int_field,
     key,
+    number,
     shown_if,
     span_field,
     stripped,
     switch,
     text,
     texts,
+    within,
 )
 from .validators import (
     clean_attributes,
@@ -44,6 +46,18 @@ ALWAYS: Final = "always"
 KEEP_ALIVES: Final = ("5m", "30m", "1h", "24h", ALWAYS)
 """Offered beside any other duration that the server can read."""
 REASONING_EFFORTS: Final = ("none", "minimal", "low", "medium", "high")
+
+PRICES: Final = (const.CONF_PRICE_PROMPT, const.CONF_PRICE_CACHED, const.CONF_PRICE_ANSWER)
+HIGHEST_PRICE: Final = 10_000
+
+
+def _price(key: str) -> Field:
+    """Return a field for the price of a million tokens, in the currency of Home Assistant."""
+    return Field(
+        key=key,
+        selector=number(0, HIGHEST_PRICE, 0.001),
+        clean=lambda value: within(float(value), 0, HIGHEST_PRICE),
+    )
 
 
 def keep_alive(key: str) -> Field:
@@ -69,6 +83,7 @@ LLM: Final = (
     ),
     switch(const.CONF_STREAMING),
     switch(const.CONF_LOCAL_FALLBACK),
+    *in_section("prices", *map(_price, PRICES)),
     *in_section(
         "external",
         fraction_field(const.CONF_EXTERNAL_TEMPERATURE, 2),

@@ -17,7 +17,7 @@ from ..knowledge.persons import USER_PREFIX, async_person_of_user, persons
 from ..parts import is_learning_enabled
 from ..proactive.state import SuggestionAnswer
 from ..runtime import HomeAgentData
-from ..usage import MAX_DAYS, UsageDay
+from ..usage import MAX_DAYS, UsageDay, cost
 
 type PanelHandler = Callable[[PanelCommand], Coroutine[Any, Any, Mapping[str, object]]]
 
@@ -47,9 +47,10 @@ class TurnsAnswer(TypedDict):
 
 
 class UsageAnswer(TypedDict):
-    """The usage of days, the oldest first."""
+    """The usage of days, the oldest first, and what each of them cost; no costs without prices."""
 
     days: list[UsageDay]
+    costs: list[float]
 
 
 class ConfirmationRow(TypedDict):
@@ -154,7 +155,9 @@ async def _async_turn(command: PanelCommand) -> TurnDetails:
 async def _async_usage(command: PanelCommand) -> UsageAnswer:
     """Return the usage of the last days, the oldest first."""
     usage = command.data.shared.usage.of(command.data.entry_id)
-    return {"days": usage.days(dt_util.now().date(), command.fields["days"])}
+    days = usage.days(dt_util.now().date(), command.fields["days"])
+    costs = (cost(day, command.data.settings) for day in days)
+    return {"days": days, "costs": [each for each in costs if each is not None]}
 
 
 def int_in_range(least: int, most: int) -> probatio.All[Any]:

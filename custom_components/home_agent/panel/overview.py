@@ -17,7 +17,7 @@ from ..const import (
     DOMAIN,
 )
 from ..parts import is_learning_enabled, is_proactive_enabled
-from ..usage import UsageDay
+from ..usage import UsageDay, cost
 from .commands import CommandRow, PanelCommand
 
 
@@ -40,13 +40,15 @@ class OverviewAnswer(TypedDict):
     """Entities that the agent may see."""
     memories: int
     today: UsageDay
+    cost: float | None
+    """What today cost; None without prices."""
     features: dict[str, bool]
 
 
 async def _async_overview(command: PanelCommand) -> OverviewAnswer:
     """Return how the agent is doing."""
     data, settings = command.data, command.data.settings
-    usage = data.shared.usage.of(data.entry_id)
+    (today,) = data.shared.usage.of(data.entry_id).days(dt_util.now().date(), 1)
     return {
         "reachable": data.server_reachable,
         "server": _host(settings.get(CONF_BASE_URL) or ""),
@@ -57,7 +59,8 @@ async def _async_overview(command: PanelCommand) -> OverviewAnswer:
         "issues": _issues(command),
         "exposed": len((await data.house.async_snapshot()).entities),
         "memories": len(data.memories.records()),
-        "today": usage.days(dt_util.now().date(), 1)[0],
+        "today": today,
+        "cost": cost(today, settings),
         "features": {
             "memory": bool(settings[CONF_MEMORY]),
             "learning": is_learning_enabled(settings),

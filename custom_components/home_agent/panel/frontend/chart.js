@@ -12,10 +12,10 @@ const TOP = 12;
 const BOTTOM = 20;
 const LABEL = 60; // width of a day's name
 
-/** Returns a chart; `series` are class, name and what gives the figure of a day. */
-export function chart(title, days, series, t) {
+/** Returns a chart; `series` are class, name and what gives the figure of a day; `shown` writes a figure. */
+export function chart(title, days, series, t, shown = t.number) {
   const totals = days.map((day) => series.reduce((sum, [, , of]) => sum + of(day), 0));
-  const most = Math.max(...totals, 1);
+  const most = Math.max(...totals) || 1;
   const narrow = window.innerWidth <= NARROW;
   const width = narrow ? Math.max(LEAST, LEFT + DAY * days.length) : WIDE;
   const step = (width - LEFT) / days.length;
@@ -25,12 +25,12 @@ export function chart(title, days, series, t) {
     h("p", { class: "key" }, series.map(([kind, name]) => h("span", {}, h("i", { class: kind }), name))),
     h("div", { class: "scroll", tabindex: "0" }, s(
       "svg",
-      { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, style: { "min-width": `${narrow ? width : 0}px` }, role: "img", "aria-label": `${title}: ${summary(days, totals, t)}` },
+      { class: "chart", viewBox: `0 0 ${width} ${HEIGHT}`, style: { "min-width": `${narrow ? width : 0}px` }, role: "img", "aria-label": `${title}: ${summary(days, totals, t, shown)}` },
       s("line", { class: "base", x1: LEFT, x2: width, y1: HEIGHT - BOTTOM, y2: HEIGHT - BOTTOM }),
-      s("text", { x: LEFT - 6, y: TOP + 6, "text-anchor": "end" }, t.number(most)),
+      s("text", { x: LEFT - 6, y: TOP + 6, "text-anchor": "end" }, shown(most)),
       s("text", { x: LEFT - 6, y: HEIGHT - BOTTOM, "text-anchor": "end" }, "0"),
       days.map((day, index) => [
-        bar(day, index, series, { step, scale }, t),
+        bar(day, index, series, { step, scale, shown }, t),
         (days.length - 1 - index) % every === 0 &&
           s("text", { x: LEFT + step * (index + 0.5), y: HEIGHT - 5, "text-anchor": index === days.length - 1 ? "end" : "middle" }, t.day(day.day)),
       ]),
@@ -38,9 +38,9 @@ export function chart(title, days, series, t) {
   ];
 }
 
-function bar(day, index, series, { step, scale }, t) {
+function bar(day, index, series, { step, scale, shown }, t) {
   let top = HEIGHT - BOTTOM;
-  const words = series.map(([, name, of]) => `${name}: ${t.number(of(day))}`).join(", ");
+  const words = series.map(([, name, of]) => `${name}: ${shown(of(day))}`).join(", ");
   return s(
     "g",
     {},
@@ -53,9 +53,9 @@ function bar(day, index, series, { step, scale }, t) {
   );
 }
 
-function summary(days, totals, t) {
+function summary(days, totals, t, shown) {
   const first = days[0];
   const last = days[days.length - 1];
   const all = totals.reduce((sum, total) => sum + total, 0);
-  return `${t.day(first.day)} – ${t.day(last.day)}, ${t.number(all)}`;
+  return `${t.day(first.day)} – ${t.day(last.day)}, ${shown(all)}`;
 }

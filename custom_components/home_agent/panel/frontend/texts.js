@@ -74,6 +74,7 @@ function formats(locale, config, t) {
   const midday = (iso) => new Date(`${iso}T12:00:00`);
   return {
     number: number({}),
+    money: number({ style: "currency", currency: config.currency || "EUR", maximumFractionDigits: 4 }),
     score: number({ maximumFractionDigits: 2 }),
     percent: number({ style: "percent", maximumFractionDigits: 0 }),
     ms: (value) => {

@@ -1,4 +1,4 @@
-// What each day cost: drawn as bars, and as a table for those who read it.
+// What each day took and cost: drawn as bars, and as a table for those who read it.
 
 import { chart } from "./chart.js";
 import { card, chips, folded } from "./controls.js";
@@ -19,9 +19,10 @@ export async function open({ t, call, guarded }) {
   numbers.append(inside);
   let before = "";
   const refresh = async () => {
-    const { days } = await call("usage", { days: chosen.span });
-    if (JSON.stringify(days) === before) return;
-    before = JSON.stringify(days);
+    const { days, costs } = await call("usage", { days: chosen.span });
+    if (JSON.stringify([days, costs]) === before) return;
+    before = JSON.stringify([days, costs]);
+    costs.forEach((cost, index) => (days[index].cost = cost));
     const used = days.some((day) => day.turns);
     numbers.hidden = !used;
     shown.replaceChildren(...(used ? charts(days, t) : [card(t("page_usage"), nothing(t("no_turns")))]));
@@ -46,6 +47,7 @@ function charts(days, t) {
       ["one", t("read_tokens"), (day) => day.prompt - day.cached],
       ["two", t("answer_tokens"), (day) => day.completion + day.external],
     ]),
+    "cost" in days[0] && drawn(t("cost_a_day"), days, t, [["one", t.line("cost"), (day) => day.cost]], t.money),
     drawn(t("turns_a_day"), days, t, [
       ["one", t.line("answered"), (day) => day.turns - day.failed],
       ["three", t("failed_turns"), (day) => day.failed],
@@ -55,16 +57,16 @@ function charts(days, t) {
       ["two", t.line("corrected"), (day) => day.repaired + day.retried],
       ["three", t.line("misfits"), (day) => sum(day, MISFITS)],
     ]),
-  ];
+  ].filter(Boolean);
 }
 
-function drawn(title, days, t, series) {
-  return card(title, chart(title, days, series, t));
+function drawn(title, days, t, series, shown) {
+  return card(title, chart(title, days, series, t, shown));
 }
 
 function figures(days, t) {
   const used = days.filter((day) => day.turns).reverse();
-  const columns = ["day", "requests", "failed_turns", "prompt_tokens", "cached_tokens", "answer_tokens", "external_tokens", "tool_calls", "fit_first_try", "a_turn"];
+  const columns = ["day", "requests", "failed_turns", "prompt_tokens", "cached_tokens", "answer_tokens", "external_tokens", "tool_calls", "fit_first_try", "a_turn", ...("cost" in days[0] ? ["cost"] : [])];
   return table(
     t("page_usage"),
     columns.map((name) => t.line(name)),
@@ -74,6 +76,7 @@ function figures(days, t) {
       t.number(day.calls),
       share(day, t),
       t.ms(day.ms / day.turns),
+      ...("cost" in day ? [t.money(day.cost)] : []),
     ]),
     columns.map((_, index) => index).slice(1),
   );
