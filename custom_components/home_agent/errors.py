@@ -68,6 +68,15 @@ class PermissionDenied(HomeAgentError):
     key = "permission_denied"
 
 
+class RefusedByRule(PermissionDenied):
+    """A rule of the household forbids it; the sentence in the translations says which."""
+
+    def __init__(self, key: str, detail: str, **placeholders: str) -> None:
+        """Take the key of the sentence and what fills it."""
+        self.key = key
+        super().__init__(detail, **placeholders)
+
+
 class TooMuchAtOnce(PermissionDenied):
     """One question cannot name everything that waits for a confirmation."""
 

@@ -54,6 +54,10 @@ class Speaker:
     """Whether what is called now puts something back."""
     planned: datetime | None = None
     """When what is called now was due, if it was planned earlier."""
+    due: datetime | None = None
+    """When what is judged now will be called, if that is later; it is judged again then."""
+    anytime: bool = False
+    """Whether what is judged now may be called at any time without being judged again."""
     tainted: bool = False
     """Whether what is called now may have been asked for by text from an untrusted source."""
 

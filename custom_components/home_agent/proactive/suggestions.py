@@ -345,7 +345,12 @@ class Suggestions:
 
     def _speaker(self, context: Context | None = None, person_id: str | None = None) -> Speaker:
         """Return the speaker for whom the policy is checked: without a person, or the one who approves."""
-        return Speaker(context=context or Context(), language=self._hass.config.language, person_id=person_id)
+        return Speaker(
+            context=context or Context(),
+            language=self._hass.config.language,
+            person_id=person_id,
+            anytime=True,
+        )
 
 
 def _calls(config: Mapping[str, Any]) -> Iterable[ServiceCall]:

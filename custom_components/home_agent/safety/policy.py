@@ -2,11 +2,13 @@
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cache
 from time import monotonic
 from typing import Any
 
+from homeassistant.auth.models import User
 from homeassistant.core import HomeAssistant, callback
 
 from ..const import (
@@ -22,9 +24,11 @@ from ..errors import TooManyRequests
 from ..knowledge.speaker import Speaker
 from ..knowledge.view import AgentView
 from . import defaults
-from .choices import read_choices
+from .choices import PickedRule, read_choices
 from .contents import effects
+from .occasions import Occasion
 from .profiles import PolicyProfile, read_profiles
+from .refusals import Refusal, refusal_of
 from .rules import Effect, RuleSet, Verdict
 
 NOTIFY = "notify"
@@ -42,11 +46,32 @@ def _rules_of(facts: DomainFacts) -> tuple[RuleSet, RuleSet]:
     return RuleSet(facts.restricted), RuleSet(facts.unrestricted)
 
 
-class Policy:
-    """What one agent may do, for whom.
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """The profiles and picked rules that apply to one call, or to one question about a tool."""
 
-    In this order: blocked by the household or by what is shipped, then what the speaker's profiles say,
-    then restricted by the household, allowed by the household, restricted by what is shipped.
+    profiles: tuple[PolicyProfile, ...]
+    picked: tuple[PickedRule, ...]
+
+    def decided_by(self, decision: Verdict, effect: Effect) -> PickedRule | None:
+        """Return the first picked rule with this decision on an effect."""
+        return next((rule for rule in self.picked if rule.decision is decision and rule.fits(effect)), None)
+
+    def trusts(self, effect: Effect) -> bool:
+        """Return whether a picked rule allows this very script, scene or automation."""
+        return any(rule.decision is Verdict.ALLOW and rule.trusts(effect) for rule in self.picked)
+
+    def verdict_on_everything(self) -> Verdict:
+        """Return what picked rules say that are about every change."""
+        return max((rule.decision for rule in self.picked if rule.is_about_everything), default=Verdict.ALLOW)
+
+
+class Policy:
+    """What one agent may do, for whom and when.
+
+    In this order: blocked by the household or by what is shipped, then restricted by a rule that was picked
+    from lists, then what the speaker's profiles say, then restricted by the household, allowed by the
+    household, restricted by what is shipped. Picked rules count while they apply.
     Where the speaker's turn is tainted, nothing lifts what is shipped as restricted, and what runs scripts,
     scenes, automations and other people's tools needs a confirmation too.
     """
@@ -55,10 +80,10 @@ class Policy:
         """Read the options once; an entry is reloaded when they change."""
         self._hass = hass
         self.view = AgentView(hass, settings)
-        picked = read_choices(hass, settings[CONF_POLICY_CHOICES])
-        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED], picked[Verdict.BLOCK])
-        self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED], picked[Verdict.CONFIRM])
-        self._allowed = RuleSet(settings[CONF_POLICY_ALLOWED], picked[Verdict.ALLOW])
+        self._picked = read_choices(hass, settings[CONF_POLICY_CHOICES])
+        self._blocked = RuleSet(settings[CONF_POLICY_BLOCKED])
+        self._restricted = RuleSet(settings[CONF_POLICY_RESTRICTED])
+        self._allowed = RuleSet(settings[CONF_POLICY_ALLOWED])
         self._profiles = read_profiles(settings[CONF_POLICY_PROFILES])
 
     @callback
@@ -69,18 +94,19 @@ class Policy:
         entity_ids: Iterable[str],
         speaker: Speaker,
         data: Mapping[str, Any] | None = None,
+        user: User | None = None,
     ) -> Verdict:
-        """Return the strictest verdict over everything that a call comes down to."""
-        profiles = self._profiles_of(speaker)
+        """Return the strictest verdict over everything that a call comes down to, now."""
+        case = self._case(speaker, user)
         targets = list(entity_ids)
         found = effects(self._hass, domain, service, targets, data)
-        verdict = max((self._of(effect, profiles) for effect in found), default=Verdict.ALLOW)
+        verdict = max((self._of(effect, case) for effect in found), default=Verdict.ALLOW)
         if speaker.tainted:
             return max(verdict, Verdict.CONFIRM) if any(map(_is_serious, found)) else verdict
         if verdict is Verdict.CONFIRM and DOMAINS[domain].runs:
             # A script that is allowed by name is trusted with its content.
             outer = [effect for effect in found if effect.entity_id in targets and effect.known]
-            if outer and all(self._is_allowed(effect, profiles) for effect in outer):
+            if outer and all(self._is_allowed(effect, case) for effect in outer):
                 return Verdict.ALLOW
         return verdict
 
@@ -92,9 +118,10 @@ class Policy:
         entity_ids: Iterable[str],
         speaker: Speaker,
         data: Mapping[str, Any] | None = None,
+        user: User | None = None,
     ) -> tuple[Effect, ...]:
         """Return the restricted effects of a call in groups, scripts and scenes."""
-        profiles = self._profiles_of(speaker)
+        case = self._case(speaker, user)
         targets = list(entity_ids)
         found = effects(self._hass, domain, service, targets, data)
         hidden = (effect for effect in found if effect.inside or effect.entity_id not in (None, *targets))
@@ -102,14 +129,39 @@ class Policy:
             dict.fromkeys(
                 effect
                 for effect in hidden
-                if self._of(effect, profiles) is not Verdict.ALLOW
+                if self._of(effect, case) is not Verdict.ALLOW
                 or (speaker.tainted and _is_shipped_restricted(effect))
             )
         )
 
-    def _profiles_of(self, speaker: Speaker) -> list[PolicyProfile]:
-        """Return the profiles that fit a speaker."""
-        return [profile for profile in self._profiles if profile.applies(self._hass, speaker)]
+    @callback
+    def refusal(
+        self,
+        domain: str,
+        service: str,
+        entity_ids: Iterable[str],
+        speaker: Speaker,
+        data: Mapping[str, Any] | None = None,
+        user: User | None = None,
+    ) -> Refusal | None:
+        """Return which rule of the household blocks a call; None if it is none that was picked from lists."""
+        occasion = self._occasion(speaker, user)
+        case, targets = self._case(speaker, user), list(entity_ids)
+        for effect in effects(self._hass, domain, service, targets, data):
+            if rule := case.decided_by(Verdict.BLOCK, effect):
+                return refusal_of(rule, effect, targets, occasion, self.view.is_exposed)
+        return None
+
+    def _occasion(self, speaker: Speaker, user: User | None) -> Occasion:
+        """Return who asks, as rules see it."""
+        profiles = {profile.name: profile for profile in self._profiles}
+        return Occasion(self._hass, speaker, user, profiles)
+
+    def _case(self, speaker: Speaker, user: User | None) -> _Case:
+        """Return what applies now and to a speaker."""
+        profiles = tuple(profile for profile in self._profiles if profile.applies(self._hass, speaker))
+        occasion = self._occasion(speaker, user)
+        return _Case(profiles, tuple(rule for rule in self._picked if rule.applies(occasion)))
 
     @callback
     def trusts_tool(self, name: str) -> bool:
@@ -117,14 +169,21 @@ class Policy:
         return self._allowed.fits_tool(name) and not self._restricted.fits_tool(name)
 
     @callback
-    def judge_tool(self, name: str, *, read_only: bool, speaker: Speaker) -> Verdict:
+    def judge_tool(
+        self, name: str, *, read_only: bool, speaker: Speaker, user: User | None = None
+    ) -> Verdict:
         """Return the verdict on a third-party tool: one that acts is restricted."""
-        profiles = self._profiles_of(speaker)
+        case = self._case(speaker, user)
         if self._blocked.fits_tool(name):
             return Verdict.BLOCK
         votes = (
-            [] if read_only else [vote for item in profiles if (vote := item.tool_verdict(name)) is not None]
+            []
+            if read_only
+            else [vote for item in case.profiles if (vote := item.tool_verdict(name)) is not None]
         )
+        on_everything = Verdict.ALLOW if read_only else case.verdict_on_everything()
+        if on_everything is not Verdict.ALLOW:
+            return max(*votes, on_everything) if votes else on_everything
         if speaker.tainted and not read_only:
             return max(*votes, Verdict.CONFIRM) if votes else Verdict.CONFIRM
         if votes:
@@ -133,19 +192,20 @@ class Policy:
             return Verdict.CONFIRM
         return Verdict.ALLOW if read_only or self._allowed.fits_tool(name) else Verdict.CONFIRM
 
-    def _of(self, effect: Effect, profiles: Iterable[PolicyProfile]) -> Verdict:
+    def _of(self, effect: Effect, case: _Case) -> Verdict:
         """Return the verdict on one effect."""
         if (_BLOCKED.fits(effect) and not _UNBLOCKED.fits(effect)) or self._blocked.fits(effect):
             return Verdict.BLOCK
-        if self._is_beyond(effect):
+        if self._is_beyond(effect) or case.decided_by(Verdict.BLOCK, effect):
             return Verdict.BLOCK
         certain = effect.known and not self._is_out_of_sight(effect)
-        votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
+        is_free = certain and not case.decided_by(Verdict.CONFIRM, effect)
+        votes = [vote for profile in case.profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
-            return max(votes) if certain else max(*votes, Verdict.CONFIRM)
-        if not certain or self._restricted.fits(effect):
+            return max(votes) if is_free else max(*votes, Verdict.CONFIRM)
+        if not is_free or self._restricted.fits(effect):
             return Verdict.CONFIRM
-        if self._allowed.fits(effect):
+        if self._allowed.fits(effect) or case.decided_by(Verdict.ALLOW, effect):
             return Verdict.ALLOW
         return Verdict.CONFIRM if _is_shipped_restricted(effect) else Verdict.ALLOW
 
@@ -171,12 +231,15 @@ class Policy:
             return not self.view.lists(effect.entity_id)
         return not self.view.may_control(effect.entity_id)
 
-    def _is_allowed(self, effect: Effect, profiles: Iterable[PolicyProfile]) -> bool:
+    def _is_allowed(self, effect: Effect, case: _Case) -> bool:
         """Return whether a person allowed exactly this, and no one restricted it."""
-        votes = [vote for profile in profiles if (vote := profile.verdict(effect)) is not None]
+        if case.decided_by(Verdict.CONFIRM, effect):
+            return False
+        votes = [vote for profile in case.profiles if (vote := profile.verdict(effect)) is not None]
         if votes:
             return max(votes) is Verdict.ALLOW
-        return self._allowed.trusts(effect) and not self._restricted.fits(effect)
+        is_trusted = self._allowed.fits(effect) or case.trusts(effect)
+        return is_trusted and not self._restricted.fits(effect)
 
 
 def _is_listed(effect: Effect) -> bool:

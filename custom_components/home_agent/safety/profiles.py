@@ -9,6 +9,7 @@ from homeassistant.core import HomeAssistant, callback
 from ..knowledge.speaker import Speaker
 from .rules import Effect, RuleSet, Verdict
 
+NAME = "name"
 PERSONS = "persons"
 DEVICES = "devices"
 AREAS = "areas"
@@ -23,6 +24,7 @@ RULE_FIELDS = (ONLY, BLOCKED, RESTRICTED, ALLOWED)
 class PolicyProfile:
     """The rules of one profile and whom they are for."""
 
+    name: str
     persons: frozenset[str]
     devices: frozenset[str]
     areas: frozenset[str]
@@ -71,6 +73,7 @@ def _profile(item: Mapping[str, Any]) -> PolicyProfile:
     persons, devices, areas = (frozenset(as_texts(item.get(key))) for key in (PERSONS, DEVICES, AREAS))
     only, blocked, restricted, allowed = (RuleSet(as_texts(item.get(key))) for key in RULE_FIELDS)
     return PolicyProfile(
+        name=str(item.get(NAME) or ""),
         persons=persons,
         devices=devices,
         areas=areas,

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from enum import IntEnum
 from fnmatch import translate
 import re
-from typing import Protocol
 
 from ..regex import lazy_regex
 
@@ -58,45 +57,22 @@ class _Rule:
         )
 
 
-class PickedRule(Protocol):
-    """A rule that is no text."""
-
-    @property
-    def entities(self) -> frozenset[str]:
-        """Return the entities that it names one by one."""
-
-    def fits(self, effect: Effect) -> bool:
-        """Return whether an effect falls under the rule."""
-
-
 class RuleSet:
     """Rules of one kind."""
 
-    def __init__(self, texts: Iterable[object], picked: Iterable[PickedRule] = ()) -> None:
-        """Read the rules; anything that is not a rule is left out. `picked` are rules of another form."""
-        self._picked = tuple(picked)
+    def __init__(self, texts: Iterable[object]) -> None:
+        """Read the rules; anything that is not a rule is left out."""
         read = [text.strip().lower() for text in texts if isinstance(text, str)]
         self._tools = [_pattern(text[5:]) for text in read if text.startswith("tool:")]
         self._rules = [_rule(text) for text in read if not text.startswith("tool:") and RULE.match(text)]
 
     def __bool__(self) -> bool:
         """Return whether there is any rule."""
-        return bool(self._rules or self._tools or self._picked)
+        return bool(self._rules or self._tools)
 
     def fits(self, effect: Effect) -> bool:
         """Return whether a rule fits a service."""
-        return any(rule.fits(effect) for rule in self._rules) or any(
-            rule.fits(effect) for rule in self._picked
-        )
-
-    def trusts(self, effect: Effect) -> bool:
-        """Return whether a rule names this very script, scene or automation, and so trusts its content.
-
-        A picked rule for a kind, an area or a label does not: nobody looked at what each of them does.
-        """
-        return any(rule.fits(effect) for rule in self._rules) or any(
-            effect.entity_id in rule.entities and rule.fits(effect) for rule in self._picked
-        )
+        return any(rule.fits(effect) for rule in self._rules)
 
     def fits_tool(self, name: str) -> bool:
         """Return whether a rule fits a tool."""

@@ -1,6 +1,7 @@
 """Runs exactly the confirmed calls; everything except the confirmation is checked again."""
 
 import asyncio
+from dataclasses import replace
 
 import probatio
 
@@ -20,8 +21,7 @@ from ..safety.frozen import (
 )
 from ..safety.pending import PendingAction
 from .asked_about import check_contents, check_unchanged
-from .base import HomeAgentTool
-from .guard import service_call
+from .base import HomeAgentTool, service_call
 from .handler import ToolHandler
 from .results import envelope
 
@@ -57,13 +57,14 @@ async def _async_run(handler: ToolHandler, item: Frozen, user: User | None, orig
         case FrozenCall():
             call = service_call(item)
             guard.check(call, user, speaker)
-            check_contents(item, guard.contents(call, speaker))
+            check_contents(item, guard.contents(call, speaker, user))
             await guard.async_make(call, speaker)
         case FrozenPlan():
+            speaker = replace(speaker, due=item.due)
             for one in item.calls:
                 call = service_call(one)
                 guard.check(call, user, speaker)
-                check_contents(one, guard.contents(call, speaker))
+                check_contents(one, guard.contents(call, speaker, user))
             await item.begin()
         case FrozenIntent():
             await guard.async_run_intent(item, user, speaker)

@@ -57,6 +57,17 @@ class ServiceCall:
     """Targets that show what the call asks for before it is made."""
 
 
+def service_call(frozen: FrozenCall) -> ServiceCall:
+    """Return a frozen call as the guard takes it."""
+    return ServiceCall(
+        domain=frozen.domain,
+        service=frozen.service,
+        entity_ids=frozen.entity_ids,
+        data=frozen.data,
+        tool=frozen.tool,
+    )
+
+
 class Gate(Protocol):
     """The way from a tool to the home: the guard, as tools see it.
 

@@ -4,23 +4,25 @@ Vetted? Exposed now? May this user control it? What does the policy say? Nothing
 calls a service for the model's sake.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
-
-import probatio
 
 from homeassistant.auth.models import User
 from homeassistant.auth.permissions.const import POLICY_CONTROL, POLICY_READ
 from homeassistant.const import ATTR_ENTITY_ID
 from homeassistant.core import Context, HomeAssistant, callback, valid_entity_id
-from homeassistant.exceptions import HomeAssistantError, Unauthorized, UnknownUser
 from homeassistant.helpers import intent, llm
 
 from ..const import ASSISTANT, DOMAIN
 from ..domains import DOMAINS
-from ..errors import ChangedSinceAsked, ConfirmationNeeded, PermissionDenied, ToolExecutionError
+from ..errors import (
+    ChangedSinceAsked,
+    ConfirmationNeeded,
+    PermissionDenied,
+    RefusedByRule,
+    ToolExecutionError,
+)
 from ..knowledge.speaker import Speaker
 from ..safety.frozen import (
     CallDraft,
@@ -33,13 +35,13 @@ from ..safety.frozen import (
 )
 from ..safety.journal import AuditKind, Journal
 from ..safety.policy import Policy
-from ..safety.redaction import without_secrets
 from ..safety.rules import Effect, Verdict
 from .asked_about import freeze, is_confirmed
-from .base import ServiceCall
+from .base import ServiceCall, service_call
 from .intents import check_intent_slots, is_scripted, predicted_calls
 from .named import entities_in, places_in
 from .other_apis import inner_name, intent_of, script_of, values_of
+from .service_errors import translate_service_errors
 from .vetted import GATED_OFF, NOTIFY, is_offered, target_keys
 
 
@@ -84,11 +86,12 @@ class Guard:
         Raises PermissionDenied for a refused call, ConfirmationNeeded for one that waits in `draft` for a
         confirmation, and ToolExecutionError for a failed one.
         """
-        verdict = self.check(call, await self.async_user(speaker), speaker)
-        if verdict is Verdict.CONFIRM and not is_confirmed(self._frozen(call, speaker), approved or ()):
+        user = await self.async_user(speaker)
+        verdict = self.check(call, user, speaker)
+        if verdict is Verdict.CONFIRM and not is_confirmed(self._frozen(call, speaker, user), approved or ()):
             if draft is None:
                 raise PermissionDenied(f"{call.domain}.{call.service} needs a person's confirmation")
-            raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker)))
+            raise ConfirmationNeeded(freeze(self._hass, draft, self._frozen(call, speaker, user)))
         await self.async_make(call, speaker)
 
     def let_wait(self, item: Frozen, draft: CallDraft) -> str:
@@ -101,21 +104,23 @@ class Guard:
         """Return calls to be made later if they need a confirmation, None if not. Raises PermissionDenied."""
         user = await self.async_user(speaker)
         verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
-        return tuple(self._frozen(call, speaker) for call in calls) if verdict is Verdict.CONFIRM else None
+        if verdict is not Verdict.CONFIRM:
+            return None
+        return tuple(self._frozen(call, speaker, user) for call in calls)
 
-    def contents(self, call: ServiceCall, speaker: Speaker) -> tuple[Effect, ...]:
+    def contents(self, call: ServiceCall, speaker: Speaker, user: User | None) -> tuple[Effect, ...]:
         """Return the effects of a call in groups, scripts and scenes that are not allowed freely."""
-        return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data)
+        return self.policy.reasons(call.domain, call.service, call.entity_ids, speaker, call.data, user)
 
-    def _frozen(self, call: ServiceCall, speaker: Speaker) -> FrozenCall:
+    def _frozen(self, call: ServiceCall, speaker: Speaker, user: User | None) -> FrozenCall:
         """Return a call as it is asked about."""
-        contents = self.contents(call, speaker)
+        contents = self.contents(call, speaker, user)
         return frozen_call(call.domain, call.service, call.entity_ids, call.data, call.tool, contents)
 
     async def async_make(self, call: ServiceCall, speaker: Speaker) -> None:
         """Make a call that was let through. Raises PermissionDenied or ToolExecutionError."""
         targets = {ATTR_ENTITY_ID: list(call.entity_ids)} if call.entity_ids else {}
-        with self.journal.acting(call, speaker, call.already), _translate_service_errors(call):
+        with self.journal.acting(call, speaker, call.already), translate_service_errors(call):
             await self._hass.services.async_call(
                 call.domain,
                 call.service,
@@ -134,7 +139,7 @@ class Guard:
             self._judge_reading(call, user, speaker)
         # Home Assistant wants the right to control for any service; to read, that to read is enough.
         context = Context(parent_id=speaker.context.id)
-        with _translate_service_errors(call):
+        with translate_service_errors(call):
             answer = await self._hass.services.async_call(
                 call.domain,
                 call.service,
@@ -150,9 +155,19 @@ class Guard:
         if call.service not in DOMAINS[call.domain].reads:
             raise PermissionDenied(f"{call.domain}.{call.service} is not offered")
         self._check_targets(call, user, POLICY_READ)
-        verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
-        if verdict is not Verdict.ALLOW:
-            raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+        if self._verdict(call, user, speaker) is not Verdict.ALLOW:
+            raise self._refused(call, user, speaker)
+
+    def _verdict(self, call: ServiceCall, user: User | None, speaker: Speaker) -> Verdict:
+        """Return what the policy says about a call now."""
+        return self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data, user)
+
+    def _refused(self, call: ServiceCall, user: User | None, speaker: Speaker) -> PermissionDenied:
+        """Return why the policy refuses a call."""
+        service = call.domain, call.service, call.entity_ids
+        if refusal := self.policy.refusal(*service, speaker, call.data, user):
+            return RefusedByRule(refusal.key, refusal.detail, **refusal.placeholders)
+        return PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
 
     async def async_user(self, speaker: Speaker) -> User | None:
         """Return the Home Assistant user who speaks; None for a satellite or an automation.
@@ -184,14 +199,15 @@ class Guard:
             raise PermissionDenied(GATED_OFF if off else f"{call.domain}.{call.service} is not offered")
         if not message:
             self._check_targets(call, user, POLICY_CONTROL, written=written)
-        verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker, call.data)
+        verdict = self._verdict(call, user, speaker)
         if call.tool:
             # The author of the tool allowed its service, but not what an outsider does with it.
             known = vetted and call.service not in DOMAINS[call.domain].reaching
             harmless = known or not speaker.tainted
-            verdict = max(verdict, self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker))
+            of_tool = self.policy.judge_tool(call.tool, read_only=harmless, speaker=speaker, user=user)
+            verdict = max(verdict, of_tool)
         if verdict is Verdict.BLOCK:
-            raise PermissionDenied(f"The household does not allow {call.domain}.{call.service} here")
+            raise self._refused(call, user, speaker)
         if message and speaker.tainted:
             return Verdict.CONFIRM  # the words may be those of the text that was read
         return verdict
@@ -242,7 +258,7 @@ class Guard:
         if calls is None:
             return None
         verdict = max((self.check(call, user, speaker) for call in calls), default=Verdict.ALLOW)
-        frozen = tuple(self._frozen(call, speaker) for call in calls)
+        frozen = tuple(self._frozen(call, speaker, user) for call in calls)
         return verdict, FrozenIntent(intent_type=intent_type, slots=dict(slots), calls=frozen)
 
     async def async_check_tool(
@@ -288,7 +304,8 @@ class Guard:
         """
         tool, frozen = item.tool, item
         name = inner_name(tool)
-        verdict = self.policy.judge_tool(name, read_only=tool.annotations.read_only, speaker=speaker)
+        read_only = tool.annotations.read_only
+        verdict = self.policy.judge_tool(name, read_only=read_only, speaker=speaker, user=user)
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow {name}")
         if intent_type := intent_of(tool):
@@ -296,12 +313,12 @@ class Guard:
             if judged is not None:
                 return judged[1] if judged[0] is Verdict.CONFIRM else None
             if is_scripted(self._hass, intent_type):
-                written = "intent_script", intent_type, (), speaker
+                written = "intent_script", intent_type, (), speaker, None, user
                 verdict = max(verdict, self.policy.judge(*written))
                 frozen = replace(item, contents=self.policy.reasons(*written))
         elif call := self._script_call(tool, item.args):
             verdict = self.check(call, user, speaker)
-            frozen = replace(item, contents=self.contents(call, speaker))
+            frozen = replace(item, contents=self.contents(call, speaker, user))
         if verdict is Verdict.BLOCK:
             raise PermissionDenied(f"The household does not allow what {name} does")
         return frozen if verdict is Verdict.CONFIRM else None
@@ -344,9 +361,9 @@ class Guard:
         call = ServiceCall(domain="camera", service="snapshot", entity_ids=(look.entity_id,))
         with self.journal.judging(call, speaker):
             self._check_targets(call, user, POLICY_READ)
-            verdict = self.policy.judge(call.domain, call.service, call.entity_ids, speaker)
+            verdict = self._verdict(call, user, speaker)
             if verdict is Verdict.BLOCK:
-                raise PermissionDenied("The household does not allow to look through this camera")
+                raise self._refused(call, user, speaker)
         return max(
             verdict, *(self.check(service_call(one), user, speaker) for one in look.sends), Verdict.ALLOW
         )
@@ -370,27 +387,3 @@ class Guard:
             except (ToolExecutionError, PermissionDenied) as err:
                 look.unsent.append(str(err))
         return seen
-
-
-def service_call(frozen: FrozenCall) -> ServiceCall:
-    """Return a frozen call as the guard takes it."""
-    return ServiceCall(
-        domain=frozen.domain,
-        service=frozen.service,
-        entity_ids=frozen.entity_ids,
-        data=frozen.data,
-        tool=frozen.tool,
-    )
-
-
-@contextmanager
-def _translate_service_errors(call: ServiceCall) -> Iterator[None]:
-    """Raise what a service raises as PermissionDenied or ToolExecutionError."""
-    try:
-        yield
-    except (Unauthorized, UnknownUser) as err:
-        raise PermissionDenied(f"The user may not use {call.domain}.{call.service}") from err
-    except (HomeAssistantError, probatio.Invalid, ValueError, TypeError) as err:
-        # A door may quote its code, and this goes into ledger, audit log and result.
-        problem = f"{call.domain}.{call.service} failed: {err}"
-        raise ToolExecutionError(without_secrets(problem, call.data)) from err

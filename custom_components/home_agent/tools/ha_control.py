@@ -185,7 +185,7 @@ class ControlTool(HomeAgentTool):
             raise ValidationError("when and for are not available here")
         planner.check(timing, given)
         planner.fit(plans, before, timing, verb, given, run, outcome)
-        free, waiting = await planner.async_judge(plans, run, outcome)
+        free, waiting = await planner.async_judge(plans, timing, run, outcome)
         command = command_of(verb, given, plans, timing, run)
         planner.ask(command, waiting, timing, run, outcome)
         if timing.schedule is not None:

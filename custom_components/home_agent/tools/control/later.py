@@ -167,14 +167,18 @@ class Planner:
             del plans[entity_id]
 
     async def async_judge(
-        self, plans: Mapping[str, Plan], run: ToolRun, outcome: ControlOutcome
+        self, plans: Mapping[str, Plan], timing: Timing, run: ToolRun, outcome: ControlOutcome
     ) -> tuple[list[str], dict[str, tuple[FrozenCall, ...]]]:
-        """Return the entities whose calls are free, and those whose calls a person has to confirm."""
+        """Return the entities whose calls are free, and those whose calls a person has to confirm.
+
+        What is planned is judged for the time at which it is due, and again at that time.
+        """
+        speaker = replace(run.speaker, due=timing.schedule.due) if timing.schedule else run.speaker
         free: list[str] = []
         waiting: dict[str, tuple[FrozenCall, ...]] = {}
         for entity_id, made in plans.items():
             try:
-                frozen = await run.guard.async_foresee(calls_of(made, entity_id), run.speaker)
+                frozen = await run.guard.async_foresee(calls_of(made, entity_id), speaker)
             except PermissionDenied as err:
                 outcome.fail(entity_id, f"was refused: {err}")
                 continue
